@@ -1,0 +1,1 @@
+"""The table format: bytes in and out, and nothing else."""
