@@ -1,3 +1,24 @@
-"""Apache Paimon's lakehouse tables, driven through SQL, on a stock PySpark."""
+"""Apache Paimon's lakehouse tables, driven through SQL, on a stock PySpark.
+
+    >>> import paimon_sql
+    >>> spark = paimon_sql.connect("/tmp/warehouse")        # doctest: +SKIP
+    >>> spark.sql("CREATE TABLE t (k INT, v STRING)")       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paimon_sql.spark.session import connect, install
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "connect", "install"]
+
+
+def __getattr__(name: str) -> Any:
+    # Spark is loaded when it is asked for: storage and maintenance work without it, and start quicker.
+    if name in ("connect", "install"):
+        return getattr(importlib.import_module("paimon_sql.spark.session"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Where tables live: catalogs and the names of the things in them."""

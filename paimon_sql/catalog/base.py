@@ -1,0 +1,71 @@
+"""What every catalog can do: databases and tables by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.table import Table
+
+
+class Catalog(ABC):
+    """Databases and the tables in them.
+
+    Args:
+        name: the catalog's name in SQL.
+        options: the catalog's options, among them ``warehouse``.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        self.name = name
+        self.options = dict(options)
+
+    @abstractmethod
+    def list_databases(self) -> list[str]:
+        """The names of all databases, sorted."""
+
+    @abstractmethod
+    def database_exists(self, database: str) -> bool:
+        """Whether there is a database of that name."""
+
+    @abstractmethod
+    def database_properties(self, database: str) -> dict[str, str]:
+        """What is kept about a database, ``location`` among it; NoSuchDatabaseError if there is none."""
+
+    @abstractmethod
+    def create_database(self, database: str, properties: Mapping[str, str]) -> None:
+        """Make a database; DatabaseExistsError if there is one of that name."""
+
+    @abstractmethod
+    def drop_database(self, database: str, cascade: bool) -> None:
+        """Remove a database: NoSuchDatabaseError without it, DatabaseNotEmptyError unless empty or ``cascade``."""
+
+    @abstractmethod
+    def list_tables(self, database: str) -> list[str]:
+        """The names of a database's tables, sorted; NoSuchDatabaseError if there is no such database."""
+
+    @abstractmethod
+    def table_exists(self, identifier: Identifier) -> bool:
+        """Whether there is such a table (and branch)."""
+
+    @abstractmethod
+    def table(self, identifier: Identifier) -> Table:
+        """Open a table or one of its branches; NoSuchTableError if there is none."""
+
+    @abstractmethod
+    def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
+        """Make a table; TableExistsError if there is one, NoSuchDatabaseError without its database."""
+
+    @abstractmethod
+    def drop_table(self, identifier: Identifier) -> None:
+        """Remove a table with all its files; NoSuchTableError if there is none."""
+
+    @abstractmethod
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        """Give a table another name or database; the target must not exist."""
+
+    def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
+        """Add the next version of a table's schema, made of the newest by ``change``."""
+        return self.table(identifier).schemas.evolve(change)

@@ -1,0 +1,129 @@
+"""The catalog that is a folder: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
+from paimon_sql.errors import (
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    InvalidInputError,
+    InvalidOptionError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    TableExistsError,
+)
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table import Table
+
+_DATABASE_SUFFIX = ".db"
+
+
+class FileSystemCatalog(Catalog):
+    """Databases are folders of the warehouse, tables folders of those; nothing else is kept about them."""
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        super().__init__(name, options)
+        warehouse = self.options.get("warehouse", "").rstrip("/")
+        if not warehouse:
+            raise InvalidOptionError(
+                f"Catalog {name} has no warehouse.",
+                key="warehouse",
+                remedy=f"Set spark.sql.catalog.{name}.warehouse to a folder.",
+            )
+        self.warehouse = warehouse
+        self.file_io: FileIO = file_io_of(warehouse, self.options)
+
+    def list_databases(self) -> list[str]:
+        found = self.file_io.list(self.warehouse)
+        return sorted(s.name.removesuffix(_DATABASE_SUFFIX) for s in found if s.is_dir and _is_database(s.name))
+
+    def database_exists(self, database: str) -> bool:
+        return self.file_io.exists(self._database_path(database))
+
+    def database_properties(self, database: str) -> dict[str, str]:
+        self._require(database)
+        return {"location": self._database_path(database)}
+
+    def create_database(self, database: str, properties: Mapping[str, str]) -> None:
+        if self.database_exists(database):
+            raise DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        if "location" in properties:
+            raise InvalidInputError(
+                f"Database {database}: a filesystem catalog cannot place a database elsewhere.",
+                remedy="Leave LOCATION out.",
+            )
+        self.file_io.mkdirs(self._database_path(database))
+
+    def drop_database(self, database: str, cascade: bool) -> None:
+        self._require(database)
+        if not cascade and (tables := self.list_tables(database)):
+            raise DatabaseNotEmptyError(
+                f"Database {database} still holds {len(tables)} tables, {tables[0]} among them.",
+                remedy="Drop them first, or say CASCADE.",
+            )
+        self.file_io.delete_dir(self._database_path(database))
+
+    def list_tables(self, database: str) -> list[str]:
+        self._require(database)
+        folders = [s for s in self.file_io.list(self._database_path(database)) if s.is_dir]
+        return sorted(s.name for s in folders if self._latest_schema(s.path) is not None)
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        return self._latest_schema(self._root(identifier)) is not None
+
+    def table(self, identifier: Identifier) -> Table:
+        schema = self._latest_schema(self._root(identifier))
+        if schema is None:
+            what = f"Branch {identifier.branch} of table" if identifier.branch != MAIN_BRANCH else "Table"
+            named = f"{self.name}.{identifier.database}.{identifier.table}"
+            raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
+        return Table(
+            name=f"{self.name}.{identifier.database}.{identifier.table}",
+            path=self._table_path(identifier),
+            file_io=self.file_io,
+            schema=schema,
+            branch=identifier.branch,
+        )
+
+    def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
+        self._require(identifier.database)
+        manager = SchemaManager(self.file_io, self._root(identifier))
+        if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
+            raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+        return self.table(identifier)
+
+    def drop_table(self, identifier: Identifier) -> None:
+        self.file_io.delete_dir(self.table(identifier).path)
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        origin = self.table(source)
+        self._require(target.database)
+        if self.table_exists(target) or not self.file_io.rename(origin.path, self._table_path(target)):
+            raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
+
+    def _require(self, database: str) -> None:
+        if not self.database_exists(database):
+            raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
+
+    def _latest_schema(self, root: str) -> TableSchema | None:
+        return SchemaManager(self.file_io, root).latest()
+
+    def _database_path(self, database: str) -> str:
+        return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
+
+    def _table_path(self, identifier: Identifier) -> str:
+        return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"
+
+    def _root(self, identifier: Identifier) -> str:
+        path = self._table_path(identifier)
+        return path if identifier.branch == MAIN_BRANCH else f"{path}/branch/branch-{identifier.branch}"
+
+
+def _is_database(folder: str) -> bool:
+    return folder.endswith(_DATABASE_SUFFIX) and len(folder) > len(_DATABASE_SUFFIX)

@@ -1,0 +1,73 @@
+"""Names of tables: database, table, and behind a ``$`` a branch or a system table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+
+MAIN_BRANCH = "main"
+SYSTEM_DATABASE = "sys"
+_BRANCH_PREFIX = "branch_"
+_FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A table's name: ``t``, ``t$files``, ``t$branch_b`` or ``t$branch_b$files`` in a database."""
+
+    database: str
+    table: str
+    branch: str = MAIN_BRANCH
+    system_table: str | None = None
+
+    @property
+    def object_name(self) -> str:
+        """The name behind the database, as SQL writes it between back-quotes."""
+        parts = [self.table]
+        if self.branch != MAIN_BRANCH:
+            parts.append(_BRANCH_PREFIX + self.branch)
+        if self.system_table:
+            parts.append(self.system_table)
+        return "$".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.object_name}"
+
+
+def parse_identifier(database: str, object_name: str) -> Identifier:
+    """Take a name apart.
+
+    Raises:
+        InvalidInputError: the name has too many parts or would leave the database's folder.
+    """
+    parts = object_name.split("$")
+    table, rest = check_name(parts[0], "table"), parts[1:]
+    branch = MAIN_BRANCH
+    if rest and rest[0].lower().startswith(_BRANCH_PREFIX):
+        branch = check_name(rest.pop(0)[len(_BRANCH_PREFIX) :], "branch")
+    if len(rest) > 1 or (rest and not rest[0]):
+        raise InvalidInputError(
+            f"`{object_name}` is no table name.",
+            remedy="Write t, t$system_table, t$branch_b or t$branch_b$system_table.",
+        )
+    return Identifier(database, table, branch, rest[0].lower() if rest else None)
+
+
+def check_name(name: str, kind: str) -> str:
+    """The name itself, if it can be a folder's name inside its parent.
+
+    Args:
+        name: a database's, table's, branch's or tag's name.
+        kind: what it names, for the error.
+
+    Raises:
+        InvalidInputError: the name is empty, holds a path separator or control character, or is ``.`` or ``..``.
+    """
+    if not name.strip() or name in (".", "..") or _FORBIDDEN.search(name):
+        raise InvalidInputError(
+            f"{name!r} cannot be the name of a {kind}.",
+            remedy="A name must not be blank, '.' or '..', nor hold a slash, backslash or control character.",
+        )
+    return name

@@ -1,0 +1,189 @@
+"""The record files under ``manifest/`` as flat Arrow tables: one row a record, one column a leaf of the record.
+
+Newer versions write Avro only; a table with the option ``manifest.format`` may hold ORC or Parquet files of older ones.
+Older files lack later fields, which are null then, and fields of newer versions are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc
+import pyarrow.parquet
+
+from paimon_sql.errors import CorruptFileError
+from paimon_sql.format import avro
+
+_VERSION = "_VERSION"
+_NAMESPACE = "org.apache.paimon.avro.generated"
+
+
+def required(name: str, kind: Any) -> dict[str, Any]:
+    """A field of an Avro record that is always there."""
+    return {"name": name, "type": kind}
+
+
+def optional(name: str, kind: Any) -> dict[str, Any]:
+    """A field of an Avro record that may be null."""
+    return {"name": name, "type": ["null", kind], "default": None}
+
+
+def array_of(items: Any) -> dict[str, Any]:
+    """An Avro array."""
+    return {"type": "array", "items": items}
+
+
+def nested_record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
+    """An Avro record inside the record, under the name that its place gives it."""
+    return {"type": "record", "name": f"record_{name}", "fields": list(fields)}
+
+
+def stats_record(name: str) -> dict[str, Any]:
+    """The Avro record of `SimpleStats`."""
+    counts = optional("_NULL_COUNTS", array_of(["null", "long"]))
+    return nested_record(name, required("_MIN_VALUES", "bytes"), required("_MAX_VALUES", "bytes"), counts)
+
+
+def top_record(*fields: dict[str, Any]) -> str:
+    """The schema text of a file whose records are a format identifier and these fields."""
+    versioned = [required(_VERSION, "int"), *fields]
+    body = {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": versioned}
+    return json.dumps(body, separators=(",", ":"))
+
+
+@dataclass(frozen=True, eq=False)
+class RecordLayout:
+    """How one kind of record file is laid out.
+
+    Args:
+        what: what the file is, for messages.
+        version: the format identifier that every record carries.
+        avro_schema: the Avro schema that the writer states, as JSON text.
+        paths: for each column of ``schema`` the dotted path of its field in the record.
+        schema: the flat columns; one that is not nullable must be there.
+    """
+
+    what: str
+    version: int
+    avro_schema: str
+    paths: Mapping[str, str]
+    schema: pa.Schema
+
+    def read(self, data: bytes, path: str) -> pa.Table:
+        """The records of a file in Avro, ORC or Parquet.
+
+        Raises:
+            CorruptFileError: the bytes are none of the three, are damaged, or lack a field that every version has.
+        """
+        if data.startswith(avro.MAGIC):
+            table = self._from_avro(data, path)
+        else:
+            table = self._from_columns(data, path)
+        self._check(table, path)
+        return table.drop_columns([_VERSION])
+
+    def write(self, rows: Iterable[Mapping[str, Any]], compression: str) -> bytes:
+        """An Avro file of records given as mappings from column to value."""
+        versioned = ({_VERSION: self.version, **row} for row in rows)
+        return avro.write_container(
+            self.avro_schema, versioned, compression, coded_by=_flattened(self, self.avro_schema)
+        )
+
+    def _with_version(self) -> pa.Schema:
+        return self.schema.insert(0, pa.field(_VERSION, pa.int32(), False))
+
+    def _from_avro(self, data: bytes, path: str) -> pa.Table:
+        container = avro.open_container(data, path)
+        try:
+            coded_by = _flattened(self, container.schema_text)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CorruptFileError(f"the Avro schema is no {self.what}'s: {error!r}", path=path) from error
+        records = container.records(coded_by)
+        schema = self._with_version()
+        try:
+            rows = pa.array(records, pa.struct([f.with_nullable(True) for f in schema]))
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            raise CorruptFileError(f"no {self.what}: {error}", path=path) from error
+        return pa.Table.from_arrays(rows.flatten(), schema=schema)
+
+    def _from_columns(self, data: bytes, path: str) -> pa.Table:
+        try:
+            nested = _read_columns(data)
+            schema = self._with_version()
+            columns = [_leaf(nested, self.paths.get(f.name, f.name), f.type) for f in schema]
+            return pa.Table.from_arrays(columns, schema=schema)
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise CorruptFileError(f"no {self.what}: {error}", path=path) from error
+
+    def _check(self, table: pa.Table, path: str) -> None:
+        for f in table.schema:
+            if not f.nullable and table[f.name].null_count:
+                raise CorruptFileError(f"a record of the {self.what} lacks {self.paths.get(f.name, f.name)}", path=path)
+        versions = pc.unique(table[_VERSION]).to_pylist()
+        if any(v != self.version for v in versions):
+            raise CorruptFileError(
+                f"a {self.what} of format {versions}, and only {self.version} can be read", path=path
+            )
+
+
+def _read_columns(data: bytes) -> pa.Table:
+    source = pa.BufferReader(data)
+    if data.startswith(b"ORC"):
+        return pyarrow.orc.ORCFile(source).read()
+    if data.startswith(b"PAR1"):
+        return pyarrow.parquet.read_table(source)
+    raise ValueError("it is neither Avro, ORC nor Parquet")
+
+
+def _leaf(table: pa.Table, path: str, kind: pa.DataType) -> pa.Array:
+    """The field at a dotted path as an array of that type, null where the table has no such field."""
+    head, *rest = path.split(".")
+    if head not in table.column_names:
+        return pa.nulls(len(table), kind)
+    found = table[head].combine_chunks()
+    for name in rest:
+        if found.type.get_field_index(name) < 0:
+            return pa.nulls(len(table), kind)
+        found = pc.struct_field(found, name)
+    if pa.types.is_timestamp(found.type):
+        found = found.cast(pa.timestamp("ms"), safe=False)
+    return found.cast(kind)
+
+
+@lru_cache(maxsize=64)
+def _flattened(layout: RecordLayout, schema_text: str) -> str:
+    """A schema of the same bytes whose records inside records are dissolved and whose fields are named as columns.
+
+    Logical types are dropped, so that a timestamp decodes to its number.
+    """
+    names = {path: column for column, path in layout.paths.items()}
+    known: dict[str, Any] = {}
+    fields: list[dict[str, Any]] = []
+
+    def dissolve(record: Mapping[str, Any], prefix: str) -> None:
+        known[record["name"]] = record
+        for f in record["fields"]:
+            path, kind = prefix + f["name"], f["type"]
+            kind = known.get(kind, kind) if isinstance(kind, str) else kind
+            if isinstance(kind, dict) and kind.get("type") == "record":
+                dissolve(kind, path + ".")
+            else:
+                fields.append({"name": names.get(path, path.replace(".", "__")), "type": _physical(kind)})
+
+    dissolve(json.loads(schema_text), "")
+    return json.dumps({"type": "record", "name": "flat", "fields": fields})
+
+
+def _physical(kind: Any) -> Any:
+    if isinstance(kind, list):
+        return [_physical(k) for k in kind]
+    if isinstance(kind, dict):
+        plain = {k: v for k, v in kind.items() if k != "logicalType"}
+        return plain["type"] if plain.keys() == {"type"} else plain
+    return kind

@@ -1,0 +1,26 @@
+"""Options: the declared table of everything that can be set on a table, a session or a catalog.
+
+Each topic module declares its options, one statement each; `TableOptions` reads them, `validate` checks them.
+"""
+
+from __future__ import annotations
+
+from paimon_sql.format.options.documentation import generate_docs
+from paimon_sql.format.options.registry import OPTIONS, PATTERNS, find_option, nearest_key
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.validation import canonical, check_changes, validate
+from paimon_sql.format.options.values import Option, Scope
+
+__all__ = [
+    "OPTIONS",
+    "PATTERNS",
+    "Option",
+    "Scope",
+    "TableOptions",
+    "canonical",
+    "check_changes",
+    "find_option",
+    "generate_docs",
+    "nearest_key",
+    "validate",
+]

@@ -1,0 +1,45 @@
+"""The option reference: every declared option as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.format.options.registry import TOPICS, declared
+from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option
+
+_UNLIMITED = (UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE)
+
+
+def generate_docs() -> str:
+    """The reference of all options as a Markdown page, one table a topic."""
+    lines = [
+        "# Options",
+        "",
+        "An option is a property of a table, set by `CREATE TABLE ... TBLPROPERTIES` or `ALTER TABLE ... SET",
+        "TBLPROPERTIES`, or for one session by `SET spark.paimon.<key>`. In a key, `<word>` stands for any text.",
+        "Options marked *fixed* cannot change once the table holds data.",
+    ]
+    for title, topic in TOPICS.items():
+        lines += ["", f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        lines += [_row(option) for option in declared(topic)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(option: Option[Any]) -> str:
+    meaning = option.meaning
+    if option.allowed:
+        meaning += f" Values: {', '.join(f'`{word}`' for word in option.allowed)}."
+    if option.alternatives:
+        meaning += f" Also read as {', '.join(f'`{key}`' for key in option.alternatives)}."
+    if option.immutable:
+        meaning += " *Fixed.*"
+    cells = (f"`{option.key}`", option.kind, _default(option), meaning)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _default(option: Option[Any]) -> str:
+    if option.default_text is None:
+        return ""
+    if option.default_text in _UNLIMITED:
+        return "no limit"
+    return f"`{option.default_text.encode('unicode_escape').decode()}`" if option.default_text else "empty"

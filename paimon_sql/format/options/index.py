@@ -1,0 +1,156 @@
+"""Options about indexes over files and rows, deletion vectors and searches by text or vector."""
+
+from __future__ import annotations
+
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    integer,
+    long,
+    memory_size,
+    optional_choice,
+    string,
+)
+
+_SEARCH_MODES = ("fast", "full", "detail")
+
+FILE_INDEX_READ_ENABLED = boolean("file-index.read.enabled", "true", "Whether reads use the file indexes.")
+FILE_INDEX_IN_MANIFEST_THRESHOLD = memory_size(
+    "file-index.in-manifest-threshold", "500 bytes", "Up to which size a file index stands in the manifest itself."
+)
+FILE_INDEX_COLUMNS = string(
+    "file-index.<type>.columns",
+    None,
+    "The columns, with commas between, that get this file index: bloom-filter, bitmap, bsi, range-bitmap, token-bloom-filter.",
+)
+FILE_INDEX_PROPERTY = string("file-index.<type>.<column>.<property>", None, "A setting of a column's file index.")
+INDEX_FILE_IN_DATA_FILE_DIR = boolean(
+    "index-file-in-data-file-dir",
+    "false",
+    "Whether index files stand in the directories of the buckets.",
+    immutable=True,
+)
+DELETION_VECTORS_ENABLED = boolean(
+    "deletion-vectors.enabled",
+    "false",
+    "Whether deleted and replaced rows are marked in deletion vectors, so that reads need not merge.",
+)
+DELETION_VECTORS_BITMAP64 = boolean(
+    "deletion-vectors.bitmap64",
+    "false",
+    "Whether deletion vectors are written as 64-bit bitmaps, as Iceberg reads them.",
+)
+DELETION_VECTORS_MODIFIABLE = boolean(
+    "deletion-vectors.modifiable", "false", "Whether deletion vectors may be switched on or off for a table with data."
+)
+DELETION_VECTORS_MERGE_ON_READ = boolean(
+    "deletion-vectors.merge-on-read",
+    "false",
+    "Whether batch reads merge files that were not compacted yet, to see their rows.",
+)
+DELETION_VECTOR_INDEX_FILE_TARGET_SIZE = memory_size(
+    "deletion-vector.index-file.target-size", "2 mb", "How large a file of deletion vectors becomes."
+)
+GLOBAL_INDEX_ENABLED = boolean("global-index.enabled", "true", "Whether reads use the global indexes over rows.")
+GLOBAL_INDEX_COLUMN_UPDATE_ACTION = choice(
+    "global-index.column-update-action",
+    "THROW_ERROR",
+    "What an update of an indexed column does: fail, drop the partition's index, or leave it to be rebuilt.",
+    ("THROW_ERROR", "DROP_PARTITION_INDEX", "IGNORE"),
+)
+GLOBAL_INDEX_EXTERNAL_PATH = string(
+    "global-index.external-path", None, "The directory of global index files; without it index/ of the table."
+)
+GLOBAL_INDEX_ROW_COUNT_PER_SHARD = long(
+    "global-index.row-count-per-shard", "100000", "How many rows one file of a global index covers.", check=at_least(1)
+)
+GLOBAL_INDEX_BUILD_MAX_SHARD = integer(
+    "global-index.build.max-shard",
+    "32",
+    "How many files a global index is built of, where that suffices.",
+    check=at_least(1),
+)
+GLOBAL_INDEX_BUILD_MAX_PARALLELISM = integer(
+    "global-index.build.max-parallelism", "4096", "How many tasks build a global index at most.", check=at_least(1)
+)
+GLOBAL_INDEX_THREAD_NUM = integer(
+    "global-index.thread-num", "32", "How many files of global indexes are read at a time.", check=at_least(1)
+)
+GLOBAL_INDEX_SEARCH_MODE = optional_choice(
+    "global-index.search-mode", "How thorough a search is where its own kind does not say so.", _SEARCH_MODES
+)
+SCALAR_INDEX_SEARCH_MODE = choice(
+    "scalar-index.search-mode",
+    "fast",
+    "Whether look-ups by value read indexed rows only, or also those that no index covers yet.",
+    _SEARCH_MODES,
+)
+VECTOR_INDEX_SEARCH_MODE = choice(
+    "vector-index.search-mode",
+    "fast",
+    "Whether vector searches read indexed rows only, or also those that no index covers yet.",
+    _SEARCH_MODES,
+)
+FULL_TEXT_INDEX_SEARCH_MODE = choice(
+    "full-text-index.search-mode",
+    "fast",
+    "Whether text searches read indexed rows only, or also those that no index covers yet.",
+    _SEARCH_MODES,
+)
+SORTED_INDEX_RECORDS_PER_RANGE = long(
+    "sorted-index.records-per-range",
+    "10000000",
+    "How many rows one file of a sorted index holds.",
+    alternatives=("btree-index.records-per-range",),
+)
+SORTED_INDEX_BUILD_MAX_PARALLELISM = integer(
+    "sorted-index.build.max-parallelism",
+    "4096",
+    "How many tasks build a sorted index at most.",
+    alternatives=("btree-index.build.max-parallelism",),
+)
+BTREE_INDEX_PROPERTY = string("btree-index.<property>", None, "A setting of B-tree indexes.")
+BITMAP_INDEX_PROPERTY = string("bitmap-index.<property>", None, "A setting of global bitmap indexes.")
+MULTIVALUE_INDEX_PROPERTY = string("multivalue-index.<property>", None, "A setting of indexes over array elements.")
+LUMINA_PROPERTY = string("lumina.<property>", None, "A setting of lumina vector indexes.")
+PK_BTREE_INDEX_COLUMNS = string(
+    "pk-btree.index.columns", None, "The columns, with commas between, with a B-tree over a primary-key table."
+)
+PK_BITMAP_INDEX_COLUMNS = string(
+    "pk-bitmap.index.columns", None, "The columns, with commas between, with a bitmap index over a primary-key table."
+)
+PK_MULTIVALUE_INDEX_COLUMNS = string(
+    "pk-multivalue.index.columns", None, "The array columns, with commas between, whose elements are indexed."
+)
+PK_FULL_TEXT_INDEX_COLUMNS = string(
+    "pk-full-text.index.columns", None, "The text column of a primary-key table with a full-text index."
+)
+PK_VECTOR_INDEX_COLUMNS = string(
+    "pk-vector.index.columns", None, "The vector column of a primary-key table with a vector index."
+)
+FIELD_PK_INDEX_PROPERTY = string(
+    "fields.<column>.pk-<kind>.<property>", None, "A setting of a column's index over a primary-key table."
+)
+FIELD_INDEX_TYPE = string(
+    "fields.<column>.index-type", None, "The kind of vector index that searches of the column use."
+)
+FIELD_REFINE_FACTOR = string(
+    "fields.<column>.refine_factor",
+    None,
+    "How many times the wanted rows a vector search of the column examines exactly.",
+)
+VECTOR_FIELD = string("vector-field", None, "The array columns, with commas between, that are stored as vectors.")
+VECTOR_FILE_FORMAT = string("vector.file.format", None, "The file format of vector columns, if not the data's.")
+VECTOR_TARGET_FILE_SIZE = memory_size(
+    "vector.target-file-size", None, "How large a file of vectors becomes; without it as other data files."
+)
+VECTOR_SEARCH_DISTRIBUTE_ENABLED = boolean(
+    "vector-search.distribute.enabled", "false", "Whether a vector search is spread over the cluster."
+)
+VECTOR_SEARCH_LATERAL_JOIN_BATCH_SIZE = integer(
+    "vector-search.lateral-join.batch-size",
+    "256",
+    "How many vectors of a lateral join are searched at a time.",
+    check=at_least(1),
+)

@@ -1,0 +1,259 @@
+"""The kinds of option values: how the text of an option is read, and what an option of a kind looks like.
+
+A kind is called to declare an option: ``BUCKET = integer("bucket", "-1", "How many buckets ...")``. Default values are
+written as a user writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import Any, Generic, TypeVar, overload
+
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.durations import parse_duration
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Scope(str, Enum):
+    """Where an option may be given."""
+
+    TABLE = "table"
+    """In a table's properties; also for one session or statement."""
+    SPARK = "spark"
+    """For one session or statement."""
+    CATALOG = "catalog"
+    """Where a catalog is configured."""
+    FLINK = "flink"
+    """In a table's properties, for Flink jobs on the same table; it has no effect here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Option(Generic[T_co]):
+    """One option: its key, what it takes and what it means.
+
+    Args:
+        key: the key; of a pattern, ``<word>`` stands for any text.
+        kind: the name of the kind of value, as the reference shows it.
+        parse: reads the text of a value, or raises ValueError.
+        default_text: the default as a user would write it; None without a default.
+        meaning: what it does, in one sentence.
+        allowed: the values that it takes, when these can be listed.
+        scope: where it may be given.
+        immutable: whether it is fixed once the table holds data.
+        alternatives: other keys under which it is read, in that order, when its own is not given.
+        renamed: whether the alternatives are mere spellings of documents, which no other implementation reads.
+    """
+
+    key: str
+    kind: str
+    parse: Callable[[str], T_co]
+    default_text: str | None
+    meaning: str
+    allowed: tuple[str, ...] = ()
+    scope: Scope = Scope.TABLE
+    immutable: bool = False
+    alternatives: tuple[str, ...] = ()
+    renamed: bool = False
+    pattern: re.Pattern[str] | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        if "<" in self.key:
+            parts = (re.escape(part) for part in re.split(r"<[^>]+>", self.key))
+            object.__setattr__(self, "pattern", re.compile("(.+)".join(parts)))
+
+    @property
+    def default(self) -> T_co:
+        """The default value; None without a default."""
+        return None if self.default_text is None else self.parse(self.default_text)  # type: ignore[return-value]
+
+    def read(self, text: str, key: str | None = None) -> T_co:
+        """The value that a text means.
+
+        Args:
+            text: the text.
+            key: the key that was given, when it is not the option's own.
+
+        Raises:
+            InvalidOptionError: the option does not take such a value.
+        """
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise InvalidOptionError(
+                f"The option '{key or self.key}' cannot be '{text}': {error}.", key=key or self.key
+            ) from error
+
+    def for_name(self, *names: str) -> str:
+        """The key of a pattern for these names, as ``fields.price.aggregate-function`` for ``price``."""
+        rest = iter(names)
+        return re.sub(r"<[^>]+>", lambda _: next(rest), self.key)
+
+
+class Kind(Generic[T]):
+    """A kind of option value; calling it declares an option."""
+
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+        self.name = name
+        self.parse = parse
+
+    @overload
+    def __call__(self, key: str, default: str, meaning: str, **facts: Any) -> Option[T]: ...
+
+    @overload
+    def __call__(self, key: str, default: None, meaning: str, **facts: Any) -> Option[T | None]: ...
+
+    def __call__(
+        self,
+        key: str,
+        default: str | None,
+        meaning: str,
+        *,
+        check: Callable[[T], str | None] | None = None,
+        **facts: Any,
+    ) -> Option[Any]:
+        """Declare an option.
+
+        Args:
+            key: its key.
+            default: the text of its default value.
+            meaning: what it does.
+            check: answers what a value should be when the option does not take it.
+            facts: further arguments of `Option`.
+        """
+        parse: Callable[[str], Any] = self.parse if check is None else _checked(self.parse, check)
+        return Option(key, self.name, parse, default, meaning, **facts)
+
+
+def _checked(parse: Callable[[str], T], check: Callable[[T], str | None]) -> Callable[[str], T]:
+    def parse_and_check(text: str) -> T:
+        value = parse(text)
+        if wanted := check(value):
+            raise ValueError(wanted)
+        return value
+
+    return parse_and_check
+
+
+def at_least(least: int) -> Callable[[int], str | None]:
+    """A check that a number is not less than another."""
+    return lambda value: f"it must be {least} or more" if value < least else None
+
+
+def choice(key: str, default: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str]:
+    """Declare an option that takes one of some words, in any case; it is read as the word is spelled here."""
+    return Option(key, "Enum", _one_of(allowed), default, meaning, allowed=allowed, **facts)
+
+
+def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str | None]:
+    """Declare an option like `choice` that has no default."""
+    return Option(key, "Enum", _one_of(allowed), None, meaning, allowed=allowed, **facts)
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+    spelled = {word.lower(): word for word in allowed}
+
+    def parse(text: str) -> str:
+        if (word := spelled.get(text.strip().lower())) is None:
+            raise ValueError(f"it takes one of {', '.join(allowed)}")
+        return word
+
+    return parse
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in ("true", "false"):
+        raise ValueError("it takes true or false")
+    return word == "true"
+
+
+def _whole_number(bits: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", text):
+            raise ValueError("it takes a whole number")
+        if not -(2 ** (bits - 1)) <= (number := int(text)) < 2 ** (bits - 1):
+            raise ValueError(f"it takes a whole number of {bits} bits")
+        return number
+
+    return parse
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("it takes a number") from None
+
+
+_MEMORY = re.compile(r"(\d+)\s*([a-zA-Z]*)")
+_UNITS = ("b", "k", "m", "g", "t")
+_LONG_UNITS = ("bytes", "kibibytes", "mebibytes", "gibibytes", "tebibytes")
+
+
+def parse_memory_size(text: str) -> int:
+    """A number of bytes, written as ``64 mb``, ``1g``, ``512kb`` or ``100`` (bytes); a unit is 1024 of the next.
+
+    Raises:
+        ValueError: the text is no such size, or more than 2^63 - 1 bytes.
+    """
+    if match := _MEMORY.fullmatch(text.strip()):
+        unit = match[2].lower() or "b"
+        for power, (short, long) in enumerate(zip(_UNITS, _LONG_UNITS, strict=True)):
+            if unit in (short, f"{short}b" if power else short, long):
+                size = int(match[1]) * 1024**power
+                if size >= 2**63:
+                    raise ValueError("it takes no more than 9223372036854775807 bytes")
+                return size
+    raise ValueError("it takes a size such as '64 mb', '1 gb' or '512 kb'")
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise ValueError("it takes a length of time such as '10 s', '5 min', '1 h', '7 d'") from None
+
+
+def _mapping(text: str) -> Mapping[str, str]:
+    """Pairs ``key:value`` with commas between; quotes ``'`` or ``"`` around a key or value hide both signs."""
+    pairs = [[_unquoted(part) for part in _split(pair, ":")] for pair in _split(text, ",") if pair.strip()]
+    if not all(len(pair) == 2 for pair in pairs):
+        raise ValueError("it takes pairs such as '0:lz4,1:zstd'")
+    return dict(pairs)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    return re.split(rf"""{sign}(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""", text)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace(text[0] * 2, text[0])
+    return text
+
+
+boolean = Kind("Boolean", _boolean)
+integer = Kind("Integer", _whole_number(32))
+long = Kind("Long", _whole_number(64))
+double = Kind("Double", _number)
+float_number = Kind("Float", _number)
+memory_size = Kind("MemorySize", parse_memory_size)
+duration = Kind("Duration", _duration)
+string = Kind("String", str)
+mapping = Kind("Map", _mapping)
+
+UNLIMITED_INTEGER = "2147483647"
+UNLIMITED_LONG = "9223372036854775807"
+UNLIMITED_SIZE = f"{UNLIMITED_LONG} bytes"
+
+
+def comma_separated(text: str | None) -> tuple[str, ...]:
+    """The names that a text lists with commas between, without the blanks around them."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

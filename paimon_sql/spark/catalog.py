@@ -1,0 +1,179 @@
+"""A Paimon catalog as Spark's ``TableCatalog``: databases, tables and procedures by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
+from paimon_sql.errors import (
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    TableExistsError,
+)
+from paimon_sql.spark.ddl import schema_of_create
+from paimon_sql.spark.interfaces import CatalogInterface
+from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.table import TableProxy
+
+T = TypeVar("T")
+_ANALYSIS = f"{CATALYST}.analysis"
+
+
+class CatalogProxy(CatalogInterface):
+    """One catalog of one session."""
+
+    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any) -> None:
+        super().__init__(jvm)
+        self.catalog = catalog
+        self.session = session
+
+    def toString(self) -> str:  # noqa: N802
+        return f"paimon catalog {self.catalog.name}"
+
+    def name(self) -> str:
+        return self.catalog.name
+
+    def defaultNamespace(self) -> Any:  # noqa: N802
+        return self.jvm.strings(["default"])
+
+    # Databases
+
+    def listNamespaces(self, *parent: Any) -> Any:  # noqa: N802
+        names = [] if parent and len(parent[0]) else self._databases()
+        result = self.jvm.gateway.new_array(self.jvm.cls("java.lang.String"), len(names), 1)
+        for i, name in enumerate(names):
+            result[i][0] = name
+        return result
+
+    def namespaceExists(self, namespace: Any) -> bool:  # noqa: N802
+        return len(namespace) == 1 and self._database_exists(namespace[0])
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:  # noqa: N802
+        with_name = namespace[0]
+        if with_name == SYSTEM_DATABASE:
+            return self.jvm.map({})
+        return self.jvm.map(self._answer(namespace, lambda: self.catalog.database_properties(with_name)))
+
+    def createNamespace(self, namespace: Any, properties: Any) -> None:  # noqa: N802
+        given = {k: properties.get(k) for k in properties.keySet()}
+        given.pop("owner", None)
+        try:
+            self.catalog.create_database(namespace[0], given)
+        except DatabaseExistsError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:  # noqa: N802
+        self._answer(namespace, lambda: self.catalog.database_properties(namespace[0]))
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:  # noqa: N802
+        try:
+            self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], cascade))
+        except DatabaseNotEmptyError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
+        return True
+
+    # Tables
+
+    def listTables(self, namespace: Any) -> Any:  # noqa: N802
+        if namespace[0] == SYSTEM_DATABASE:
+            names: list[str] = []
+        else:
+            names = self._answer(namespace, lambda: self.catalog.list_tables(namespace[0]))
+        return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
+
+    def listTableSummaries(self, namespace: Any) -> Any:  # noqa: N802
+        summary = self.jvm.cls(f"{CATALOG}.TableSummary")
+        found = [summary.of(ident, "MANAGED") for ident in self.listTables(namespace)]
+        return self.jvm.array(f"{CATALOG}.TableSummary", found)
+
+    def tableExists(self, ident: Any) -> bool:  # noqa: N802
+        try:
+            self._load(ident)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            return False
+        return True
+
+    def loadTable(self, ident: Any, *context: Any) -> TableProxy:  # noqa: N802
+        return self._found(ident, lambda: self._load(ident, *context))
+
+    def createTable(self, ident: Any, *definition: Any) -> TableProxy:  # noqa: N802
+        identifier = self._identifier(ident)
+        schema = schema_of_create(self.jvm, definition)
+        try:
+            table = self.catalog.create_table(identifier, schema)
+        except TableExistsError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
+        except NoSuchDatabaseError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", ident.namespace()))
+        return TableProxy(self.jvm, table, self.session)
+
+    def dropTable(self, ident: Any) -> bool:  # noqa: N802
+        try:
+            self.catalog.drop_table(self._identifier(ident))
+        except (NoSuchTableError, NoSuchDatabaseError):
+            return False
+        return True
+
+    def purgeTable(self, ident: Any) -> bool:  # noqa: N802
+        return self.dropTable(ident)
+
+    def renameTable(self, source: Any, target: Any) -> None:  # noqa: N802
+        try:
+            self._found(
+                source, lambda: self.catalog.rename_table(self._identifier(source), self._identifier(target))
+            )
+        except TableExistsError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
+
+    # Procedures
+
+    def loadProcedure(self, ident: Any) -> Any:  # noqa: N802
+        return load_procedure(self.jvm, self.catalog, self.session, ident)
+
+    def listProcedures(self, namespace: Any) -> Any:  # noqa: N802
+        names = procedure_names() if len(namespace) == 1 and namespace[0] == SYSTEM_DATABASE else []
+        return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
+
+    def _databases(self) -> list[str]:
+        return sorted({*self.catalog.list_databases(), SYSTEM_DATABASE})
+
+    def _database_exists(self, name: str) -> bool:
+        return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
+
+    def _identifier(self, ident: Any) -> Identifier:
+        namespace = list(ident.namespace())
+        if len(namespace) != 1:
+            raise NoSuchDatabaseError(
+                f"{'.'.join([*namespace, ident.name()])} is no table of catalog {self.catalog.name}: a name has one"
+                " database.",
+                name=".".join(namespace),
+            )
+        return parse_identifier(namespace[0], ident.name())
+
+    def _load(self, ident: Any, *context: Any) -> TableProxy:
+        identifier = self._identifier(ident)
+        table = self.catalog.table(identifier)
+        return TableProxy(self.jvm, table, self.session)
+
+    def _ident(self, namespace: Any, name: str) -> Any:
+        return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
+
+    def _found(self, ident: Any, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except (NoSuchTableError, NoSuchDatabaseError):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchTableException", ident))
+            raise
+
+    def _answer(self, namespace: Any, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except NoSuchDatabaseError:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
+            raise

@@ -1,0 +1,27 @@
+"""What differs between the Spark versions that are supported, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
+
+
+def version(jvm: Jvm) -> tuple[int, int]:
+    """Spark's major and minor version."""
+    major, minor = str(jvm.context.version).split(".")[:2]
+    return int(major), int(minor)
+
+
+def v2_columns(jvm: Jvm, struct: Any) -> Any:
+    """A struct's fields as a table's ``Column[]``; 4.3 asks whether they are to keep ids, which ours have not."""
+    util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
+    return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 3) else util.structTypeToV2Columns(struct)
+
+
+def python_reader_factory(jvm: Jvm, source: Any, function: bytearray, struct: Any) -> Any:
+    """Spark's factory of readers in Python workers; 4.3 has the session's id as an argument more."""
+    nothing = [jvm.none] * (2 if version(jvm) >= (4, 3) else 1)
+    return jvm.new(
+        f"{EXECUTION}.datasources.v2.python.PythonPartitionReaderFactory", source, function, struct, *nothing
+    )

@@ -1,0 +1,161 @@
+"""Spark's filter expressions as predicates of the storage core.
+
+An expression crosses the bridge as one JSON text, its nodes in preorder. Only what means exactly the same on both
+sides is translated: a column of the table compared with a literal of the column's own type. A cast, a function, an
+unknown node make their conjunct untranslatable, and Spark evaluates it alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.types import DataType
+from paimon_sql.spark.types import spark_type
+from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+
+_COMPARISONS = {
+    "EqualTo": "=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+}
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Untranslatable(Exception):
+    """This part of an expression has no exact counterpart."""
+
+
+class Node:
+    """One node of an expression with its children."""
+
+    __slots__ = ("body", "children", "kind")
+
+    def __init__(self, body: Mapping[str, Any], children: list[Node]) -> None:
+        self.kind = str(body["class"]).rsplit(".", 1)[-1]
+        self.body = body
+        self.children = children
+
+
+def parse_expression(text: str) -> Node:
+    """The tree behind ``Expression.toJSON``."""
+    nodes = iter(json.loads(text))
+
+    def take() -> Node:
+        body = next(nodes)
+        return Node(body, [take() for _ in range(body["num-children"])])
+
+    return take()
+
+
+def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
+    """The predicate that means the same as a Spark expression; None where there is none.
+
+    Args:
+        text: the expression's ``toJSON``.
+        types: the types of the table's columns.
+    """
+    try:
+        return _predicate(parse_expression(text), types)
+    except Untranslatable:
+        return None
+
+
+def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    if node.kind in _COMPARISONS:
+        return _comparison(node, types)
+    builder = _BUILDERS.get(node.kind)
+    if builder is None:
+        raise Untranslatable
+    return builder(node, types)
+
+
+def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    operator = _COMPARISONS[node.kind]
+    left, right = node.children
+    if left.kind == "Literal":
+        left, right, operator = right, left, _MIRRORED[operator]
+    column = _column(left, types)
+    return Comparison(column, operator, _literal(right, types[column]))
+
+
+def _column(node: Node, types: Mapping[str, DataType]) -> str:
+    if node.kind != "AttributeReference" or node.body["name"] not in types:
+        raise Untranslatable
+    return str(node.body["name"])
+
+
+def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    column = _column(node.children[0], types)
+    values = [_literal(child, types[column]) for child in node.children[1:]]
+    return In(column, pa.array([v.as_py() for v in values], arrow_type(types[column])))
+
+
+def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    column = _column(node.children[0], types)
+    return StartsWith(column, str(_literal(node.children[1], types[column]).as_py()))
+
+
+def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    negated = _predicate(node.children[0], types).negate()
+    if negated is None:
+        raise Untranslatable
+    return negated
+
+
+_BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
+    "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
+    "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
+    "Not": _not,
+    "IsNull": lambda n, t: IsNull(_column(n.children[0], t)),
+    "IsNotNull": lambda n, t: IsNull(_column(n.children[0], t), negated=True),
+    "In": _in,
+    "StartsWith": _starts_with,
+}
+
+
+def _literal(node: Node, column_type: DataType) -> pa.Scalar:
+    if node.kind != "Literal" or node.body.get("value") is None:
+        raise Untranslatable
+    name, text = node.body["dataType"], node.body["value"]
+    expected = spark_type(column_type)
+    if name != expected and not (name == "string" and str(expected).startswith("varchar")):
+        raise Untranslatable
+    if not isinstance(name, str):
+        raise Untranslatable
+    reader = _READERS.get(name.split("(")[0])
+    if reader is None:
+        raise Untranslatable
+    try:
+        return pa.scalar(reader(text), arrow_type(column_type))
+    except (ValueError, OverflowError):
+        # A date behind the year 9999, say: Spark knows it, Python does not.
+        raise Untranslatable from None
+
+
+def _timestamp_ntz(text: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(text))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "boolean": lambda s: s == "true",
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "string": str,
+    "decimal": Decimal,
+    "date": date.fromisoformat,
+    "timestamp_ntz": _timestamp_ntz,
+}

@@ -1,0 +1,103 @@
+"""What every implementation of a Spark interface answers alike: Java's default methods, written out.
+
+Py4J never falls back to a default method of an interface, so each of them needs its Python twin. They stand here, a
+class an interface, and a test compares these classes with the interfaces of the installed Spark, so that a method
+that a new Spark adds fails there first and by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
+
+_METRIC = f"{CONNECTOR}.metric"
+
+
+class CatalogInterface(JavaObject):
+    """Defaults of ``TableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
+
+    def initialize(self, name: str, options: Any) -> None:
+        pass
+
+    def capabilities(self) -> Any:
+        return self.jvm.set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
+
+    def tableStateOptionKeys(self) -> Any:  # noqa: N802
+        return self.jvm.set([])
+
+    def changelogStateOptionKeys(self) -> Any:  # noqa: N802
+        return self.jvm.set([])
+
+    def invalidateTable(self, ident: Any) -> None:  # noqa: N802
+        pass
+
+    def useNullableQuerySchema(self) -> bool:  # noqa: N802
+        return True
+
+    class Java:
+        implements = [
+            f"{CATALOG}.TableCatalog",
+            f"{CATALOG}.SupportsNamespaces",
+            f"{CATALOG}.ProcedureCatalog",
+        ]
+
+
+class TableInterface(JavaObject):
+    """Defaults of ``Table``."""
+
+    def id(self) -> Any:
+        return None
+
+    def version(self) -> Any:
+        return None
+
+    def constraints(self) -> Any:
+        return self.jvm.array(f"{CATALOG}.constraints.Constraint")
+
+
+class ScanInterface(JavaObject):
+    """Defaults of ``Scan``."""
+
+    def toBatch(self) -> Any:  # noqa: N802
+        return self
+
+    def toMicroBatchStream(self, checkpoint: str) -> Any:  # noqa: N802
+        raise self._unsupported("a streaming read")
+
+    def toContinuousStream(self, checkpoint: str) -> Any:  # noqa: N802
+        raise self._unsupported("a continuous read")
+
+    def supportedCustomMetrics(self) -> Any:  # noqa: N802
+        return self.jvm.array(f"{_METRIC}.CustomMetric")
+
+    def reportDriverMetrics(self) -> Any:  # noqa: N802
+        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
+
+    def columnarSupportMode(self) -> Any:  # noqa: N802
+        return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    def _unsupported(self, what: str) -> Exception:
+        return NotImplementedError(f"{self.toString()} does not offer {what}.")
+
+
+class WriteInterface(JavaObject):
+    """Defaults of ``V1Write``."""
+
+    def description(self) -> str:
+        return self.toString()
+
+    def toBatch(self) -> Any:  # noqa: N802
+        raise NotImplementedError("a V1 write has no batch form")
+
+    def toStreaming(self) -> Any:  # noqa: N802
+        raise NotImplementedError("a V1 write has no streaming form")
+
+    def supportedCustomMetrics(self) -> Any:  # noqa: N802
+        return self.jvm.array(f"{_METRIC}.CustomMetric")
+
+    def reportDriverMetrics(self) -> Any:  # noqa: N802
+        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
+
+    class Java:
+        implements = [f"{CONNECTOR}.write.V1Write"]

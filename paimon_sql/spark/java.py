@@ -1,0 +1,198 @@
+"""The JVM as the bridge sees it: class look-up without round trips, collections, and Python objects that Java calls.
+
+A Python object becomes a Java interface through Py4J, which never falls back to a Java default method: whoever
+implements an interface implements all of it. ``JavaObject`` is the base of all of them; it answers Java's own
+``equals``, ``hashCode`` and ``toString`` and turns the errors of this package into the JVM's exceptions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.serializers import CloudPickleSerializer
+
+from paimon_sql.errors import PaimonError
+
+T = TypeVar("T")
+
+CATALYST = "org.apache.spark.sql.catalyst"
+CATALOG = "org.apache.spark.sql.connector.catalog"
+CONNECTOR = "org.apache.spark.sql.connector"
+EXECUTION = "org.apache.spark.sql.execution"
+
+
+class Jvm:
+    """The JVM behind a Spark context."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self.context = context
+        self.gateway: Any = context._gateway
+        self.pickler = CloudPickleSerializer()
+        self._classes: dict[str, Any] = {}
+        ensure_callback_server_started(self.gateway)
+        # Without this a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
+        self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
+
+    def cls(self, name: str) -> Any:
+        """The Java class of that full name; attribute look-up by package costs a round trip a level, this none."""
+        if name not in self._classes:
+            self._classes[name] = JavaClass(name, self.gateway._gateway_client)
+        return self._classes[name]
+
+    def new(self, name: str, *arguments: Any) -> Any:
+        """A new Java object."""
+        return self.cls(name)(*arguments)
+
+    def singleton(self, name: str) -> Any:
+        """The instance of a Scala object."""
+        key = f"{name}$.MODULE$"
+        if key not in self._classes:
+            self._classes[key] = getattr(self.cls(f"{name}$"), "MODULE$")
+        return self._classes[key]
+
+    @property
+    def none(self) -> Any:
+        """Scala's None."""
+        return self.singleton("scala.None")
+
+    def some(self, value: Any) -> Any:
+        """Scala's Some(value)."""
+        return self.new("scala.Some", value)
+
+    def array(self, element_class: str, items: Iterable[Any] = ()) -> Any:
+        """A Java array of the items."""
+        values = list(items)
+        result = self.gateway.new_array(self.cls(element_class), len(values))
+        for i, value in enumerate(values):
+            result[i] = value
+        return result
+
+    def strings(self, items: Iterable[str] = ()) -> Any:
+        """A ``String[]``."""
+        return self.array("java.lang.String", items)
+
+    def list(self, items: Iterable[Any]) -> Any:
+        """A ``java.util.List``."""
+        result = self.new("java.util.ArrayList")
+        for item in items:
+            result.add(item)
+        return result
+
+    def map(self, items: Mapping[str, Any]) -> Any:
+        """A ``java.util.Map``."""
+        result = self.new("java.util.HashMap")
+        for key, value in items.items():
+            result.put(key, value)
+        return result
+
+    def set(self, items: Iterable[Any]) -> Any:
+        """A ``java.util.Set``."""
+        result = self.new("java.util.HashSet")
+        for item in items:
+            result.add(item)
+        return result
+
+    def seq(self, items: Iterable[Any]) -> Any:
+        """An immutable Scala ``Seq``."""
+        converters = self.cls("scala.jdk.javaapi.CollectionConverters")
+        return converters.asScala(self.list(items)).toSeq()
+
+    def items(self, seq: Any) -> list[Any]:
+        """The elements of a Scala ``Seq`` as a Python list."""
+        return list(self.cls("scala.jdk.javaapi.CollectionConverters").asJava(seq))
+
+    def empty_map(self) -> Any:
+        """An immutable empty Scala ``Map``."""
+        return self.singleton("scala.collection.immutable.Map").empty()
+
+    def enum(self, name: str, member: str) -> Any:
+        """A member of a Java enum; nested enums are written with ``$``."""
+        key = f"{name}.{member}"
+        if key not in self._classes:
+            kind = self.cls("java.lang.Class").forName(
+                name, True, self.cls("java.lang.Thread").currentThread().getContextClassLoader()
+            )
+            self._classes[key] = self.cls("java.lang.Enum").valueOf(kind, member)
+        return self._classes[key]
+
+    def pickle(self, value: Any) -> bytearray:
+        """A Python value for a worker, as Py4J carries ``byte[]``."""
+        return bytearray(self.pickler.dumps(value))
+
+
+def raise_java(exception: Any) -> None:
+    """Raise a Java exception object so that it reaches the JVM as itself."""
+    raise Py4JJavaError("", exception)
+
+
+def private_field(target: Any, name: str) -> tuple[Any, Any]:
+    """A private field of a Java object, found on its class or a parent: ``(field, value)``."""
+    kind = target.getClass()
+    while kind is not None:
+        for field in kind.getDeclaredFields():
+            if field.getName() == name or field.getName().endswith("$$" + name):
+                field.setAccessible(True)
+                return field, field.get(target)
+        kind = kind.getSuperclass()
+    raise AttributeError(f"{target.getClass().getName()} has no field {name}")
+
+
+class JavaObject:
+    """A Python object that Java code calls through the interfaces of its inner class ``Java``.
+
+    Each method of a subclass is wrapped: an error of this package becomes one Java exception with its message alone,
+    any other Python error a Java exception that names the error; Java's own exceptions pass through.
+    """
+
+    jvm: Jvm
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, member in list(vars(cls).items()):
+            if callable(member) and not name.startswith("_") and not isinstance(member, type):
+                setattr(cls, name, _crossing(member))
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+
+    def equals(self, other: Any) -> bool:
+        return self is other
+
+    def hashCode(self) -> int:
+        return id(self) % 2_147_483_647
+
+    def toString(self) -> str:
+        return type(self).__name__
+
+
+def _crossing(method: Callable[..., T]) -> Callable[..., T]:
+    @functools.wraps(method)
+    def call(self: JavaObject, *arguments: Any) -> T:
+        try:
+            return method(self, *arguments)
+        except Py4JJavaError:
+            raise
+        except CapturedException as error:
+            # PySpark dresses up the JVM's exceptions; on the way back they are what they were.
+            raise Py4JJavaError("", error._origin) from None
+        except Exception as error:
+            raise Py4JJavaError("", to_java(self.jvm, error)) from error
+
+    return call
+
+
+def to_java(jvm: Jvm, error: Exception) -> Any:
+    """The Java exception that carries a Python error's message to whoever called the JVM.
+
+    It is unchecked: a proxy may throw a checked exception only where the interface declares it, and the JVM would hide
+    any other one behind an exception without a message.
+    """
+    message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
+    return jvm.new("java.lang.IllegalArgumentException", message)

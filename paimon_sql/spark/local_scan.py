@@ -1,0 +1,63 @@
+"""Rows that are known on the driver, as a scan that starts no job: metadata, procedure results, small look-ups."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.interfaces import ScanInterface
+from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.types import spark_struct
+
+
+class LocalScanProxy(ScanInterface):
+    """A ``LocalScan`` over an Arrow table.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        fields: the columns.
+        rows: their values, in the Arrow types of the fields.
+        what: a description for EXPLAIN.
+    """
+
+    def __init__(self, jvm: Jvm, session: Any, fields: tuple[DataField, ...], rows: pa.Table, what: str) -> None:
+        super().__init__(jvm)
+        self._session = session
+        self._struct = json.dumps(spark_struct(fields))
+        self._rows = rows
+        self._what = what
+
+    def toString(self) -> str:  # noqa: N802
+        return self._what
+
+    def description(self) -> str:
+        return self._what
+
+    def readSchema(self) -> Any:  # noqa: N802
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(self._struct)
+
+    def rows(self) -> Any:
+        return internal_rows(self.jvm, self._session, self._rows, self._struct)
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.LocalScan"]
+
+
+def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
+    """Arrow columns as Spark's ``InternalRow[]``, converted inside the JVM in one step."""
+    row_class = f"{CATALYST}.InternalRow"
+    if not len(table):
+        return jvm.array(row_class)
+    batches = [_ipc(batch) for batch in table.combine_chunks().to_batches()]
+    iterator = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(jvm.list(batches).iterator())
+    frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
+    data = frame.queryExecution().analyzed().data()
+    return jvm.cls("scala.jdk.javaapi.CollectionConverters").asJava(data).toArray(jvm.gateway.new_array(jvm.cls(row_class), 0))
+
+
+def _ipc(batch: pa.RecordBatch) -> bytearray:
+    return bytearray(batch.serialize())

@@ -1,0 +1,127 @@
+"""A scan that Spark's own Parquet reader carries out, over files that were planned here.
+
+Python decides which files, and which byte ranges of them, make up each partition; reading, decoding and filtering stay
+in the JVM, columnar and compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.interfaces import ScanInterface
+from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.types import spark_struct
+
+_DATASOURCES = f"{EXECUTION}.datasources"
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """Some bytes of a file; the row groups that begin in them are read."""
+
+    path: str
+    start: int
+    length: int
+    file_size: int
+
+
+class NativeScanProxy(ScanInterface):
+    """A Parquet scan over planned file ranges.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        partitions: the ranges of each Spark partition.
+        fields: the columns, by whose names the files are read.
+        filters: Catalyst expressions that the reader may use to leave out row groups and pages.
+        what: a description for EXPLAIN.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: Any,
+        partitions: Sequence[Sequence[FileRange]],
+        fields: Sequence[DataField],
+        filters: Any,
+        what: str,
+    ) -> None:
+        super().__init__(jvm)
+        self._session = session
+        self._partitions = partitions
+        self._fields = fields
+        self._filters = filters
+        self._what = what
+
+    def toString(self) -> str:  # noqa: N802
+        return self._what
+
+    def description(self) -> str:
+        return self._what
+
+    def readSchema(self) -> Any:  # noqa: N802
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_struct(self._fields)))
+
+    def planInputPartitions(self) -> Any:  # noqa: N802
+        made = [
+            self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
+            for i, ranges in enumerate(self._partitions)
+        ]
+        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+
+    def createReaderFactory(self) -> Any:  # noqa: N802
+        return self._parquet_scan().createReaderFactory()
+
+    def _files(self, ranges: Sequence[FileRange]) -> Any:
+        no_values = self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
+        no_hosts, nothing = self.jvm.strings(), self.jvm.empty_map()
+        path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
+        made = [
+            self.jvm.new(
+                f"{_DATASOURCES}.PartitionedFile",
+                no_values,
+                path_of.fromUrlString(to_url(r.path)),
+                r.start,
+                r.length,
+                no_hosts,
+                0,
+                r.file_size,
+                nothing,
+            )
+            for r in ranges
+        ]
+        return self.jvm.array(f"{_DATASOURCES}.PartitionedFile", made)
+
+    def _parquet_scan(self) -> Any:
+        jvm, struct = self.jvm, self.readSchema()
+        index = jvm.new(
+            f"{_DATASOURCES}.InMemoryFileIndex",
+            self._session,
+            jvm.seq([]),
+            jvm.empty_map(),
+            jvm.some(struct),
+            jvm.singleton(f"{_DATASOURCES}.NoopCache"),
+            jvm.none,
+            jvm.none,
+        )
+        options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.map({}))
+        builder = jvm.new(
+            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
+        )
+        if self._filters is not None:
+            builder.pushFilters(self._filters)
+        return builder.build()
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.Scan", f"{CONNECTOR}.read.Batch"]
+
+
+def to_url(path: str) -> str:
+    """A path as the URL that Spark's readers take."""
+    return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else path

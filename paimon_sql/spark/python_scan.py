@@ -1,0 +1,82 @@
+"""A scan whose rows are read, merged and filtered in Python workers and cross to the JVM as Arrow."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.types import StructType
+from pyspark.sql.udf import _wrap_function
+
+from paimon_sql.spark.compat import python_reader_factory
+from paimon_sql.spark.interfaces import ScanInterface
+from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.read.task import ReadTask
+
+_PYTHON = f"{EXECUTION}.datasources.v2.python"
+
+
+@dataclass
+class TaskPartition(InputPartition):
+    """One Spark partition: the tasks that its worker reads one after the other."""
+
+    tasks: tuple[ReadTask, ...]
+
+    def __init__(self, tasks: Sequence[ReadTask]) -> None:
+        super().__init__(None)
+        self.tasks = tuple(tasks)
+
+
+def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What a worker runs: Spark sends the pickled partition, the worker answers with its rows."""
+    for batch in iterator:
+        partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
+        for task in partition.tasks:
+            yield from task.batches()
+
+
+class _Source(DataSource):
+    """Spark wants to know which data source a reader belongs to; nothing of it is ever called."""
+
+
+class PythonScanProxy(ScanInterface):
+    """A scan over read tasks, a Spark partition each."""
+
+    def __init__(self, jvm: Jvm, partitions: Sequence[Sequence[ReadTask]], fields: Any, what: str) -> None:
+        super().__init__(jvm)
+        self._partitions = partitions
+        self._struct = spark_struct(fields)
+        self._what = what
+
+    def toString(self) -> str:  # noqa: N802
+        return self._what
+
+    def description(self) -> str:
+        return self._what
+
+    def readSchema(self) -> Any:  # noqa: N802
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(self._struct))
+
+    def planInputPartitions(self) -> Any:  # noqa: N802
+        made = [
+            self.jvm.new(f"{_PYTHON}.PythonInputPartition", i, self.jvm.pickle(TaskPartition(tasks)))
+            for i, tasks in enumerate(self._partitions)
+        ]
+        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+
+    def createReaderFactory(self) -> Any:  # noqa: N802
+        source = self.jvm.new(
+            f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Source)
+        )
+        function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
+        return python_reader_factory(self.jvm, source, function, self.readSchema())
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.Scan", f"{CONNECTOR}.read.Batch"]
+

@@ -1,0 +1,102 @@
+"""What Spark pushes into a scan, and the choice of who reads: the driver, the JVM or Python workers.
+
+Column pruning, filters and limits are collected first; the plan is made once, when Spark asks for the scan. All filters
+stay with Spark as well, except those on partition columns alone, which planning decides exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.expressions import translate
+from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
+from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.table import Table
+
+
+class ScanBuilderProxy(JavaObject):
+    """Builds one scan of one table."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.session = session
+        self._columns: tuple[DataField, ...] = table.schema.fields
+        self._pushed: list[Any] = []
+        self._predicates: list[Predicate] = []
+        self._limit: int | None = None
+
+    def pruneColumns(self, struct: Any) -> None:  # noqa: N802
+        wanted = [f["name"] for f in json.loads(struct.json())["fields"]]
+        self._columns = self.table.schema.select(wanted)
+
+    def pushFilters(self, expressions: Any) -> Any:  # noqa: N802
+        types = {f.name: f.type for f in self.table.schema.fields}
+        keys = set(self.table.schema.partition_keys)
+        left = []
+        for expression in self.jvm.items(expressions):
+            predicate = translate(expression.toJSON(), types)
+            if predicate is not None:
+                self._predicates.append(predicate)
+            if predicate is None or not predicate.columns() <= keys:
+                left.append(expression)
+            self._pushed.append(expression)
+        return self.jvm.seq(left)
+
+    def pushedFilters(self) -> Any:  # noqa: N802
+        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
+
+    def pushLimit(self, limit: int) -> bool:  # noqa: N802
+        self._limit = limit
+        return True
+
+    def isPartiallyPushed(self) -> bool:  # noqa: N802
+        return True
+
+    def build(self) -> Any:
+        started = time.monotonic()
+        predicate = all_of(self._predicates)
+        plan = plan_scan(self.table, predicate, limit=self._limit)
+        plan.metrics.seconds = time.monotonic() - started
+        what = describe(self.table, plan, predicate)
+        if not plan.splits:
+            nothing = arrow_schema(self._columns).empty_table()
+            return LocalScanProxy(self.jvm, self.session, self._columns, nothing, what)
+        if plan.is_native(self._columns):
+            ranges = [
+                [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
+            ]
+            filters = self.jvm.seq(self._pushed)
+            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, filters, what)
+        names = tuple(f.name for f in self._columns)
+        tasks = [[ReadTask(self.table, split, names, predicate)] for split in plan.splits]
+        return PythonScanProxy(self.jvm, tasks, self._columns, what)
+
+    class Java:
+        implements = [
+            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+            f"{CONNECTOR}.read.SupportsPushDownLimit",
+        ]
+
+
+def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:
+    """A scan in one line, for EXPLAIN and the UI."""
+    m = plan.metrics
+    parts = [
+        f"snapshot {plan.snapshot.id}" if plan.snapshot else "no snapshot",
+        f"files {m.files_read} of {m.files}",
+        f"manifests {m.manifests_read} of {m.manifests}",
+        f"{m.bytes_read} bytes",
+        *([f"filter {predicate}"] if predicate is not None else []),
+    ]
+    return f"paimon {table.name} ({', '.join(parts)})"

@@ -1,0 +1,113 @@
+"""Spark sessions with Paimon catalogs: ``connect`` starts one, ``install`` equips one that exists."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.requirements import check_java, check_pyspark
+
+DEFAULT_CATALOG = "paimon"
+DEFAULT_WAREHOUSE = "warehouse"
+_CATALOG_PREFIX = "spark.sql.catalog."
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) -> SparkSession:
+    """Start an embedded Spark, or join the one that runs, with the catalog ``paimon`` over a warehouse folder.
+
+    The catalog is the current one and its database ``default`` exists. Calls with other warehouses in one process
+    give sessions of their own in the same Spark.
+
+    Args:
+        warehouse: a folder or URI; ``./warehouse`` by default. It is made if it is missing.
+        **spark_conf: Spark's settings by their names, for example ``**{"spark.sql.shuffle.partitions": "4"}``;
+            ``spark.sql.catalog.<name>.<option>`` makes further catalogs.
+
+    Raises:
+        SetupError: Java or PySpark is missing or too old.
+        InvalidInputError: Spark runs already and a setting can only be given when it starts.
+    """
+    settings = {k: str(v) for k, v in spark_conf.items()}
+    place = _absolute(warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE))
+    settings |= {_warehouse_key(): place}
+    settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")
+    settings.setdefault("spark.sql.defaultCatalog", DEFAULT_CATALOG)
+    running = SparkContext._active_spark_context
+    session = _join(running, settings) if running is not None else _start(settings)
+    return install(session)
+
+
+def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | None = None) -> SparkSession:
+    """Equip a session, and every session made from it, with Paimon's catalogs, SQL and procedures.
+
+    Args:
+        spark: any classic session, whoever made it.
+        catalogs: options by catalog name, put over those of the session's own settings
+            ``spark.sql.catalog.<name>.<option>``. A catalog named in neither place is not touched.
+
+    Returns:
+        The same session.
+    """
+    check_pyspark()
+    for name, options in (catalogs or {}).items():
+        spark.conf.set(_CATALOG_PREFIX + name, "paimon_sql")
+        for key, value in options.items():
+            spark.conf.set(f"{_CATALOG_PREFIX}{name}.{key}", str(value))
+    Bridge.of(spark.sparkContext).attach(spark._jsparkSession)
+    # PySpark prints every failing statement as a JSON line with its Java stack, beside raising it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    return spark
+
+
+def _start(settings: dict[str, str]) -> SparkSession:
+    check_pyspark()
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    conf = SparkConf().setAll(list((_defaults() | settings).items()))
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
+    session = SparkSession(running).newSession()
+    for key, value in settings.items():
+        if session.conf.get(key, None) == value:
+            continue
+        if not key.startswith("spark.sql.") or not (key.startswith(_CATALOG_PREFIX) or session.conf.isModifiable(key)):
+            raise InvalidInputError(
+                f"Spark runs already, so {key} cannot be set to '{value}' any more.",
+                remedy="Give it in the first connect() of the process.",
+            )
+        session.conf.set(key, value)
+    return session
+
+
+def _defaults() -> dict[str, str]:
+    return {
+        "spark.master": "local[*]",
+        "spark.app.name": "paimon-sql",
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.structuredLogging.enabled": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+    }
+
+
+def _warehouse_key() -> str:
+    return f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}.warehouse"
+
+
+def _absolute(warehouse: str | os.PathLike[str]) -> str:
+    text = os.fspath(warehouse)
+    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())

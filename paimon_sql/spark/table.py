@@ -1,0 +1,75 @@
+"""A Paimon table as Spark's ``Table``: its columns, properties and what can be done with it."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from paimon_sql.spark.compat import v2_columns
+from paimon_sql.spark.interfaces import TableInterface
+from paimon_sql.spark.java import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.scan_builder import ScanBuilderProxy
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.write import WriteBuilderProxy
+from paimon_sql.storage.table import Table
+
+PROVIDER = "paimon"
+_CAPABILITIES = ("BATCH_READ", "V1_BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+
+
+class TableProxy(TableInterface):
+    """A table, or one of its branches, as one statement sees it."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.session = session
+
+    def toString(self) -> str:  # noqa: N802
+        return self.table.name
+
+    def name(self) -> str:
+        return self.table.name
+
+    @cached_property
+    def _struct(self) -> Any:
+        struct = spark_struct(self.table.schema.fields)
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
+
+    def schema(self) -> Any:
+        return self._struct
+
+    def columns(self) -> Any:
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> Any:
+        return v2_columns(self.jvm, self._struct)
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
+        transforms = [expressions.identity(name) for name in self.table.schema.partition_keys]
+        return self.jvm.array(f"{CONNECTOR}.expressions.Transform", transforms)
+
+    def properties(self) -> Any:
+        schema = self.table.schema
+        known = {**schema.options, "provider": PROVIDER, "location": self.table.path, "path": self.table.path}
+        if schema.primary_keys:
+            known["primary-key"] = ",".join(schema.primary_keys)
+        if schema.comment:
+            known["comment"] = schema.comment
+        return self.jvm.map(known)
+
+    def capabilities(self) -> Any:
+        kind = f"{CATALOG}.TableCapability"
+        return self.jvm.set([self.jvm.enum(kind, name) for name in _CAPABILITIES])
+
+    def newScanBuilder(self, options: Any) -> ScanBuilderProxy:  # noqa: N802
+        return ScanBuilderProxy(self.jvm, self.table, self.session)
+
+    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:  # noqa: N802
+        return WriteBuilderProxy(self.jvm, self.table, self.session)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsWrite"]

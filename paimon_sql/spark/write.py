@@ -1,0 +1,88 @@
+"""Writes that Spark hands over: the rows of a statement, routed to buckets, written by workers, committed here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_sql.spark.interfaces import WriteInterface
+from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.write_job import Overwrite, run_write
+from paimon_sql.storage.table import Table
+
+
+class WriteBuilderProxy(JavaObject):
+    """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.session = session
+        self._overwrite: Overwrite | None = None
+
+    def build(self) -> V1WriteProxy:
+        return V1WriteProxy(self.jvm, self.table, self.session, self._overwrite)
+
+    def buildForBatch(self) -> Any:  # noqa: N802
+        raise NotImplementedError("a V1 write has no batch form")
+
+    def buildForStreaming(self) -> Any:  # noqa: N802
+        raise NotImplementedError("a V1 write has no streaming form")
+
+    def truncate(self) -> WriteBuilderProxy:
+        self._overwrite = Overwrite.everything()
+        return self
+
+    def canOverwrite(self, filters: Any) -> bool:  # noqa: N802
+        return True
+
+    def overwrite(self, filters: Any) -> WriteBuilderProxy:
+        self._overwrite = Overwrite.of_filters(self.table, [json_of(f) for f in filters])
+        return self
+
+    def overwriteDynamicPartitions(self) -> WriteBuilderProxy:  # noqa: N802
+        self._overwrite = Overwrite.dynamic()
+        return self
+
+    class Java:
+        implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
+
+
+class V1WriteProxy(WriteInterface):
+    """A write that is executed as one call with the statement's rows."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.session = session
+        self._overwrite = overwrite
+
+    def toString(self) -> str:  # noqa: N802
+        return f"paimon {self.table.name}"
+
+    def toInsertableRelation(self) -> InsertableProxy:  # noqa: N802
+        return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)
+
+
+class InsertableProxy(JavaObject):
+    """What Spark calls with the rows."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.session = session
+        self._overwrite = overwrite
+
+    def insert(self, frame: Any, overwrite: bool) -> None:
+        session = SparkSession(self.jvm.context, self.session)
+        run_write(self.table, DataFrame(frame, session), self._overwrite)
+
+    class Java:
+        implements = ["org.apache.spark.sql.sources.InsertableRelation"]
+
+
+def json_of(value: Any) -> Any:
+    """A Spark filter of an overwrite as text."""
+    return json.loads(value.toJSON()) if hasattr(value, "toJSON") else value

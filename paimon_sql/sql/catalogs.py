@@ -1,0 +1,68 @@
+"""Flink's statements about catalogs, databases and the session."""
+
+from __future__ import annotations
+
+from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.cursor import Cursor
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.outcome import Carried, Outcome
+from paimon_sql.sql.properties import read_properties
+from paimon_sql.sql.scan import quote_name, string_value
+from paimon_sql.sql.statements import CreateCatalog, DropCatalog
+
+
+def use_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``USE CATALOG c``, which is ``SET CATALOG c`` in Spark."""
+    use = cursor.peek()
+    return [Edit(use.start, use.end, "SET")] if cursor.peek(2).kind in ("word", "quoted") else None
+
+
+def set_option(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``SET 'key' = 'value'`` and ``RESET 'key'``, which Spark writes with back-quotes."""
+    cursor.accept("SET|RESET")
+    return [
+        Edit(token.start, token.end, quote_name(string_value(token)))
+        for token in (cursor.peek(), cursor.peek(2))
+        if token.kind == "string"
+    ]
+
+
+def database_options(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which want DBPROPERTIES in Spark."""
+    if not cursor.seek(("WITH|SET", "(")):
+        return None
+    word = cursor.peek()
+    return [Edit(word.end, word.end, " DBPROPERTIES")]
+
+
+def show_create_view(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``SHOW CREATE VIEW v``, which Spark writes with TABLE."""
+    view = cursor.peek(2)
+    return [Edit(view.start, view.end, "TABLE")]
+
+
+def create_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``CREATE CATALOG [IF NOT EXISTS] c [COMMENT '..'] WITH (..)``."""
+    cursor.accept("CREATE", "CATALOG")
+    tolerant = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.name()
+    if name is None:
+        raise cursor.error("CREATE CATALOG needs a name.")
+    comment = cursor.string() if cursor.accept("COMMENT") else None
+    inside = cursor.group() if cursor.accept("WITH") else None
+    if inside is None or not cursor.done:
+        raise cursor.error(
+            "CREATE CATALOG needs its options.", remedy="Write WITH ('type' = 'paimon', 'warehouse' = '/path')."
+        )
+    options = {p.key: p.value for p in read_properties(inside)}
+    return Carried(CreateCatalog(name, options, tolerant, comment))
+
+
+def drop_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``DROP CATALOG [IF EXISTS] c``."""
+    cursor.accept("DROP", "CATALOG")
+    tolerant = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    if name is None or not cursor.done:
+        raise cursor.error("DROP CATALOG needs one name.")
+    return Carried(DropCatalog(name, tolerant))

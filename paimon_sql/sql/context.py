@@ -1,0 +1,43 @@
+"""What the rewrite must know of the session: where unqualified names lead, and which catalogs are Paimon's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TableName = tuple[str, ...]
+"""A table's full name: its catalog first, then the database, then the table."""
+
+
+@dataclass(frozen=True)
+class RewriteContext:
+    """The session that a statement is run in.
+
+    Attributes:
+        current_catalog: the catalog of names that do not begin with one.
+        current_database: the database of names that consist of a table alone.
+        catalogs: the names of the Paimon catalogs.
+        other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
+    """
+
+    current_catalog: str
+    current_database: str
+    catalogs: frozenset[str]
+    other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
+
+    def full_name(self, parts: tuple[str, ...]) -> TableName:
+        """The full name of a table named so, as Spark resolves it."""
+        if len(parts) == 1:
+            return (self.current_catalog, self.current_database, *parts)
+        if parts[0] in self.catalogs or parts[0] in self.other_catalogs or len(parts) > 2:
+            return parts
+        return (self.current_catalog, *parts)
+
+    def table(self, parts: tuple[str, ...] | None) -> TableName | None:
+        """The full name of a table named so; None where its catalog is not a Paimon one, or without a name."""
+        full = self.full_name(parts) if parts else None
+        return full if full and full[0] in self.catalogs else None
+
+    @property
+    def host(self) -> str | None:
+        """A Paimon catalog for a statement that names no table: the current one, or the first by name."""
+        return self.current_catalog if self.current_catalog in self.catalogs else min(self.catalogs, default=None)

@@ -1,0 +1,389 @@
+"""Statements that Python executes, as data, and the CALL that carries one through Spark's parser.
+
+A statement that Spark's own rules cannot execute on our tables is read here into one of these classes and handed to
+Spark as ``CALL <catalog>.sys.`__execute`(statement => '..')``. Expressions and queries inside stay SQL text, for Spark to
+parse when the statement is executed; a table is its full name, catalog first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.scan import name_sql, quote_name
+
+INTERNAL_PROCEDURE = "__execute"
+"""The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""
+
+Options = Mapping[str, str]
+PartitionSpec = tuple[tuple[str, str | None], ...]
+"""Columns of a partition with the SQL of their values; None for a column that was only named."""
+
+
+class Node:
+    """A part of a statement that is written to JSON under the name of its class."""
+
+
+@dataclass(frozen=True)
+class Statement(Node):
+    """A statement that Python executes."""
+
+
+# -- changing rows --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Assignment(Node):
+    """``column = value``; the column is its parts, the value an expression or ``DEFAULT``."""
+
+    column: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class DeleteFrom(Statement):
+    """DELETE FROM; without ``where`` all rows go. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
+
+    table: TableName
+    alias: str | None = None
+    where: str | None = None
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Update(Statement):
+    """UPDATE .. SET; without ``where`` all rows change."""
+
+    table: TableName
+    assignments: tuple[Assignment, ...]
+    alias: str | None = None
+    where: str | None = None
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MergeClause(Node):
+    """One WHEN clause of a MERGE.
+
+    Attributes:
+        rows: which rows it is for.
+        action: what happens to them; the ``*`` forms take all columns of the source.
+        condition: the expression after AND.
+        assignments: the columns that are set or inserted, in order, unless the action is DELETE or a ``*`` form.
+    """
+
+    rows: Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
+    action: Literal["UPDATE", "UPDATE *", "DELETE", "INSERT", "INSERT *"]
+    condition: str | None = None
+    assignments: tuple[Assignment, ...] = ()
+
+
+@dataclass(frozen=True)
+class MergeInto(Statement):
+    """MERGE INTO; of the clauses for a row, the first whose condition holds acts.
+
+    ``source`` is what stands after USING without its alias: a table with its options and time, or a query in brackets.
+    ``source_alias`` is the alias's text, with the names of columns where they are given.
+    """
+
+    table: TableName
+    source: str
+    on: str
+    clauses: tuple[MergeClause, ...]
+    alias: str | None = None
+    source_alias: str | None = None
+    schema_evolution: bool = False
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TruncateTable(Statement):
+    """TRUNCATE TABLE, of one partition where ``partition`` is given."""
+
+    table: TableName
+    partition: PartitionSpec | None = None
+
+
+# -- partitions and statistics --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShowPartitions(Statement):
+    """SHOW PARTITIONS, of those that agree with ``partition`` where it is given."""
+
+    table: TableName
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True)
+class AddPartitions(Statement):
+    """ALTER TABLE .. ADD PARTITION."""
+
+    table: TableName
+    partitions: tuple[PartitionSpec, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropPartitions(Statement):
+    """ALTER TABLE .. DROP PARTITION; a spec that names some of the columns drops all partitions that agree with it."""
+
+    table: TableName
+    partitions: tuple[PartitionSpec, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AnalyzeTable(Statement):
+    """ANALYZE TABLE .. COMPUTE STATISTICS; of rows alone, of ``columns``, or of all of them."""
+
+    table: TableName
+    partition: PartitionSpec | None = None
+    columns: tuple[str, ...] = ()
+    all_columns: bool = False
+    noscan: bool = False
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateTableLike(Statement):
+    """CREATE TABLE .. LIKE; ``options`` win over those of the source.
+
+    ``features`` are Flink's, such as ``EXCLUDING OPTIONS``.
+    """
+
+    table: TableName
+    source: TableName
+    if_not_exists: bool = False
+    options: Options = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    provider: str | None = None
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class ColumnChange(Node):
+    """A column that is added or that replaces the one of its name.
+
+    ``type`` is read by ``types.read_type_text`` and says the nullability too; without ``comment`` the column has none.
+    ``position`` is FIRST or AFTER (the column ``after``); without it a new column comes last and an old one stays.
+    """
+
+    name: str
+    type: str
+    comment: str | None = None
+    position: Literal["FIRST", "AFTER"] | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class AddColumns(Statement):
+    """ALTER TABLE .. ADD (..) in one change of the schema, for types that Spark cannot declare."""
+
+    table: TableName
+    columns: tuple[ColumnChange, ...]
+
+
+@dataclass(frozen=True)
+class ModifyColumns(Statement):
+    """ALTER TABLE .. MODIFY: the columns are from now on as they are written, in one change of the schema."""
+
+    table: TableName
+    columns: tuple[ColumnChange, ...]
+
+
+# -- tags and branches ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateTag(Statement):
+    """CREATE TAG, REPLACE TAG or CREATE OR REPLACE TAG.
+
+    Attributes:
+        snapshot: the snapshot that it names; the latest one without it.
+        time_retained: how long it stays, as the procedures write it (``7 d``); for ever without it.
+        mode: CREATE refuses a tag that exists, REPLACE one that does not.
+        if_not_exists: with CREATE, leave a tag that exists as it is.
+    """
+
+    table: TableName
+    tag: str
+    mode: Literal["CREATE", "REPLACE", "CREATE OR REPLACE"] = "CREATE"
+    snapshot: int | None = None
+    time_retained: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DeleteTag(Statement):
+    """DELETE TAG; ``tag`` may be several names, separated by commas."""
+
+    table: TableName
+    tag: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameTag(Statement):
+    """RENAME TAG .. TO."""
+
+    table: TableName
+    tag: str
+    target: str
+
+
+@dataclass(frozen=True)
+class ShowTags(Statement):
+    """SHOW TAGS: one column ``tag``."""
+
+    table: TableName
+
+
+@dataclass(frozen=True)
+class CreateBranch(Statement):
+    """CREATE BRANCH, from a tag or empty."""
+
+    table: TableName
+    branch: str
+    tag: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DeleteBranch(Statement):
+    """DELETE BRANCH; ``branch`` may be several names, separated by commas."""
+
+    table: TableName
+    branch: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameBranch(Statement):
+    """RENAME BRANCH .. TO."""
+
+    table: TableName
+    branch: str
+    target: str
+
+
+@dataclass(frozen=True)
+class ShowBranches(Statement):
+    """SHOW BRANCHES: one column ``branch``."""
+
+    table: TableName
+
+
+# -- catalogs and files ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateCatalog(Statement):
+    """CREATE CATALOG .. WITH: a catalog for this session."""
+
+    name: str
+    options: Options
+    if_not_exists: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class DropCatalog(Statement):
+    """DROP CATALOG: forget a catalog of this session; its files stay."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CopyIntoTable(Statement):
+    """COPY INTO table FROM 'path'.
+
+    ``file_format`` has the keys as written in upper case (``TYPE`` is one of them); a list is its values in order.
+    """
+
+    table: TableName
+    path: str
+    file_format: Mapping[str, str | tuple[str, ...]]
+    columns: tuple[str, ...] = ()
+    pattern: str | None = None
+    force: bool = False
+    on_error: Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"] = "ABORT_STATEMENT"
+
+
+@dataclass(frozen=True)
+class CopyIntoLocation(Statement):
+    """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its brackets."""
+
+    path: str
+    source: str
+    is_query: bool
+    file_format: Mapping[str, str | tuple[str, ...]]
+    overwrite: bool = False
+
+
+# -- there and back -------------------------------------------------------------------------------------------------------
+
+_KIND, _MAPPING = "is", "map"
+_CLASSES: dict[str, type[Node]] = {
+    c.__name__: c
+    for c in (
+        Assignment, MergeClause, ColumnChange, DeleteFrom, Update, MergeInto, TruncateTable, ShowPartitions, AddPartitions,
+        DropPartitions, AnalyzeTable, CreateTableLike, AddColumns, ModifyColumns, CreateTag, DeleteTag, RenameTag, ShowTags,
+        CreateBranch, DeleteBranch, RenameBranch, ShowBranches, CreateCatalog, DropCatalog, CopyIntoTable, CopyIntoLocation,
+    )
+}  # fmt: skip
+# What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
+_UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
+
+
+def encode(statement: Statement) -> str:
+    """The statement as one line of JSON without quotes, backslashes or dollars, so that any string literal can hold it."""
+    text = json.dumps(_to_json(statement), ensure_ascii=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def decode(text: str) -> Statement:
+    """The statement that ``encode`` wrote."""
+    statement = _from_json(json.loads(unquote(text)))
+    if not isinstance(statement, Statement):
+        raise ValueError(f"no statement: {text[:100]}")
+    return statement
+
+
+def call_sql(catalog: str, statement: Statement) -> str:
+    """The CALL that carries the statement to the catalog."""
+    return f"CALL {name_sql(catalog)}.sys.{quote_name(INTERNAL_PROCEDURE)}(statement => '{encode(statement)}')"
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Node):
+        given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
+        return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
+    if isinstance(value, Mapping):  # under a key of its own, so that no option's name is taken for ours
+        return {_MAPPING: {k: _to_json(v) for k, v in value.items()}}
+    return [_to_json(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _default(f: Field[Any]) -> Any:
+    return f.default if f.default_factory is MISSING else f.default_factory()
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_from_json(v) for v in value)
+    if not isinstance(value, dict):
+        return value
+    if _MAPPING in value:
+        return {k: _from_json(v) for k, v in value[_MAPPING].items()}
+    return _CLASSES[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})

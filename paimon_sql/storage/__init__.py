@@ -1,0 +1,1 @@
+"""The storage core: tables, scans, merges, writers, commits and maintenance over files, without Spark."""

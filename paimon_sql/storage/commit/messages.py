@@ -1,0 +1,81 @@
+"""What writers hand to the committer: the files that they made and took away, bucket by bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.manifest import FileKind, ManifestEntry
+
+
+@dataclass(frozen=True)
+class CommitMessage:
+    """One writer's changes to one bucket.
+
+    ``new_files`` hold new rows, ``deleted_files`` lose theirs (a rewrite); ``compact_before`` are replaced by
+    ``compact_after``, which hold the same rows. Changelog files go with the one or the other.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    new_files: tuple[DataFileMeta, ...] = ()
+    deleted_files: tuple[DataFileMeta, ...] = ()
+    changelog_files: tuple[DataFileMeta, ...] = ()
+    compact_before: tuple[DataFileMeta, ...] = ()
+    compact_after: tuple[DataFileMeta, ...] = ()
+    compact_changelog: tuple[DataFileMeta, ...] = ()
+
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return not any(
+            (
+                self.new_files,
+                self.deleted_files,
+                self.changelog_files,
+                self.compact_before,
+                self.compact_after,
+                self.compact_changelog,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What one snapshot changes: entries of data files, and of changelog files."""
+
+    entries: list[ManifestEntry] = field(default_factory=list)
+    changelog: list[ManifestEntry] = field(default_factory=list)
+
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.entries or self.changelog)
+
+    def has_deletes(self) -> bool:
+        """Whether a file is taken away, so that a rival may have taken it away before."""
+        return any(e.kind == FileKind.DELETE for e in self.entries)
+
+
+def append_changes(messages: Iterable[CommitMessage]) -> Changes:
+    """The changes that bring new rows."""
+    changes = Changes()
+    for m in messages:
+        changes.entries.extend(_entries(m, FileKind.DELETE, m.deleted_files))
+        changes.entries.extend(_entries(m, FileKind.ADD, m.new_files))
+        changes.changelog.extend(_entries(m, FileKind.ADD, m.changelog_files))
+    return changes
+
+
+def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
+    """The changes that rearrange rows."""
+    changes = Changes()
+    for m in messages:
+        changes.entries.extend(_entries(m, FileKind.DELETE, m.compact_before))
+        changes.entries.extend(_entries(m, FileKind.ADD, m.compact_after))
+        changes.changelog.extend(_entries(m, FileKind.ADD, m.compact_changelog))
+    return changes
+
+
+def _entries(message: CommitMessage, kind: FileKind, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:
+    return (ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, f) for f in files)

@@ -1,0 +1,164 @@
+"""Files of every file system that Arrow speaks: S3 and what looks like it, Google Storage, Azure, HDFS, fsspec's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from paimon_sql.errors import MissingFileError
+from paimon_sql.storage.file_io.backends import Backend, Creator, backend_of
+from paimon_sql.storage.file_io.base import FileIO, FileStatus
+from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.refusals import no_exclusive_create, refusals
+
+
+class ArrowFileIO(FileIO):
+    """The file system of one scheme and authority, made from the catalog's options when it is first used.
+
+    Args:
+        scheme: such as ``s3``.
+        authority: what stands between ``//`` and the next ``/``: a bucket, or host and port.
+        options: the catalog's options; those of the scheme (``s3.*``, ``fs.*``) are passed on.
+    """
+
+    def __init__(self, scheme: str, authority: str = "", options: Mapping[str, str] | None = None) -> None:
+        self.scheme = scheme
+        self.authority = authority
+        self.options = dict(options or {})
+
+    def __reduce__(self) -> tuple[type[ArrowFileIO], tuple[str, str, dict[str, str]]]:
+        return type(self), (self.scheme, self.authority, self.options)
+
+    @cached_property
+    def _backend(self) -> Backend:
+        return backend_of(self.scheme)
+
+    @cached_property
+    def _fs(self) -> pafs.FileSystem:
+        with refusals("open", f"{self.scheme}://{self.authority}"):
+            return self._backend.open(self.authority, self.options)
+
+    @cached_property
+    def _creator(self) -> Creator | None:
+        return self._backend.creator(self.authority, self.options)
+
+    def can_create_exclusively(self, path: str) -> bool:
+        return self._creator is not None
+
+    def is_object_store(self, path: str) -> bool:
+        return self._backend.object_store
+
+    def _inner(self, path: str) -> str:
+        authority, rest = without_scheme(path)
+        return self._backend.inner(authority, rest)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        with refusals("read", path):
+            return self._fs.open_input_file(self._inner(path))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        with refusals("write", path):
+            if not self._backend.object_store:
+                self._fs.create_dir(self._inner(parent_of(path)), recursive=True)
+            return self._fs.open_output_stream(self._inner(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with refusals("write", path):
+            if self._backend.object_store:  # an object appears when its upload is complete
+                self._put(path, data)
+                return
+            temporary = temporary_sibling(path)
+            self._put(temporary, data)
+            self._fs.move(self._inner(temporary), self._inner(path))
+
+    def _put(self, path: str, data: bytes) -> None:
+        with self.open_output(path) as stream:
+            stream.write(data)
+
+    def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
+        with refusals("create", path):
+            if self._creator is not None:
+                return self._creator(self._inner(path), data)
+            if not locked:
+                raise no_exclusive_create(path, self._backend.why_not)
+            if self.exists(path):
+                return False
+            self.write_bytes(path, data)
+            return True
+
+    def status(self, path: str) -> FileStatus | None:
+        with refusals("look at", path):
+            return _status(path, self._fs.get_file_info(self._inner(path)))
+
+    def list(self, path: str) -> list[FileStatus]:
+        with refusals("list", path):
+            found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True))
+        entries = (_status(join(path, info.base_name), info) for info in found)
+        return sorted((e for e in entries if e is not None), key=lambda status: status.name)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        top = self._inner(path).rstrip("/")
+        with refusals("list", path):
+            found = self._fs.get_file_info(pafs.FileSelector(top, allow_not_found=True, recursive=True))
+        for info in found:
+            entry = _status(join(path, info.path[len(top) :]), info)
+            if entry is not None and not entry.is_dir:
+                yield entry
+
+    def delete(self, path: str) -> bool:
+        with refusals("delete", path):
+            try:
+                # An object store answers a delete of nothing with success, so it is asked only once.
+                if not self._backend.object_store and self.status(path) is None:
+                    return False
+                self._fs.delete_file(self._inner(path))
+            except (FileNotFoundError, MissingFileError):
+                return False
+            return True
+
+    def delete_dir(self, path: str, recursive: bool = False) -> bool:
+        with refusals("delete", path):
+            found = self.status(path)
+            if found is None or (not recursive and self.list(path)):
+                return False
+            self._fs.delete_dir(self._inner(path))
+            return True
+
+    def mkdirs(self, path: str) -> None:
+        if not self._backend.object_store:
+            with refusals("make the directory", path):
+                self._fs.create_dir(self._inner(path), recursive=True)
+
+    def rename(self, src: str, dst: str) -> bool:
+        with refusals(f"rename {src} to {dst}: look at", src):
+            if self.exists(dst):
+                return False
+            found = self.status(src)
+            if found is None:
+                raise FileNotFoundError(src)
+            if found.is_dir and self._backend.object_store:
+                for entry in list(self.walk(src)):
+                    self._fs.move(self._inner(entry.path), self._inner(join(dst, entry.path[len(src) :])))
+                return True
+            if not self._backend.object_store:
+                self.mkdirs(parent_of(dst))
+            self._fs.move(self._inner(src), self._inner(dst))
+            return True
+
+    def size(self, path: str) -> int:
+        found = self.status(path)
+        if found is None:
+            with refusals("look at", path):
+                raise FileNotFoundError(path)
+        return found.size
+
+
+def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:
+    if info.type == pafs.FileType.NotFound:
+        return None
+    is_dir = info.type == pafs.FileType.Directory
+    size = 0 if is_dir else int(info.size or 0)
+    return FileStatus(path, name_of(path), size, (info.mtime_ns or 0) // 1_000_000, is_dir)

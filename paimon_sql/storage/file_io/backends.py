@@ -1,0 +1,259 @@
+"""How each scheme's file system is made from a catalog's options: one ``Backend`` a kind, in a registry by scheme.
+
+Option names are the Java connector's (``s3.access-key``, ``fs.oss.endpoint``, ``fs.azure.account.key.<account>`` ...).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pyarrow.fs as pafs
+
+from paimon_sql.errors import SetupError, UnsupportedError
+
+Options: TypeAlias = Mapping[str, str]
+Creator: TypeAlias = Callable[[str, bytes], bool]
+
+_TRUE = "true"
+
+
+class Backend:
+    """One kind of file system.
+
+    ``object_store`` says that directories are prefixes; ``why_not`` completes "cannot create ... safely: ..." where no
+    conditional creation is to be had.
+    """
+
+    object_store = True
+    why_not = "this file system has no conditional creation"
+    conditional: str | None = None
+    """The fsspec protocol whose put can be made conditional on the object's absence, if there is one."""
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        """The file system of an authority."""
+        raise UnsupportedError(f"Nothing opens the file system of '{authority}'.")
+
+    def inner(self, authority: str, rest: str) -> str:
+        """The path inside the file system, from a path's authority and the rest behind it."""
+        return f"{authority}{rest}"
+
+    def creator(self, authority: str, options: Options) -> Creator | None:
+        """What creates an object unless there is one: True if it did; None where that cannot be had."""
+        if self.conditional is None or not _has_fsspec(self.conditional):
+            return None
+        return _ConditionalPut(_fsspec(self.conditional, self.fsspec_arguments(options)))
+
+    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+        """The arguments of the fsspec file system that ``creator`` uses."""
+        return {}
+
+
+class _ConditionalPut:
+    """Creates an object through fsspec with the store's own "only if absent" condition."""
+
+    def __init__(self, filesystem: Any) -> None:
+        self._filesystem = filesystem
+
+    def __call__(self, path: str, data: bytes) -> bool:
+        try:
+            self._filesystem.pipe_file(path, data, mode="create")
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if any(word in str(error) for word in ("PreconditionFailed", "412", "pre-conditions", "conditionNotMet")):
+                return False
+            raise
+        return True
+
+
+class S3Backend(Backend):
+    """Amazon S3 and its likes. Options ``s3.*``, ``s3a.*`` and ``fs.s3a.*`` mean the same."""
+
+    why_not = "a conditional put needs the package s3fs"
+    conditional = "s3"
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        given = s3_options(options)
+        endpoint = given.get("endpoint", "")
+        scheme, _, address = endpoint.rpartition("://")
+        ssl = given.get("connection.ssl.enabled", _TRUE)
+        return pafs.S3FileSystem(
+            access_key=given.get("access.key"),
+            secret_key=given.get("secret.key"),
+            session_token=given.get("session.token"),
+            region=given.get("endpoint.region") or given.get("region"),
+            endpoint_override=address or None,
+            scheme=scheme or ("https" if ssl == _TRUE else "http"),
+            role_arn=given.get("assumed.role.arn"),
+            anonymous="AnonymousAWSCredentialsProvider" in given.get("aws.credentials.provider", ""),
+            force_virtual_addressing=bool(address) and given.get("path.style.access", _TRUE) != _TRUE,
+        )
+
+    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+        given = s3_options(options)
+        client = {"region_name": given.get("endpoint.region") or given.get("region")}
+        return {
+            "key": given.get("access.key"),
+            "secret": given.get("secret.key"),
+            "token": given.get("session.token"),
+            "endpoint_url": given.get("endpoint"),
+            "client_kwargs": {k: v for k, v in client.items() if v},
+        }
+
+
+def s3_options(options: Options) -> dict[str, str]:
+    """The S3 options without their prefix, words parted by dots: ``s3.access-key`` is ``access.key``."""
+    found: dict[str, str] = {}
+    for prefix in ("fs.s3a.", "s3a.", "s3."):
+        found |= {k.removeprefix(prefix).replace("-", "."): v for k, v in options.items() if k.startswith(prefix)}
+    return found
+
+
+class OssBackend(Backend):
+    """Alibaba's object store through its S3 interface."""
+
+    why_not = "this store has no conditional put over its S3 interface"
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        return pafs.S3FileSystem(
+            access_key=options.get("fs.oss.accessKeyId"),
+            secret_key=options.get("fs.oss.accessKeySecret"),
+            session_token=options.get("fs.oss.securityToken"),
+            region=options.get("fs.oss.region"),
+            endpoint_override=options.get("fs.oss.endpoint"),
+            force_virtual_addressing=True,
+        )
+
+
+class GcsBackend(Backend):
+    """Google Cloud Storage."""
+
+    why_not = "a conditional put needs the package gcsfs"
+    conditional = "gs"
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        return pafs.GcsFileSystem(
+            project_id=options.get("fs.gs.project.id"),
+            endpoint_override=options.get("fs.gs.storage.root.url"),
+            anonymous=options.get("fs.gs.auth.type", "").upper() == "UNAUTHENTICATED",
+        )
+
+    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+        return {
+            "project": options.get("fs.gs.project.id"),
+            "token": options.get("fs.gs.auth.service.account.json.keyfile"),
+        }
+
+
+class AzureBackend(Backend):
+    """Azure Data Lake: ``abfss://container@account.dfs.core.windows.net/path``."""
+
+    why_not = "no conditional put is offered for Azure here"
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        host = authority.rpartition("@")[2]
+        account = host.partition(".")[0]
+        key = options.get(f"fs.azure.account.key.{host}") or options.get("fs.azure.account.key")
+        return pafs.AzureFileSystem(account_name=account, account_key=key)
+
+    def inner(self, authority: str, rest: str) -> str:
+        return f"{authority.partition('@')[0]}{rest}"
+
+
+class HdfsBackend(Backend):
+    """HDFS through libhdfs: a Hadoop client with ``CLASSPATH`` and ``JAVA_HOME`` set must be installed."""
+
+    object_store = False
+    why_not = "Arrow's HDFS client replaces the target of a rename"
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        host, _, port = authority.partition(":")
+        extra = {k: v for k, v in options.items() if k.startswith(("dfs.", "hadoop."))}
+        try:
+            return pafs.HadoopFileSystem(
+                host or "default", int(port or 0), user=options.get("hadoop.user.name"), extra_conf=extra or None
+            )
+        except OSError as error:
+            if "libhdfs" not in str(error) and "libjvm" not in str(error):
+                raise
+            raise SetupError(
+                f"HDFS needs a Hadoop client on this machine: {error}.",
+                remedy="Set HADOOP_HOME, JAVA_HOME and CLASSPATH (hadoop classpath --glob).",
+            ) from error
+
+    def inner(self, authority: str, rest: str) -> str:
+        return rest or "/"
+
+
+class FsspecBackend(Backend):
+    """Any file system that fsspec knows, with the options ``fs.<scheme>.*`` as its arguments."""
+
+    why_not = "fsspec promises no conditional creation for it"
+
+    def __init__(self, protocol: str) -> None:
+        self._protocol = protocol
+        # The memory file system lives in one process, where its check is as good as a condition.
+        self.conditional = protocol if protocol == "memory" else None
+
+    def open(self, authority: str, options: Options) -> pafs.FileSystem:
+        return pafs.PyFileSystem(pafs.FSSpecHandler(_fsspec(self._protocol, self._arguments(options))))
+
+    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+        return self._arguments(options)
+
+    def _arguments(self, options: Options) -> dict[str, Any]:
+        prefix = f"fs.{self._protocol}."
+        return {k.removeprefix(prefix): v for k, v in options.items() if k.startswith(prefix)}
+
+
+_BACKENDS: dict[str, Backend] = {}
+
+
+def register_backend(scheme: str, backend: Backend) -> None:
+    """Make a scheme's file system known."""
+    _BACKENDS[scheme] = backend
+
+
+def backend_of(scheme: str) -> Backend:
+    """The kind of file system that a scheme names.
+
+    Raises:
+        UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
+    """
+    if scheme not in _BACKENDS:
+        if not _has_fsspec(scheme):
+            raise UnsupportedError(
+                f"No file system is known for the scheme '{scheme}'.",
+                remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
+            )
+        _BACKENDS[scheme] = FsspecBackend(scheme)
+    return _BACKENDS[scheme]
+
+
+def _has_fsspec(protocol: str) -> bool:
+    """Whether fsspec is installed and can make a file system of this protocol."""
+    if importlib.util.find_spec("fsspec") is None:
+        return False
+    try:
+        importlib.import_module("fsspec").get_filesystem_class(protocol)
+    except (ValueError, ImportError):
+        return False
+    return True
+
+
+def _fsspec(protocol: str, arguments: dict[str, Any]) -> Any:
+    return importlib.import_module("fsspec").filesystem(protocol, **arguments)
+
+
+for _schemes, _backend in (
+    (("s3", "s3a", "s3n"), S3Backend()),
+    (("oss",), OssBackend()),
+    (("gs",), GcsBackend()),
+    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
+    (("hdfs", "viewfs"), HdfsBackend()),
+):
+    for _scheme in _schemes:
+        register_backend(_scheme, _backend)

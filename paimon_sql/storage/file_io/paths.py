@@ -1,0 +1,48 @@
+"""Paths as text: how a table's files are named, whatever file system they stand on.
+
+A path is plain (``/warehouse/db.db/t``) or starts with a scheme (``s3://bucket/warehouse``, ``file:/warehouse``).
+Parts are joined by ``/``; a path never ends with one.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/)")
+
+
+def scheme_of(path: str) -> str:
+    """The path's scheme in lower case; ``file`` for a path without one."""
+    match = _SCHEME.match(path)
+    return match[1].lower() if match else "file"
+
+
+def without_scheme(path: str) -> tuple[str, str]:
+    """The authority (host or bucket) and the path behind it, which starts with ``/``; either may be empty."""
+    match = _SCHEME.match(path)
+    rest = path[match.end() :] if match else path
+    if match is None or not rest.startswith("//"):
+        return "", rest
+    authority, _, tail = rest[2:].partition("/")
+    return authority, f"/{tail}" if tail else ""
+
+
+def join(parent: str, *names: str) -> str:
+    """The path of something below ``parent``."""
+    return "/".join([parent.rstrip("/"), *(n.strip("/") for n in names)])
+
+
+def name_of(path: str) -> str:
+    """The last part of the path."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def parent_of(path: str) -> str:
+    """The path of the directory that holds this one."""
+    return path.rstrip("/").rpartition("/")[0]
+
+
+def temporary_sibling(path: str) -> str:
+    """A new hidden name beside ``path``: ``.name.uuid.tmp``, which every reader passes over."""
+    return join(parent_of(path), f".{name_of(path)}.{uuid.uuid4()}.tmp")

@@ -1,0 +1,50 @@
+"""What a file system refuses, said as our errors: one message that names the path, the reason and what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from paimon_sql.errors import MissingFileError, PaimonError, UnsupportedError
+
+_DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
+_ABSENT = ("NoSuchKey", "NO_SUCH_KEY", "NoSuchBucket", "NO_SUCH_BUCKET", "HTTP status 404")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def refusals(action: str, path: str) -> Iterator[None]:
+    """Turn the operating system's and Arrow's errors inside into ``PaimonError``; ``action`` completes "Cannot ..."."""
+    try:
+        yield
+    except PaimonError:
+        raise
+    except OSError as error:
+        raise _translated(action, path, error) from error
+
+
+def _translated(action: str, path: str, error: OSError) -> PaimonError:
+    text = error.strerror or str(error)
+    if isinstance(error, FileNotFoundError) or any(word in text for word in _ABSENT):
+        return MissingFileError(
+            f"Cannot {action} {path}: it does not exist.",
+            path=path,
+            remedy="Another process may have expired or deleted it: read the table's latest snapshot again.",
+        )
+    if isinstance(error, PermissionError) or any(word in text for word in _DENIED):
+        return PaimonError(
+            f"Cannot {action} {path}: permission denied.",
+            remedy="Grant this user access to the path, or check the credentials in the catalog's options.",
+        )
+    if error.errno in _FULL:
+        return PaimonError(f"Cannot {action} {path}: no space left.", remedy="Free some space and run it again.")
+    return PaimonError(f"Cannot {action} {path}: {text}.")
+
+
+def no_exclusive_create(path: str, why: str) -> UnsupportedError:
+    """The error of a file system on which two writers cannot be kept apart without a lock."""
+    return UnsupportedError(
+        f"Cannot create {path} safely: {why}, so two concurrent commits could overwrite each other.",
+        remedy="Set the catalog option 'lock.enabled' = 'true' on a JDBC or Hive catalog ('lock.type' names its lock).",
+    )

@@ -1,0 +1,89 @@
+"""One FileIO for all paths: each is handled by the file system that its scheme and authority name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.storage.file_io.arrow import ArrowFileIO
+from paimon_sql.storage.file_io.base import FileIO, FileStatus
+from paimon_sql.storage.file_io.local import LocalFileIO
+from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
+
+
+def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
+    """The file system on which ``path`` stands, made from a catalog's options; nothing is opened yet."""
+    scheme = scheme_of(path)
+    return LocalFileIO() if scheme == "file" else ArrowFileIO(scheme, without_scheme(path)[0], options)
+
+
+class ResolvingFileIO(FileIO):
+    """Reads and writes any path, for tables whose data files stand on other file systems too (external paths).
+
+    Args:
+        options: the catalog's options, for every file system that is met.
+    """
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self.options = dict(options or {})
+        self._known: dict[tuple[str, str], FileIO] = {}
+
+    def __reduce__(self) -> tuple[type[ResolvingFileIO], tuple[dict[str, str]]]:
+        return type(self), (self.options,)
+
+    def of(self, path: str) -> FileIO:
+        """The file system of this path."""
+        place = (scheme_of(path), without_scheme(path)[0])
+        found = self._known.get(place)
+        if found is None:
+            found = self._known.setdefault(place, file_io_of(path, self.options))
+        return found
+
+    def can_create_exclusively(self, path: str) -> bool:
+        return self.of(path).can_create_exclusively(path)
+
+    def is_object_store(self, path: str) -> bool:
+        return self.of(path).is_object_store(path)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return self.of(path).open_input(path)
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        return self.of(path).open_output(path)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self.of(path).write_bytes(path, data)
+
+    def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
+        return self.of(path).try_create_exclusive(path, data, locked=locked)
+
+    def status(self, path: str) -> FileStatus | None:
+        return self.of(path).status(path)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self.of(path).list(path)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        return self.of(path).walk(path)
+
+    def delete(self, path: str) -> bool:
+        return self.of(path).delete(path)
+
+    def delete_dir(self, path: str, recursive: bool = False) -> bool:
+        return self.of(path).delete_dir(path, recursive)
+
+    def mkdirs(self, path: str) -> None:
+        self.of(path).mkdirs(path)
+
+    def rename(self, src: str, dst: str) -> bool:
+        if self.of(src) is not self.of(dst):
+            raise UnsupportedError(f"Cannot rename {src} to {dst}: they stand on different file systems.")
+        return self.of(src).rename(src, dst)
+
+    def size(self, path: str) -> int:
+        return self.of(path).size(path)
+
+    def read_bytes(self, path: str) -> bytes:
+        return self.of(path).read_bytes(path)

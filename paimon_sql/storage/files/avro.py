@@ -1,0 +1,38 @@
+"""The Avro format: rows one behind another, quick to append, slow to scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from paimon_sql.format import types as t
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.files.avro_reader import read_avro
+from paimon_sql.storage.files.avro_schema import avro_schema
+from paimon_sql.storage.files.avro_writer import AvroWriter
+from paimon_sql.storage.files.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.files.settings import WriteSettings
+
+
+class AvroFormat(FileFormat):
+    """Data files in Apache Avro; no variants, and no times finer than microseconds."""
+
+    name = "avro"
+
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return read_avro(file_io, wanted)
+
+    def open_writer(
+        self,
+        file_io: FileIO,
+        path: str,
+        fields: Sequence[t.DataField],
+        options: Mapping[str, str] | None = None,
+        *,
+        compression: str | None = None,
+    ) -> DataFileWriter:
+        return AvroWriter(file_io, path, fields, WriteSettings.of(self.name, options, compression))
+
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:
+        avro_schema(fields)

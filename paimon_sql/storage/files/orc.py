@@ -1,0 +1,38 @@
+"""The ORC format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from paimon_sql.format import types as t
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.files.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.files.orc_reader import read_orc
+from paimon_sql.storage.files.orc_schema import check_orc_fields
+from paimon_sql.storage.files.orc_writer import OrcWriter
+from paimon_sql.storage.files.settings import WriteSettings
+
+
+class OrcFormat(FileFormat):
+    """Data files in Apache ORC; no variants and no vectors."""
+
+    name = "orc"
+
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return read_orc(file_io, wanted)
+
+    def open_writer(
+        self,
+        file_io: FileIO,
+        path: str,
+        fields: Sequence[t.DataField],
+        options: Mapping[str, str] | None = None,
+        *,
+        compression: str | None = None,
+    ) -> DataFileWriter:
+        return OrcWriter(file_io, path, fields, WriteSettings.of(self.name, options, compression))
+
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:
+        check_orc_fields(fields)

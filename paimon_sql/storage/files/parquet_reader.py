@@ -1,0 +1,95 @@
+"""Reading Parquet, one row group after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from paimon_sql.errors import CorruptFileError, UnsupportedError
+from paimon_sql.format import types as t
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.refusals import refusals
+from paimon_sql.storage.files.base import ColumnRange, FileRead, batch_of, canonical
+from paimon_sql.storage.files.parquet_footer import int96_as_bytes
+from paimon_sql.storage.files.parquet_schema import from_physical_leaf
+
+_STRUCTURED_VARIANT = "typed_value"
+
+
+def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The wanted columns of a Parquet file as canonical batches, each with its first row's position."""
+    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
+        try:
+            yield from _row_groups(source, wanted, file_io.is_object_store(wanted.path))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise CorruptFileError(f"cannot be read as Parquet: {error}", path=wanted.path) from error
+
+
+def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
+    file = pq.ParquetFile(source, pre_buffer=remote)
+    if any(file.schema.column(i).physical_type == "INT96" for i in range(len(file.schema))):
+        file = pq.ParquetFile(source, pre_buffer=remote, metadata=int96_as_bytes(source))
+    present = set(file.schema_arrow.names)
+    names = [name for name in wanted.columns if name in present]
+    _refuse_shredded(file, wanted)
+    schema, first = wanted.schema, 0
+    for group in range(file.num_row_groups):
+        metadata = file.metadata.row_group(group)
+        count = metadata.num_rows
+        if wanted.touches(first, count) and (
+            wanted.predicate is None or wanted.predicate.may_match(count, column_ranges(metadata))
+        ):
+            at = first
+            for batch in _group_batches(file, group, count, names, wanted):
+                columns = [_column(batch, field, wanted.path) for field in wanted.wanted]
+                yield from wanted.cut(at, batch_of(columns, schema, batch.num_rows))
+                at += batch.num_rows
+        first += count
+
+
+def _group_batches(
+    file: pq.ParquetFile, group: int, count: int, names: list[str], wanted: FileRead
+) -> Iterator[pa.RecordBatch]:
+    if names:
+        yield from file.iter_batches(wanted.batch_rows, [group], names, use_threads=wanted.threads)
+        return
+    for at in range(0, count, wanted.batch_rows):
+        yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))
+
+
+def _column(batch: pa.RecordBatch, field: t.DataField, path: str) -> pa.Array:
+    at = batch.schema.get_field_index(field.name)
+    column = pa.nulls(batch.num_rows) if at < 0 else batch.column(at)
+    return canonical(column, field, path, from_physical_leaf)
+
+
+def _refuse_shredded(file: pq.ParquetFile, wanted: FileRead) -> None:
+    for field in wanted.wanted:
+        holds_variant = any(isinstance(inner, t.VariantType) for inner in t.walk(field.type))
+        if holds_variant and any(
+            _STRUCTURED_VARIANT in file.metadata.schema.column(i).path.split(".")
+            for i in range(file.metadata.num_columns)
+            if file.metadata.schema.column(i).path.split(".")[0] == field.name
+        ):
+            raise UnsupportedError(
+                f"{wanted.path}: column '{field.name}' holds shredded variants, which are not read here yet.",
+                remedy="Rewrite the table without the option 'variant.shreddingSchema'.",
+            )
+
+
+def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
+    """What the statistics of a row group say of its flat columns."""
+    ranges = {}
+    for i in range(row_group.num_columns):
+        chunk = row_group.column(i)
+        statistics = chunk.statistics
+        if statistics is not None and "." not in chunk.path_in_schema:
+            known = statistics.has_min_max
+            ranges[chunk.path_in_schema] = ColumnRange(
+                statistics.min if known else None,
+                statistics.max if known else None,
+                statistics.null_count if statistics.has_null_count else None,
+            )
+    return ranges

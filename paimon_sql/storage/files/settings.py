@@ -1,0 +1,123 @@
+"""How a data file is to be written: compression, level, block size, and the options under the format's own prefix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidOptionError
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"(\d+)\s*(?:([kmgt]?)(?:i?b|ibibytes|bytes)?|bytes?)", re.IGNORECASE)
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """The settings of one file.
+
+    Attributes:
+        format: the format's name, the prefix of its own options.
+        compression: the codec's name in lower case, as the option gives it.
+        zstd_level: the level for zstd.
+        block_size: ``file.block-size`` in bytes, None if not set.
+        options: the table's options.
+    """
+
+    format: str
+    compression: str
+    zstd_level: int
+    block_size: int | None
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, name: str, options: Mapping[str, str] | None, compression: str | None) -> WriteSettings:
+        """The settings that a table's options make."""
+        given = options or {}
+        chosen = given.get(f"{name}.compression") or given.get(f"{name}.compress")
+        block = given.get("file.block-size")
+        return cls(
+            name,
+            (chosen or compression or given.get("file.compression", "zstd")).strip().lower(),
+            whole_number(given, "file.compression.zstd-level", 1),
+            None if block is None else memory_size("file.block-size", block),
+            given,
+        )
+
+    def number(self, key: str, default: int) -> int:
+        """A whole number under the format's prefix."""
+        return whole_number(self.options, f"{self.format}.{key}", default)
+
+    def size(self, key: str, default: int) -> int:
+        """A size in bytes under the format's prefix."""
+        full = f"{self.format}.{key}"
+        return memory_size(full, self.options[full]) if full in self.options else default
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A truth value under the format's prefix."""
+        return _flag(f"{self.format}.{key}", self.options.get(f"{self.format}.{key}"), default)
+
+    def flags_by_column(self, key: str) -> dict[str, bool]:
+        """The truth values of ``<format>.<key>#<column>``, by column."""
+        prefix = f"{self.format}.{key}#"
+        return {k.removeprefix(prefix): _flag(k, v, False) for k, v in self.options.items() if k.startswith(prefix)}
+
+    def texts_by_column(self, key: str) -> dict[str, str]:
+        """The values of ``<format>.<key>#<column>``, by column."""
+        prefix = f"{self.format}.{key}#"
+        return {k.removeprefix(prefix): v for k, v in self.options.items() if k.startswith(prefix)}
+
+    def codec(self, codecs: Mapping[str, str]) -> str:
+        """The writer's name of the compression, out of those that the format has.
+
+        Raises:
+            InvalidOptionError: the format does not have it.
+        """
+        if self.compression not in codecs:
+            raise unknown_compression(self.format, self.compression, codecs)
+        return codecs[self.compression]
+
+
+def unknown_compression(format_name: str, compression: str, known: Iterable[str]) -> InvalidOptionError:
+    """The error for a compression that a format does not have."""
+    return InvalidOptionError(
+        f"'{compression}' is no compression of {format_name} files.",
+        key="file.compression",
+        remedy=f"Choose one of {', '.join(sorted(known))}.",
+    )
+
+
+def memory_size(key: str, text: str) -> int:
+    """Bytes from text such as ``128 mb``, ``64kb`` or ``1048576``; units count by 1024.
+
+    Raises:
+        InvalidOptionError: the text is no size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidOptionError(f"'{key}' = '{text}' is no size.", key=key, remedy="Write it like '128 mb'.")
+    return int(match[1]) * _UNITS[(match[2] or "").lower()]
+
+
+def whole_number(options: Mapping[str, str], key: str, default: int) -> int:
+    """A whole number out of options.
+
+    Raises:
+        InvalidOptionError: the value is none.
+    """
+    text = options.get(key)
+    if text is None:
+        return default
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise InvalidOptionError(f"'{key}' = '{text}' is no whole number.", key=key) from None
+
+
+def _flag(key: str, text: str | None, default: bool) -> bool:
+    if text is None:
+        return default
+    if text.strip().lower() not in _BOOLEANS:
+        raise InvalidOptionError(f"'{key}' = '{text}' is neither true nor false.", key=key)
+    return _BOOLEANS[text.strip().lower()]

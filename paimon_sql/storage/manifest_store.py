@@ -1,0 +1,149 @@
+"""Manifests on disk: written once, read through a cache of decoded columns.
+
+A manifest never changes after it was written, so its decoded form is kept for the life of the process, the least
+recently used leaving first when the cache outgrows its bound.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.binary_row import RowCodec
+from paimon_sql.format.manifest import (
+    ManifestEntry,
+    ManifestFileMeta,
+    describe_manifest,
+    manifest_table,
+    read_manifest,
+    read_manifest_list,
+    write_manifest,
+    write_manifest_list,
+)
+from paimon_sql.format.paths import TablePaths
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.simple_stats import SimpleStats
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.file_io import FileIO
+
+CACHE_BYTES = 512 * 1024 * 1024
+
+
+class ManifestCache:
+    """Decoded manifests by path, bounded by their size in memory."""
+
+    def __init__(self, capacity: int = CACHE_BYTES) -> None:
+        self.capacity = capacity
+        self._tables: OrderedDict[str, pa.Table] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, path: str) -> pa.Table | None:
+        """The decoded manifest, None if it is not held."""
+        with self._lock:
+            table = self._tables.get(path)
+            if table is not None:
+                self._tables.move_to_end(path)
+            return table
+
+    def put(self, path: str, table: pa.Table) -> None:
+        """Hold a decoded manifest; one that is greater than the whole cache is not held."""
+        if table.nbytes > self.capacity:
+            return
+        with self._lock:
+            if path not in self._tables:
+                self._tables[path] = table
+                self._bytes += table.nbytes
+            while self._bytes > self.capacity:
+                _, dropped = self._tables.popitem(last=False)
+                self._bytes -= dropped.nbytes
+
+
+CACHE = ManifestCache()
+
+
+class ManifestStore:
+    """The ``manifest`` folder of a table."""
+
+    def __init__(self, file_io: FileIO, paths: TablePaths, schema: TableSchema) -> None:
+        self.file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._run = uuid.uuid4()
+        self._numbers = {"manifest": 0, "manifest-list": 0, "index-manifest": 0}
+
+    def path(self, name: str) -> str:
+        """Where a manifest or manifest list stands."""
+        return self._paths.manifest(name)
+
+    def new_name(self, prefix: str) -> str:
+        """A name that nobody else uses: ``manifest``, ``manifest-list`` or ``index-manifest``, a UUID and a number."""
+        number = self._numbers[prefix]
+        self._numbers[prefix] = number + 1
+        return f"{prefix}-{self._run}-{number}"
+
+    def read(self, name: str) -> pa.Table:
+        """A manifest's entries as a table of ``MANIFEST_SCHEMA``."""
+        path = self.path(name)
+        table = CACHE.get(path)
+        if table is None:
+            table = read_manifest(self.file_io.read_bytes(path), path)
+            CACHE.put(path, table)
+        return table
+
+    def read_all(self, names: Sequence[str], threads: int = 4) -> list[pa.Table]:
+        """Several manifests, in order, those not cached by several threads."""
+        if len(names) < 2:
+            return [self.read(n) for n in names]
+        with ThreadPoolExecutor(min(threads, len(names))) as pool:
+            return list(pool.map(self.read, names))
+
+    def read_list(self, name: str | None) -> list[ManifestFileMeta]:
+        """The manifests that a manifest list names; none without a list."""
+        if not name:
+            return []
+        path = self.path(name)
+        return read_manifest_list(self.file_io.read_bytes(path), path)
+
+    def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
+        """Write one manifest and describe it as manifest lists do."""
+        table = entries if isinstance(entries, pa.Table) else manifest_table(entries)
+        name = self.new_name("manifest")
+        data = write_manifest(table, self._compression)
+        self.file_io.write_bytes(self.path(name), data)
+        CACHE.put(self.path(name), table)
+        stats = partition_stats(table["partition"], self._schema.partition_fields)
+        return describe_manifest(
+            table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id
+        )
+
+    def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
+        """Write a manifest list: its name and size in bytes."""
+        name = self.new_name("manifest-list")
+        data = write_manifest_list(metas, self._compression)
+        self.file_io.write_bytes(self.path(name), data)
+        return name, len(data)
+
+    @property
+    def _compression(self) -> str:
+        return self._schema.options.get("manifest.compression", "zstd")
+
+
+def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) -> SimpleStats:
+    """The bounds of serialised partition rows, column by column, as manifest lists keep them."""
+    types = [f.type for f in fields]
+    columns = decode_columns(types, partitions.combine_chunks())
+    codec = RowCodec(types)
+    bounds = [pc.min_max(column) for column in columns]
+    return SimpleStats(
+        codec.encode([b["min"].as_py() for b in bounds]),
+        codec.encode([b["max"].as_py() for b in bounds]),
+        tuple(column.null_count for column in columns),
+    )

@@ -1,0 +1,289 @@
+"""Conditions on columns: evaluated exactly on rows, or cautiously on statistics to leave files out.
+
+A predicate is a small immutable tree. Comparison is three-valued as in SQL: a null makes it unknown, and a row stays
+only if its condition is true. Whoever cannot express a condition leaves it out, for a scan may always read too much.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True)
+class ColumnStats:
+    """What is known of one column in many files, an element a file.
+
+    ``minimum`` and ``maximum`` are null where nothing is known, ``null_count`` likewise. ``minimum`` may lie below and
+    ``maximum`` above the real bound, as truncated texts do.
+    """
+
+    minimum: pa.Array
+    maximum: pa.Array
+    null_count: pa.Array
+    row_count: pa.Array
+
+
+class Predicate(ABC):
+    """A condition on columns."""
+
+    @abstractmethod
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at."""
+
+    @abstractmethod
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """For each row whether it holds: true, false or null; decided exactly."""
+
+    @abstractmethod
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        """For each file false only if the condition is true for none of its rows; never null."""
+
+    @abstractmethod
+    def negate(self) -> Predicate | None:
+        """The condition that is true where this one is false, and null where it is null; None if not expressible."""
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def all_of(parts: list[Predicate]) -> Predicate | None:
+    """The conjunction; None of nothing."""
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def conjuncts(predicate: Predicate | None) -> list[Predicate]:
+    """The conditions that must all hold."""
+    if predicate is None:
+        return []
+    return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
+
+
+_KERNELS: dict[str, Callable[..., pa.Array]] = {
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+@dataclass(frozen=True)
+class Comparison(Predicate):
+    """A column compared with a value that is not null; NaN is greater than all other numbers and equal to itself."""
+
+    column: str
+    operator: str
+    value: pa.Scalar
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values = columns[self.column]
+        if not pa.types.is_floating(values.type):
+            return _KERNELS[self.operator](values, self.value)
+        return _compare_floats(values, self.operator, self.value)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None or pa.types.is_floating(self.value.type):
+            # Statistics of floating-point columns say nothing of NaN.
+            return _all_may(stats)
+        minimum, maximum, value = known.minimum, known.maximum, self.value
+        if self.operator == "=":
+            outside = pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
+        elif self.operator == "!=":
+            outside = pc.and_kleene(pc.equal(minimum, value), pc.equal(maximum, value))
+            if pa.types.is_string(value.type) or pa.types.is_binary(value.type):
+                # A truncated bound may equal the value although the texts behind it do not.
+                outside = pa.array([False] * len(minimum))
+        elif self.operator in ("<", "<="):
+            outside = _KERNELS[_OPPOSITE[self.operator]](minimum, value)
+        else:
+            outside = _KERNELS[_OPPOSITE[self.operator]](maximum, value)
+        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+
+    def negate(self) -> Predicate:
+        return Comparison(self.column, _OPPOSITE[self.operator], self.value)
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.operator} {self.value}"
+
+
+@dataclass(frozen=True)
+class IsNull(Predicate):
+    """A column is null, or, with ``negated``, is not."""
+
+    column: str
+    negated: bool = False
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values = columns[self.column]
+        return pc.is_valid(values) if self.negated else pc.is_null(values)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None:
+            return _all_may(stats)
+        if self.negated:
+            return pc.invert(_only_nulls(known))
+        return pc.fill_null(pc.greater(known.null_count, 0), True)
+
+    def negate(self) -> Predicate:
+        return IsNull(self.column, not self.negated)
+
+    def __str__(self) -> str:
+        return f"{self.column} IS {'NOT ' if self.negated else ''}NULL"
+
+
+@dataclass(frozen=True)
+class In(Predicate):
+    """A column equals one of some values, none of them null."""
+
+    column: str
+    values: pa.Array
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values = columns[self.column]
+        found = pc.is_in(values, value_set=self.values)
+        return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
+            return _all_may(stats)
+        least, greatest = pc.min(self.values), pc.max(self.values)
+        outside = pc.or_kleene(pc.greater(known.minimum, greatest), pc.less(known.maximum, least))
+        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+
+    def negate(self) -> Predicate | None:
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
+
+
+@dataclass(frozen=True)
+class StartsWith(Predicate):
+    """A text column begins with a prefix."""
+
+    column: str
+    prefix: str
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return pc.starts_with(columns[self.column], self.prefix)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None:
+            return _all_may(stats)
+        above = pc.greater(pc.utf8_slice_codeunits(known.minimum, 0, len(self.prefix)), self.prefix)
+        below = pc.less(known.maximum, self.prefix)
+        return pc.invert(pc.or_(pc.fill_null(pc.or_kleene(above, below), False), _only_nulls(known)))
+
+    def negate(self) -> Predicate | None:
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.column} LIKE '{self.prefix}%'"
+
+
+@dataclass(frozen=True)
+class And(Predicate):
+    """All of the conditions hold."""
+
+    parts: tuple[Predicate, ...]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(p.columns() for p in self.parts))
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return _fold(pc.and_kleene, [p.evaluate(columns) for p in self.parts])
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return _fold(pc.and_, [p.may_hold(stats) for p in self.parts])
+
+    def negate(self) -> Predicate | None:
+        parts = [p.negate() for p in self.parts]
+        known = [p for p in parts if p is not None]
+        return Or(tuple(known)) if len(known) == len(parts) else None
+
+    def __str__(self) -> str:
+        return "(" + " AND ".join(str(p) for p in self.parts) + ")"
+
+
+@dataclass(frozen=True)
+class Or(Predicate):
+    """At least one of the conditions holds."""
+
+    parts: tuple[Predicate, ...]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(p.columns() for p in self.parts))
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return _fold(pc.or_kleene, [p.evaluate(columns) for p in self.parts])
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return _fold(pc.or_, [p.may_hold(stats) for p in self.parts])
+
+    def negate(self) -> Predicate | None:
+        parts = [p.negate() for p in self.parts]
+        known = [p for p in parts if p is not None]
+        return And(tuple(known)) if len(known) == len(parts) else None
+
+    def __str__(self) -> str:
+        return "(" + " OR ".join(str(p) for p in self.parts) + ")"
+
+
+def _fold(kernel: Callable[..., pa.Array], masks: list[pa.Array]) -> pa.Array:
+    result = masks[0]
+    for mask in masks[1:]:
+        result = kernel(result, mask)
+    return result
+
+
+def _all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:
+    files = len(next(iter(stats.values())).row_count) if stats else 1
+    return pa.array([True] * files, pa.bool_())
+
+
+def _only_nulls(known: ColumnStats) -> pa.Array:
+    return pc.fill_null(pc.equal(known.null_count, known.row_count), False)
+
+
+def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Array:
+    """Spark's order of floating-point numbers: NaN equals itself and is greater than everything else."""
+    is_nan = pc.is_nan(values)
+    wanted = value.as_py()
+    if wanted != wanted:
+        nothing = pc.and_not(is_nan, is_nan)
+        return {
+            "=": lambda: is_nan,
+            "!=": lambda: pc.invert(is_nan),
+            "<": lambda: pc.invert(is_nan),
+            "<=": lambda: pc.invert(nothing),
+            ">": lambda: nothing,
+            ">=": lambda: is_nan,
+        }[operator]()
+    plain = _KERNELS[operator](values, value)
+    return pc.or_(plain, is_nan) if operator in (">", ">=") else plain

@@ -1,0 +1,41 @@
+"""One reader's share of a scan, as it travels to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.merge_reader import read_merged
+from paimon_sql.storage.read.raw_reader import read_raw
+from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.table import Table
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """A split, the columns wanted of it, and the condition that its rows must satisfy."""
+
+    table: Table
+    split: Split
+    columns: tuple[str, ...]
+    predicate: Predicate | None = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in no particular order; those for which the predicate is not true are left out."""
+        extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
+        wanted = (*self.columns, *extra)
+        read = read_raw if self.split.raw else read_merged
+        for batch in read(self.table, self.split, wanted, self.predicate):
+            kept = self._filter(batch)
+            if kept.num_rows:
+                yield kept.select(list(self.columns)) if extra else kept
+
+    def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.predicate is None or not batch.num_rows:
+            return batch
+        columns = {name: batch.column(name) for name in self.predicate.columns()}
+        return batch.filter(pc.fill_null(self.predicate.evaluate(columns), False))

@@ -1,0 +1,117 @@
+"""The live files of a snapshot, those left out that cannot hold a wanted row.
+
+Manifests are left out by their partition bounds, files by partition, bucket, key range and column statistics, always
+over whole columns. A table with a primary key is pruned by statistics of its key alone: an old version of a row may
+satisfy a condition on other columns that its newest version does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, ManifestFileMeta, merge_entries
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.scan.pruning import prune_by_key, prune_by_values
+from paimon_sql.storage.table import Table
+
+
+@dataclass
+class ScanMetrics:
+    """What planning looked at: manifests and files in all and after pruning, bytes to be read."""
+
+    manifests: int = 0
+    manifests_read: int = 0
+    files: int = 0
+    files_read: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """The files that a read must look at, in a table of ``MANIFEST_SCHEMA``."""
+
+    snapshot: Snapshot | None
+    entries: pa.Table
+    metrics: ScanMetrics = field(default_factory=ScanMetrics)
+
+
+def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> LiveFiles:
+    """The live files of a snapshot that may hold rows for which the predicate is true.
+
+    Args:
+        table: the table.
+        snapshot: what to read; None is a table that nothing was written to.
+        predicate: the condition; columns that are not of the table must not occur in it.
+    """
+    metrics = ScanMetrics()
+    if snapshot is None:
+        return LiveFiles(None, MANIFEST_SCHEMA.empty_table(), metrics)
+    manifests = manifests_of(table, snapshot)
+    by_partition = partition_predicate(table, predicate)
+    chosen = _prune_manifests(table, manifests, by_partition)
+    metrics.manifests, metrics.manifests_read = len(manifests), len(chosen)
+    whole = len(chosen) == len(manifests)
+    tables = table.manifests.read_all([m.file_name for m in chosen])
+    entries = merge_entries(tables, unmatched="refuse" if whole else "drop") if tables else MANIFEST_SCHEMA.empty_table()
+    metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
+    entries = filter_partitions(table, entries, by_partition)
+    if predicate is not None and len(entries):
+        prune = prune_by_key if table.schema.primary_keys else prune_by_values
+        entries = prune(table, entries, predicate)
+    metrics.files_read = len(entries)
+    metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
+    return LiveFiles(snapshot, entries, metrics)
+
+
+def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """The manifests that make up a snapshot, in the order of their commits."""
+    store = table.manifests
+    return [*store.read_list(snapshot.base_manifest_list), *store.read_list(snapshot.delta_manifest_list)]
+
+
+def partition_predicate(table: Table, predicate: Predicate | None) -> Predicate | None:
+    """The part of a condition that looks at partition columns alone."""
+    keys = set(table.schema.partition_keys)
+    return all_of([p for p in conjuncts(predicate) if p.columns() <= keys]) if keys else None
+
+
+def filter_partitions(table: Table, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
+    """The entries whose partition satisfies a condition on partition columns, decided exactly."""
+    if predicate is None or not len(entries):
+        return entries
+    encoded = entries["partition"].combine_chunks().dictionary_encode()
+    values = partition_values(table, encoded.dictionary)
+    wanted = pc.fill_null(predicate.evaluate(values), False)
+    return entries.filter(wanted.take(encoded.indices))
+
+
+def partition_values(table: Table, partitions: pa.Array) -> dict[str, pa.Array]:
+    """Serialised partition rows as one array a partition column."""
+    fields = table.schema.partition_fields
+    arrays = decode_columns([f.type for f in fields], partitions)
+    return {f.name: a for f, a in zip(fields, arrays, strict=True)}
+
+
+def _prune_manifests(
+    table: Table, manifests: Sequence[ManifestFileMeta], predicate: Predicate | None
+) -> list[ManifestFileMeta]:
+    if predicate is None or not manifests:
+        return list(manifests)
+    fields = table.schema.partition_fields
+    types = [f.type for f in fields]
+    minima = decode_columns(types, [m.partition_stats.min_values for m in manifests])
+    maxima = decode_columns(types, [m.partition_stats.max_values for m in manifests])
+    rows = pa.array([m.num_added_files + m.num_deleted_files for m in manifests], pa.int64())
+    stats = {}
+    for i, f in enumerate(fields):
+        counts = [m.partition_stats.null_counts[i] if m.partition_stats.null_counts else None for m in manifests]
+        stats[f.name] = ColumnStats(minima[i], maxima[i], pa.array(counts, pa.int64()), rows)
+    mask = predicate.may_hold(stats)
+    return [m for m, keep in zip(manifests, mask.to_pylist(), strict=True) if keep]

@@ -1,0 +1,170 @@
+"""The plan of a scan: the snapshot, the splits that readers work on, and whether merging is needed.
+
+A split lies in one bucket. It is raw when each of its files can be read on its own, which is so for append tables and
+for files of a table with a primary key whose keys no other file of the bucket holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.manifest import entries
+from paimon_sql.format.paths import format_of
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
+from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.sections import Section, is_raw, sections_of
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import snapshot_to_read
+
+SPLIT_BYTES = 128 * 1024 * 1024
+OPEN_COST = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Split:
+    """Files of one bucket that one reader reads.
+
+    ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
+    all of theirs.
+    """
+
+    partition: bytes
+    bucket: int
+    files: tuple[DataFileMeta, ...]
+    raw: bool
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The size of the files in bytes."""
+        return sum(f.file_size for f in self.files)
+
+
+@dataclass(frozen=True)
+class PlannedRange:
+    """Some bytes of a data file, for a reader that splits files by row groups."""
+
+    path: str
+    start: int
+    length: int
+    file_size: int
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """What a scan reads."""
+
+    table: Table
+    snapshot: Snapshot | None
+    splits: list[Split]
+    metrics: ScanMetrics = field(default_factory=ScanMetrics)
+
+    @property
+    def row_count(self) -> int:
+        """The rows in all files, before merging."""
+        return sum(f.row_count for s in self.splits for f in s.files)
+
+    def is_native(self, columns: Sequence[DataField]) -> bool:
+        """Whether a Parquet reader that matches columns by name reads the files rightly as they are."""
+        if not all(s.raw for s in self.splits):
+            return False
+        files = [f for s in self.splits for f in s.files]
+        if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
+            return False
+        return all(self._reads_by_name(schema_id, columns) for schema_id in {f.schema_id for f in files})
+
+    def _reads_by_name(self, schema_id: int, columns: Sequence[DataField]) -> bool:
+        if schema_id == self.table.schema.id:
+            return True
+        written = {f.name: f for f in self.table.schemas.get(schema_id).fields}
+        ids = {f.id for f in written.values()}
+        for column in columns:
+            old = written.get(column.name)
+            if old is None and column.id in ids:
+                return False
+            if old is not None and (old.id, old.type.as_nullable()) != (column.id, column.type.as_nullable()):
+                return False
+        return True
+
+    def file_ranges(self, split_bytes: int = SPLIT_BYTES) -> list[list[PlannedRange]]:
+        """The files of a native scan cut into ranges and packed into partitions of about equal work."""
+        ranges = []
+        for split in self.splits:
+            for f in split.files:
+                path = self.table.locations.data_file(split.partition, split.bucket, f)
+                ranges.extend(
+                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size)
+                    for start in range(0, f.file_size, split_bytes)
+                )
+        return pack(ranges, lambda r: r.length, split_bytes, OPEN_COST)
+
+
+def plan_scan(
+    table: Table,
+    predicate: Predicate | None = None,
+    *,
+    snapshot: Snapshot | None = None,
+    limit: int | None = None,
+) -> ScanPlan:
+    """Plan a read.
+
+    Args:
+        table: the table, under the options of the read.
+        predicate: the condition on its columns; files without a row for it are left out.
+        snapshot: what to read; the one that the table's options name, by default the newest.
+        limit: the number of rows that are enough; only of use without a predicate.
+    """
+    chosen = snapshot or snapshot_to_read(table)
+    live = live_files(table, chosen, predicate)
+    splits = list(_splits(table, live))
+    if limit is not None and predicate is None:
+        splits = _enough(splits, limit)
+    return ScanPlan(table, chosen, splits, live.metrics)
+
+
+def _splits(table: Table, live: LiveFiles) -> Iterable[Split]:
+    groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    for e in entries(_by_age(live.entries)):
+        groups.setdefault((e.partition, e.bucket), []).append(e.file)
+    for (partition, bucket), files in groups.items():
+        if table.schema.primary_keys:
+            yield from _merged(table, partition, bucket, files)
+        else:
+            for group in pack(files, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
+                yield Split(partition, bucket, tuple(group), raw=True)
+
+
+def _by_age(table: pa.Table) -> pa.Table:
+    return table.sort_by([("min_sequence_number", "ascending")]) if len(table) else table
+
+
+def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta]) -> Iterable[Split]:
+    sections = sections_of(table.schema, files)
+    raw = [s for s in sections if is_raw(s)]
+    rest = [s for s in sections if not is_raw(s)]
+    alone = [f for s in raw for run in s.runs for f in run]
+    for group in pack(alone, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
+        yield Split(partition, bucket, tuple(group), raw=True)
+    for packed in pack(rest, lambda s: s.size, SPLIT_BYTES, OPEN_COST):
+        yield Split(
+            partition, bucket, tuple(f for s in packed for run in s.runs for f in run), raw=False, sections=tuple(packed)
+        )
+
+
+def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
+    """The first splits that surely hold so many rows; all where merging leaves the number open."""
+    found, rows = [], 0
+    for split in splits:
+        if rows >= limit:
+            break
+        found.append(split)
+        if split.raw:
+            rows += sum(f.row_count - (f.delete_row_count or 0) for f in split.files)
+    return found

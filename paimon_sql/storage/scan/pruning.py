@@ -1,0 +1,94 @@
+"""Files left out by their statistics: whole groups of files at a time, grouped by how their statistics were written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.table import Table
+
+
+def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
+    """The entries whose key range may hold a wanted key; conditions on other columns are passed over."""
+    fields = table.schema.key_fields
+    names = {f.name for f in fields}
+    wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= names])
+    if wanted is None:
+        return entries
+    stats = _column_stats(entries, fields, "key_stats")
+    return entries.filter(wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()}))
+
+
+def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
+    """The entries whose column statistics allow that a row satisfies the predicate."""
+    keep = np.ones(len(entries), dtype=bool)
+    for schema_id, columns, rows in _groups(entries):
+        group = entries.take(pa.array(rows))
+        written = table.schemas.get(schema_id)
+        if columns is not None and not set(columns) <= set(written.names):
+            continue
+        fields = written.select(columns) if columns is not None else written.fields
+        stored = _column_stats(group, fields, "value_stats")
+        stats = _as_today(table, written.fields, stored, group["row_count"].combine_chunks())
+        parts = [p for p in conjuncts(predicate) if p.columns() <= set(stats)]
+        wanted = all_of(parts)
+        if wanted is not None:
+            mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
+            keep[rows] = mask.to_numpy(zero_copy_only=False)
+    return entries if keep.all() else entries.filter(pa.array(keep))
+
+
+def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.ndarray]]:
+    """The entries by schema and columns of their statistics: the row numbers of each group.
+
+    A file that holds some columns only, and does not say which of them have statistics, has them for all it holds.
+    """
+    columns = pc.coalesce(entries["value_stats_cols"].combine_chunks(), entries["write_cols"].combine_chunks())
+    text = pc.binary_join(columns, "\x00")
+    keys = pa.table({"schema": entries["schema_id"].combine_chunks(), "columns": text})
+    numbered = keys.append_column("row", pa.array(np.arange(len(entries))))
+    grouped = numbered.group_by(["schema", "columns"]).aggregate([("row", "list")])
+    found = []
+    for schema_id, joined, rows in zip(*(grouped[c].to_pylist() for c in ("schema", "columns", "row_list")), strict=True):
+        names = None if joined is None else tuple(n for n in joined.split("\x00") if n)
+        found.append((schema_id, names, np.asarray(rows)))
+    return found
+
+
+def _column_stats(entries: pa.Table, fields: Sequence[DataField], prefix: str) -> dict[str, ColumnStats]:
+    types = [f.type for f in fields]
+    if not types or not len(entries):
+        return {}
+    minima = decode_columns(types, entries[f"{prefix}_min"], overflow_to_null=True)
+    maxima = decode_columns(types, entries[f"{prefix}_max"], overflow_to_null=True)
+    counts = entries[f"{prefix}_null_counts"].combine_chunks()
+    rows = entries["row_count"].combine_chunks()
+    found = {}
+    for i, f in enumerate(fields):
+        enough = pc.fill_null(pc.greater(pc.list_value_length(counts), i), False)
+        known = pc.if_else(enough, counts, pa.scalar(None, counts.type))
+        padded = pc.list_element(pc.if_else(pc.is_valid(known), known, pa.scalar([None] * (i + 1), counts.type)), i)
+        found[f.name] = ColumnStats(minima[i], maxima[i], padded, rows)
+    return found
+
+
+def _as_today(
+    table: Table, written: Sequence[DataField], stored: dict[str, ColumnStats], rows: pa.Array
+) -> dict[str, ColumnStats]:
+    """Statistics by today's names: renamed columns keep theirs, new ones hold nulls alone, retyped ones say nothing."""
+    by_id = {f.id: f for f in written}
+    stats: dict[str, ColumnStats] = {}
+    for f in table.schema.fields:
+        old = by_id.get(f.id)
+        if old is None:
+            nothing = pa.nulls(len(rows), pa.null())
+            stats[f.name] = ColumnStats(nothing, nothing, rows, rows)
+        elif old.name in stored and old.type.as_nullable() == f.type.as_nullable():
+            stats[f.name] = stored[old.name]
+    return stats

@@ -1,0 +1,109 @@
+"""A table's snapshots on disk: the latest, the earliest, one by id, one by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.snapshot import Snapshot, parse_snapshot
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.versioned import VersionedDirectory
+
+_REMEMBERED = 64
+
+
+class SnapshotManager:
+    """The snapshot files of one table or branch."""
+
+    def __init__(self, file_io: FileIO, root: str) -> None:
+        self.directory = VersionedDirectory(file_io, f"{root}/snapshot", "snapshot-")
+        self._known: dict[int, Snapshot] = {}
+
+    def latest_id(self) -> int | None:
+        """The id of the newest snapshot, None for a table that nothing was written to."""
+        return self.directory.latest()
+
+    def earliest_id(self) -> int | None:
+        """The id of the oldest retained snapshot, None for a table that nothing was written to."""
+        return self.directory.earliest()
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot, None for a table that nothing was written to."""
+        newest = self.latest_id()
+        return None if newest is None else self.get(newest)
+
+    def exists(self, snapshot_id: int) -> bool:
+        """Whether that snapshot is retained."""
+        return self.directory.exists(snapshot_id)
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """The snapshot of that id.
+
+        Raises:
+            NoSuchSnapshotError: it is not retained; the message says which ids are.
+            CorruptFileError: its file is no snapshot.
+        """
+        if snapshot_id in self._known:
+            return self._known[snapshot_id]
+        try:
+            data = self.directory.read(snapshot_id)
+        except MissingFileError:
+            raise self._missing(snapshot_id) from None
+        if len(self._known) >= _REMEMBERED:
+            self._known.pop(next(iter(self._known)))
+        self._known[snapshot_id] = snapshot = parse_snapshot(data, self.directory.path(snapshot_id))
+        return snapshot
+
+    def forget(self) -> None:
+        """Drop what was read, as after snapshots were removed and their ids may be used anew."""
+        self._known.clear()
+
+    def all(self) -> Iterator[Snapshot]:
+        """The retained snapshots in order of id; one that expires meanwhile is passed over."""
+        for snapshot_id in self.directory.versions():
+            try:
+                yield self.get(snapshot_id)
+            except NoSuchSnapshotError:
+                continue
+
+    def at_time(self, millis: int) -> Snapshot:
+        """The last snapshot that was committed at or before a time.
+
+        Args:
+            millis: milliseconds since the epoch.
+
+        Raises:
+            NoSuchSnapshotError: the time lies before the first retained snapshot, or nothing was written yet.
+        """
+        found = None
+        low, high = self.earliest_id(), self.latest_id()
+        while low is not None and high is not None and low <= high:
+            middle = (low + high) // 2
+            if (snapshot := self._nearest(middle, high)) is None:
+                high = middle - 1
+            elif snapshot.time_millis <= millis:
+                found, low = snapshot, snapshot.id + 1
+            else:
+                high = middle - 1
+        if found is None:
+            earliest = self.earliest_id()
+            first = (
+                "nothing was written yet"
+                if earliest is None
+                else (f"the first retained snapshot is {earliest}, of {self.get(earliest).time_millis}")
+            )
+            raise NoSuchSnapshotError(
+                f"No snapshot was committed at or before {millis} ms since the epoch: {first}.", name=str(millis)
+            )
+        return found
+
+    def _nearest(self, start: int, end: int) -> Snapshot | None:
+        for snapshot_id in range(start, end + 1):
+            if self.exists(snapshot_id):
+                return self.get(snapshot_id)
+        return None
+
+    def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
+        earliest, latest = self.earliest_id(), self.latest_id()
+        held = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
+        return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {held}.", name=str(snapshot_id))

@@ -1,0 +1,65 @@
+"""A table as it stands on disk: its place, its schema under today's options, and what manages its metadata files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.locations import Locations
+from paimon_sql.storage.manifest_store import ManifestStore
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.snapshots import SnapshotManager
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or one of its branches, opened at the newest schema.
+
+    An instance belongs to one statement: it remembers what it read.
+
+    Attributes:
+        name: the full name, for messages.
+        path: the table's folder; data files of all branches stand in it.
+        file_io: the file system that holds it.
+        schema: the schema with dynamic options put over the stored ones.
+        branch: the branch, ``main`` for the table itself.
+    """
+
+    name: str
+    path: str
+    file_io: FileIO
+    schema: TableSchema
+    branch: str = MAIN_BRANCH
+
+    @cached_property
+    def paths(self) -> TablePaths:
+        """Where the table's files stand."""
+        return TablePaths(self.path, self.branch, self.schema.options.get("data-file.path-directory"))
+
+    @cached_property
+    def schemas(self) -> SchemaManager:
+        """The schema versions."""
+        return SchemaManager(self.file_io, self.paths.branch_root)
+
+    @cached_property
+    def snapshots(self) -> SnapshotManager:
+        """The snapshots."""
+        return SnapshotManager(self.file_io, self.paths.branch_root)
+
+    @cached_property
+    def locations(self) -> Locations:
+        """Where the files of each bucket stand."""
+        return Locations(self.paths, self.schema)
+
+    @cached_property
+    def manifests(self) -> ManifestStore:
+        """The manifests."""
+        return ManifestStore(self.file_io, self.paths, self.schema)
+
+    def with_options(self, changes: Mapping[str, str]) -> Table:
+        """The same table under dynamic options, which hold for one statement and are not stored."""
+        return replace(self, schema=self.schema.with_options(changes)) if changes else self

@@ -1,0 +1,69 @@
+"""Directories of numbered files (`snapshot-7`, `schema-3`) and the hints that save listing them."""
+
+from __future__ import annotations
+
+import re
+
+from paimon_sql.errors import MissingFileError
+from paimon_sql.storage.file_io import FileIO
+
+EARLIEST = "EARLIEST"
+LATEST = "LATEST"
+
+
+class VersionedDirectory:
+    """Files ``<prefix><number>`` in one directory, each written once and never changed."""
+
+    def __init__(self, file_io: FileIO, directory: str, prefix: str) -> None:
+        self.file_io = file_io
+        self.directory = directory
+        self.prefix = prefix
+        self._pattern = re.compile(re.escape(prefix) + r"(\d+)")
+
+    def path(self, version: int) -> str:
+        """Where that version stands."""
+        return f"{self.directory}/{self.prefix}{version}"
+
+    def versions(self) -> list[int]:
+        """All numbers there are, in ascending order; strange files are passed over."""
+        matches = (self._pattern.fullmatch(s.name) for s in self.file_io.list(self.directory) if not s.is_dir)
+        return sorted(int(m[1]) for m in matches if m)
+
+    def exists(self, version: int) -> bool:
+        """Whether that version stands there."""
+        return self.file_io.exists(self.path(version))
+
+    def read(self, version: int) -> bytes:
+        """That version's content; MissingFileError if it is not there."""
+        return self.file_io.read_bytes(self.path(version))
+
+    def latest(self) -> int | None:
+        """The greatest number: the hint's, if none follows it, else that of a listing; None in an empty directory.
+
+        The hint may be missing, stale or half-written; it is never believed without looking.
+        """
+        hint = self._hint(LATEST)
+        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+            return hint
+        return max(self.versions(), default=None)
+
+    def earliest(self) -> int | None:
+        """The smallest number: the hint's, if that file stands, else that of a listing; None in an empty directory."""
+        hint = self._hint(EARLIEST)
+        if hint is not None and self.exists(hint):
+            return hint
+        return min(self.versions(), default=None)
+
+    def write_hint(self, name: str, version: int) -> None:
+        """Set a hint; readers never depend on it, so it is replaced without ceremony."""
+        self.file_io.write_bytes(f"{self.directory}/{name}", str(version).encode())
+
+    def delete_hint(self, name: str) -> None:
+        """Remove a hint."""
+        self.file_io.delete(f"{self.directory}/{name}")
+
+    def _hint(self, name: str) -> int | None:
+        try:
+            return int(self.file_io.read_bytes(f"{self.directory}/{name}"))
+        except (MissingFileError, ValueError):
+            return None

@@ -1,0 +1,1 @@
+"""Writing: rows to buckets, buckets to files, files to commit messages."""

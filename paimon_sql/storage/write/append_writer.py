@@ -1,0 +1,64 @@
+"""Writing append tables: rows go into files as they come, those of a partition and bucket together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.buffer import BucketBuffers
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.routing import UNAWARE, Router
+from paimon_sql.storage.write.settings import WriteSettings
+
+
+class AppendWriter:
+    """Writes rows of an append table.
+
+    Args:
+        table: the table.
+        sequences: by partition and bucket the greatest sequence number there, for tables with fixed buckets.
+    """
+
+    def __init__(self, table: Table, sequences: Mapping[tuple[bytes, int], int] | None = None) -> None:
+        self._table = table
+        self._settings = WriteSettings(table.schema)
+        self._sequences = sequences or {}
+        self._total = self._settings.buckets if self._settings.buckets > 0 else UNAWARE
+        self._router = Router(table.schema, self._total)
+        self._namer = FileNamer(table.schema.options.get("data-file.prefix", "data-"))
+        self._writers: dict[tuple[bytes, int], RollingWriter] = {}
+        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows; the columns are those of the table, in any order."""
+        ordered = batch.select(list(self._table.schema.names))
+        for partition, bucket, rows in self._router.split(ordered):
+            self._buffers.add((partition, bucket), rows)
+
+    def close(self) -> list[CommitMessage]:
+        """Finish all files."""
+        self._buffers.flush()
+        return [
+            CommitMessage(partition, bucket, self._total, new_files=tuple(writer.close()))
+            for (partition, bucket), writer in self._writers.items()
+        ]
+
+    def abort(self) -> None:
+        """Remove whatever was written."""
+        for writer in self._writers.values():
+            writer.abort()
+
+    def _flush(self, target: tuple[bytes, int], rows: pa.Table) -> None:
+        if target not in self._writers:
+            self._writers[target] = RollingWriter(
+                self._table,
+                self._settings,
+                *target,
+                namer=self._namer,
+                first_sequence=self._sequences.get(target, -1) + 1,
+            )
+        for batch in rows.to_batches():
+            self._writers[target].write(batch)

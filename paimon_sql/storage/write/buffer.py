@@ -1,0 +1,52 @@
+"""Rows waiting to be written, bucket by bucket, within a bound of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+Target = tuple[bytes, int]
+
+
+class BucketBuffers:
+    """Collects batches by partition and bucket.
+
+    When all of them together outgrow the bound, the biggest are handed on, until half of the bound is free again.
+
+    Args:
+        capacity: the bound in bytes.
+        flush: takes a bucket's rows; it must not keep them.
+    """
+
+    def __init__(self, capacity: int, flush: Callable[[Target, pa.Table], None]) -> None:
+        self._capacity = capacity
+        self._flush = flush
+        self._held: dict[Target, list[pa.RecordBatch]] = {}
+        self._sizes: dict[Target, int] = {}
+        self._total = 0
+
+    def add(self, target: Target, rows: pa.RecordBatch) -> None:
+        """Take rows of one bucket."""
+        size = rows.nbytes
+        self._held.setdefault(target, []).append(rows)
+        self._sizes[target] = self._sizes.get(target, 0) + size
+        self._total += size
+        if self._total > self._capacity:
+            self._relieve()
+
+    def flush(self) -> None:
+        """Hand on everything, in the order in which the buckets came up."""
+        for target in list(self._held):
+            self._hand_on(target)
+
+    def _relieve(self) -> None:
+        for target in sorted(self._sizes, key=lambda t: -self._sizes[t]):
+            if self._total <= self._capacity // 2:
+                return
+            self._hand_on(target)
+
+    def _hand_on(self, target: Target) -> None:
+        rows = pa.Table.from_batches(self._held.pop(target))
+        self._total -= self._sizes.pop(target)
+        self._flush(target, rows)

@@ -1,0 +1,105 @@
+"""Writing tables with a primary key: rows are sorted, merged and written as files of level 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.merge.order import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.sequence import sequence_fields
+from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.buffer import BucketBuffers, Target
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.routing import Router
+from paimon_sql.storage.write.settings import WriteSettings
+
+
+class KeyValueWriter:
+    """Writes rows of a table with a primary key and fixed buckets.
+
+    A batch may carry the kind of each row in a column ``_VALUE_KIND``; without it all are inserts.
+
+    Args:
+        table: the table.
+        sequences: by partition and bucket the greatest sequence number there.
+    """
+
+    def __init__(self, table: Table, sequences: Mapping[Target, int]) -> None:
+        self._table = table
+        self._settings = WriteSettings(table.schema)
+        self._next = {target: number + 1 for target, number in sequences.items()}
+        self._router = Router(table.schema, self._settings.buckets)
+        self._namer = FileNamer(table.schema.options.get("data-file.prefix", "data-"))
+        self._engine = merge_engine(table.schema)
+        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
+        self._messages: list[CommitMessage] = []
+        self._columns = [*table.schema.names, VALUE_KIND.name]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows; the columns are those of the table, in any order.
+
+        Raises:
+            ConstraintViolationError: a key column holds a null.
+        """
+        self._check_keys(batch)
+        if VALUE_KIND.name not in batch.schema.names:
+            kinds = pa.array(np.full(batch.num_rows, RowKind.INSERT, dtype=np.int8))
+            batch = batch.append_column(VALUE_KIND.name, kinds)
+        for partition, bucket, rows in self._router.split(batch.select(self._columns)):
+            self._buffers.add((partition, bucket), rows)
+
+    def close(self) -> list[CommitMessage]:
+        """Write what is left; one message a bucket and flush."""
+        self._buffers.flush()
+        return self._messages
+
+    def abort(self) -> None:
+        """Remove whatever was written."""
+        locations = self._table.locations
+        self._table.file_io.delete_many(
+            [path for m in self._messages for f in m.new_files for path in locations.files_of(m.partition, m.bucket, f)]
+        )
+
+    def _check_keys(self, batch: pa.RecordBatch) -> None:
+        for name in self._table.schema.primary_keys:
+            if batch.column(name).null_count:
+                raise ConstraintViolationError(
+                    f"{self._table.name}: column {name} of the primary key is null in a row.",
+                    remedy="Leave such rows out, or give them a value.",
+                )
+
+    def _flush(self, target: Target, rows: pa.Table) -> None:
+        first = self._next.get(target, 0)
+        self._next[target] = first + len(rows)
+        numbers = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
+        numbered = rows.append_column(SEQUENCE_NUMBER.name, pa.chunked_array([numbers]))
+        merged = self._engine.merge(self._window(numbered))
+        writer = RollingWriter(self._table, self._settings, *target, namer=self._namer)
+        files = write_all(writer, as_stored(self._settings, merged).to_batches(max_chunksize=1_000_000))
+        self._messages.append(CommitMessage(*target, self._settings.buckets, new_files=tuple(files)))
+
+    def _window(self, rows: pa.Table) -> Window:
+        schema = self._table.schema
+        keys = [comparable(rows[name]) for name in schema.trimmed_primary_keys]
+        ties = [SortColumn(comparable(rows[name]), d) for name, d in sequence_fields(schema.options)]
+        order = sort_order([*(SortColumn(k) for k in keys), *ties])
+        return Window(rows, order, group_starts(keys, order))
+
+
+def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
+    """Merged rows with the columns of a data file, in its order; key columns are those of the values once more."""
+    columns = {}
+    for f in settings.stored_fields:
+        source = f.name
+        if source not in rows.column_names:
+            source = source.removeprefix(KEY_PREFIX)
+        columns[f.name] = rows[source]
+    return pa.table(columns)

@@ -1,0 +1,216 @@
+"""Data files of one bucket, closed and begun anew when they reach the target size."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.binary_row import RowCodec
+from paimon_sql.format.data_file import DataFileMeta, FileSource, wall_clock_millis
+from paimon_sql.format.paths import data_extension, data_file_name
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS
+from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
+from paimon_sql.format.statistics import StatsCollector
+from paimon_sql.format.stats_mode import KEY_MODE
+from paimon_sql.storage.files.base import DataFileWriter
+from paimon_sql.storage.files.registry import file_format
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.settings import WriteSettings
+
+
+class FileNamer:
+    """Names that no other writer uses: a UUID and a number that counts up."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._run = str(uuid.uuid4())
+        self._count = 0
+
+    def next(self, extension: str) -> str:
+        """The next name."""
+        self._count += 1
+        return data_file_name(self._prefix, self._run, self._count - 1, extension)
+
+
+@dataclass
+class _OpenFile:
+    name: str
+    path: str
+    writer: DataFileWriter
+    key_stats: StatsCollector | None
+    value_stats: StatsCollector
+    rows: int = 0
+    deletes: int = 0
+    low_sequence: int | None = None
+    high_sequence: int | None = None
+    first_key: bytes = EMPTY_ROW
+    last_key: bytes = EMPTY_ROW
+
+
+class RollingWriter:
+    """Writes rows into data files of one bucket and level.
+
+    The batches have the columns of the data files, system columns included; those of a keyed table come sorted by key.
+
+    Args:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket.
+        level: the level of the files in the LSM tree, 0 for append tables.
+        source: whether the rows are new or rewritten.
+        namer: gives the files their names.
+        first_sequence: the sequence number of the first row, for tables whose rows do not carry their own.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        settings: WriteSettings,
+        partition: bytes,
+        bucket: int,
+        *,
+        namer: FileNamer,
+        level: int = 0,
+        source: FileSource = FileSource.APPEND,
+        first_sequence: int = 0,
+    ) -> None:
+        self._table = table
+        self._settings = settings
+        self._partition = partition
+        self._bucket = bucket
+        self._level = level
+        self._source = source
+        self._namer = namer
+        self._next_sequence = first_sequence
+        self._open: _OpenFile | None = None
+        self._done: list[DataFileMeta] = []
+        self._paths: list[str] = []
+        self._keys = table.schema.key_fields if table.schema.primary_keys else ()
+        self._codec = RowCodec([f.type for f in self._keys])
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows; a file that is big enough by then is closed."""
+        if not batch.num_rows:
+            return
+        current = self._open or self._begin()
+        current.writer.write(batch)
+        self._account(current, batch)
+        if current.writer.bytes_written >= self._settings.target_file_size:
+            self._finish(current)
+
+    def close(self) -> list[DataFileMeta]:
+        """Finish the last file; all files in the order of writing."""
+        if self._open is not None:
+            self._finish(self._open)
+        return self._done
+
+    def abort(self) -> None:
+        """Remove whatever was written."""
+        if self._open is not None:
+            self._open.writer.abort()
+            self._open = None
+        self._table.file_io.delete_many(self._paths)
+
+    def _begin(self) -> _OpenFile:
+        s = self._settings
+        name = self._namer.next(
+            data_extension(s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name)
+        )
+        path = f"{self._table.locations.bucket(self._partition, self._bucket)}/{name}"
+        kind = s.file_format(self._level)
+        keys = self._keys if s.thin else [key_field(f) for f in self._keys]
+        self._open = _OpenFile(
+            name=name,
+            path=path,
+            writer=file_format(kind).open_writer(
+                self._table.file_io,
+                path,
+                s.stored_fields,
+                self._table.schema.options,
+                compression=s.compression(self._level),
+            ),
+            key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
+            value_stats=StatsCollector(
+                self._table.schema.fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
+            ),
+        )
+        return self._open
+
+    def _account(self, current: _OpenFile, batch: pa.RecordBatch) -> None:
+        current.rows += batch.num_rows
+        current.value_stats.update(batch)
+        if current.key_stats is None:
+            return
+        current.key_stats.update(batch)
+        if not current.first_key or current.rows == batch.num_rows:
+            current.first_key = self._key(batch, 0)
+        current.last_key = self._key(batch, batch.num_rows - 1)
+        sequences = pc.min_max(batch.column(SEQUENCE_NUMBER.name)).as_py()
+        low, high = sequences["min"], sequences["max"]
+        current.low_sequence = low if current.low_sequence is None else min(low, current.low_sequence)
+        current.high_sequence = high if current.high_sequence is None else max(high, current.high_sequence)
+        kinds = batch.column(VALUE_KIND.name).to_numpy()
+        current.deletes += int(np.isin(kinds, (RowKind.DELETE, RowKind.UPDATE_BEFORE)).sum())
+
+    def _key(self, batch: pa.RecordBatch, row: int) -> bytes:
+        return self._codec.encode(_values(batch, [f.name for f in self._keys], row))
+
+    def _finish(self, current: _OpenFile) -> None:
+        size = current.writer.close()
+        self._paths.append(current.path)
+        value_stats, value_columns = current.value_stats.finish()
+        low, high = current.low_sequence, current.high_sequence
+        if low is None or high is None:
+            low, high = self._next_sequence, self._next_sequence + current.rows - 1
+            self._next_sequence = high + 1
+        self._done.append(
+            DataFileMeta(
+                file_name=current.name,
+                file_size=size,
+                row_count=current.rows,
+                min_key=current.first_key,
+                max_key=current.last_key,
+                key_stats=current.key_stats.finish()[0] if current.key_stats else EMPTY_STATS,
+                value_stats=value_stats,
+                min_sequence_number=low,
+                max_sequence_number=high,
+                schema_id=self._table.schema.id,
+                level=self._level,
+                creation_time_millis=wall_clock_millis(),
+                delete_row_count=current.deletes,
+                file_source=self._source,
+                value_stats_cols=value_columns,
+            )
+        )
+        self._open = None
+
+
+def _values(batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[object]:
+    return [_plain(batch.column(name).slice(row, 1)) for name in names]
+
+
+def _plain(one: pa.Array) -> object:
+    kind = one.type
+    if pa.types.is_timestamp(kind):
+        # Python's datetime knows neither nanoseconds nor all years; the codec takes the count as well.
+        return one.cast(pa.int64())[0].as_py()
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return one.cast(pa.int32())[0].as_py()
+    return one[0].as_py()
+
+
+def write_all(writer: RollingWriter, batches: Iterable[pa.RecordBatch]) -> list[DataFileMeta]:
+    """Write all batches and close; on any error nothing is left behind."""
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return writer.close()
+    except BaseException:
+        writer.abort()
+        raise

@@ -1,0 +1,84 @@
+"""Rows to buckets: which partition and bucket each row of a batch belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.binary_row import RowCodec
+from paimon_sql.format.bucket import bucket_function
+from paimon_sql.format.row_encode import encode_rows
+from paimon_sql.format.schema import TableSchema
+
+UNAWARE = -1
+"""The number of buckets of a table whose rows belong to no particular bucket; its files stand in bucket 0."""
+
+
+class Router:
+    """Splits batches of a table's columns by partition and bucket."""
+
+    def __init__(self, schema: TableSchema, buckets: int) -> None:
+        self.schema = schema
+        self.buckets = buckets
+        self._partition_types = [f.type for f in schema.partition_fields]
+        self._bucket_types = [schema.field(k).type for k in schema.bucket_keys]
+
+    @cached_property
+    def _function(self) -> object:
+        return bucket_function(self.schema.options.get("bucket-function.type", "default"))
+
+    @cached_property
+    def _no_partition(self) -> bytes:
+        return RowCodec([]).encode([])
+
+    def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
+        """The bucket of each row."""
+        if self.buckets <= 1:
+            return np.zeros(batch.num_rows, dtype=np.int32)
+        columns = [batch.column(k) for k in self.schema.bucket_keys]
+        return self._function.assign(columns, self._bucket_types, self.buckets)  # type: ignore[attr-defined]
+
+    def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+        """The distinct serialised partitions of the rows, and the number among them of each row's."""
+        if not self._partition_types:
+            return [self._no_partition], np.zeros(batch.num_rows, dtype=np.int64)
+        columns = [batch.column(k) for k in self.schema.partition_keys]
+        codes, picked = _distinct(columns)
+        rows = encode_rows([c.take(pa.array(picked)) for c in columns], self._partition_types, prefix=True)
+        return rows.to_pylist(), codes
+
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
+        """The rows by partition and bucket, those of one in the order given."""
+        if not batch.num_rows:
+            return
+        partitions, codes = self.partitions_of(batch)
+        buckets = self.buckets_of(batch)
+        width = max(1, self.buckets)
+        groups = codes * width + buckets
+        first = groups[0]
+        if (groups == first).all():
+            yield partitions[first // width], int(first % width), batch
+            return
+        order = np.argsort(groups, kind="stable")
+        ordered = groups[order]
+        starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+        gathered = batch.take(pa.array(order))
+        for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
+            group = ordered[start]
+            yield partitions[group // width], int(group % width), gathered.slice(start, end - start)
+
+
+def _distinct(columns: Sequence[pa.Array]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each row the number of its combination of values, and a row of each combination."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        values = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
+    _, picked, codes = np.unique(codes, return_index=True, return_inverse=True)
+    return codes.astype(np.int64), picked
