@@ -31,7 +31,7 @@ else:
 MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
 _CRC_SIZE = 4
-_BLOCK_RECORDS = 1000
+_BLOCK_RECORDS = 128
 _HEADER = parse_schema(
     {
         "type": "record",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow.parquet
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format import avro
+from paimon_sql.format.avro_columns import FEWEST_BLOCKS, IrregularError, decode_columns
 
 _VERSION = "_VERSION"
 _NAMESPACE = "org.apache.paimon.avro.generated"
@@ -104,10 +106,13 @@ class RecordLayout:
             coded_by = _flattened(self, container.schema_text)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CorruptFileError(f"the Avro schema is no {self.what}'s: {error!r}", path=path) from error
-        records = container.records(coded_by)
         schema = self._with_version()
+        blocks = list(container.blocks())
         try:
-            rows = pa.array(records, pa.struct([f.with_nullable(True) for f in schema]))
+            if len(blocks) >= FEWEST_BLOCKS:
+                with suppress(IrregularError):
+                    return decode_columns(blocks, json.loads(coded_by)["fields"], schema)
+            rows = pa.array(container.records(coded_by), pa.struct([f.with_nullable(True) for f in schema]))
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise CorruptFileError(f"no {self.what}: {error}", path=path) from error
         return pa.Table.from_arrays(rows.flatten(), schema=schema)

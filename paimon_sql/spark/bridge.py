@@ -79,7 +79,9 @@ class Bridge:
         ours = [
             key.removeprefix(CATALOG_PREFIX)
             for key, value in settings.items()
-            if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in key.removeprefix(CATALOG_PREFIX)
+            if key.startswith(CATALOG_PREFIX)
+            and value == IMPLEMENTATION
+            and "." not in key.removeprefix(CATALOG_PREFIX)
         ]
         return {
             name: {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,10 +15,12 @@ from paimon_sql.errors import (
     TableExistsError,
 )
 from paimon_sql.spark.ddl import schema_of_create
-from paimon_sql.spark.interfaces import CatalogInterface
+from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.system_table import SystemTableProxy
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.system_tables import system_tables
 
 T = TypeVar("T")
 _ANALYSIS = f"{CATALYST}.analysis"
@@ -33,34 +34,34 @@ class CatalogProxy(CatalogInterface):
         self.catalog = catalog
         self.session = session
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return f"paimon catalog {self.catalog.name}"
 
     def name(self) -> str:
         return self.catalog.name
 
-    def defaultNamespace(self) -> Any:  # noqa: N802
+    def defaultNamespace(self) -> Any:
         return self.jvm.strings(["default"])
 
     # Databases
 
-    def listNamespaces(self, *parent: Any) -> Any:  # noqa: N802
+    def listNamespaces(self, *parent: Any) -> Any:
         names = [] if parent and len(parent[0]) else self._databases()
         result = self.jvm.gateway.new_array(self.jvm.cls("java.lang.String"), len(names), 1)
         for i, name in enumerate(names):
             result[i][0] = name
         return result
 
-    def namespaceExists(self, namespace: Any) -> bool:  # noqa: N802
+    def namespaceExists(self, namespace: Any) -> bool:
         return len(namespace) == 1 and self._database_exists(namespace[0])
 
-    def loadNamespaceMetadata(self, namespace: Any) -> Any:  # noqa: N802
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
         with_name = namespace[0]
         if with_name == SYSTEM_DATABASE:
-            return self.jvm.map({})
-        return self.jvm.map(self._answer(namespace, lambda: self.catalog.database_properties(with_name)))
+            return self.jvm.java_map({})
+        return self.jvm.java_map(self._answer(namespace, lambda: self.catalog.database_properties(with_name)))
 
-    def createNamespace(self, namespace: Any, properties: Any) -> None:  # noqa: N802
+    def createNamespace(self, namespace: Any, properties: Any) -> None:
         given = {k: properties.get(k) for k in properties.keySet()}
         given.pop("owner", None)
         try:
@@ -68,10 +69,10 @@ class CatalogProxy(CatalogInterface):
         except DatabaseExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
 
-    def alterNamespace(self, namespace: Any, changes: Any) -> None:  # noqa: N802
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
         self._answer(namespace, lambda: self.catalog.database_properties(namespace[0]))
 
-    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:  # noqa: N802
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         try:
             self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], cascade))
         except DatabaseNotEmptyError:
@@ -80,29 +81,29 @@ class CatalogProxy(CatalogInterface):
 
     # Tables
 
-    def listTables(self, namespace: Any) -> Any:  # noqa: N802
+    def listTables(self, namespace: Any) -> Any:
         if namespace[0] == SYSTEM_DATABASE:
             names: list[str] = []
         else:
             names = self._answer(namespace, lambda: self.catalog.list_tables(namespace[0]))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
-    def listTableSummaries(self, namespace: Any) -> Any:  # noqa: N802
+    def listTableSummaries(self, namespace: Any) -> Any:
         summary = self.jvm.cls(f"{CATALOG}.TableSummary")
         found = [summary.of(ident, "MANAGED") for ident in self.listTables(namespace)]
         return self.jvm.array(f"{CATALOG}.TableSummary", found)
 
-    def tableExists(self, ident: Any) -> bool:  # noqa: N802
+    def tableExists(self, ident: Any) -> bool:
         try:
             self._load(ident)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
         return True
 
-    def loadTable(self, ident: Any, *context: Any) -> TableProxy:  # noqa: N802
+    def loadTable(self, ident: Any, *context: Any) -> TableInterface:
         return self._found(ident, lambda: self._load(ident, *context))
 
-    def createTable(self, ident: Any, *definition: Any) -> TableProxy:  # noqa: N802
+    def createTable(self, ident: Any, *definition: Any) -> TableProxy:
         identifier = self._identifier(ident)
         schema = schema_of_create(self.jvm, definition)
         try:
@@ -113,30 +114,28 @@ class CatalogProxy(CatalogInterface):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", ident.namespace()))
         return TableProxy(self.jvm, table, self.session)
 
-    def dropTable(self, ident: Any) -> bool:  # noqa: N802
+    def dropTable(self, ident: Any) -> bool:
         try:
             self.catalog.drop_table(self._identifier(ident))
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
         return True
 
-    def purgeTable(self, ident: Any) -> bool:  # noqa: N802
+    def purgeTable(self, ident: Any) -> bool:
         return self.dropTable(ident)
 
-    def renameTable(self, source: Any, target: Any) -> None:  # noqa: N802
+    def renameTable(self, source: Any, target: Any) -> None:
         try:
-            self._found(
-                source, lambda: self.catalog.rename_table(self._identifier(source), self._identifier(target))
-            )
+            self._found(source, lambda: self.catalog.rename_table(self._identifier(source), self._identifier(target)))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
 
     # Procedures
 
-    def loadProcedure(self, ident: Any) -> Any:  # noqa: N802
+    def loadProcedure(self, ident: Any) -> Any:
         return load_procedure(self.jvm, self.catalog, self.session, ident)
 
-    def listProcedures(self, namespace: Any) -> Any:  # noqa: N802
+    def listProcedures(self, namespace: Any) -> Any:
         names = procedure_names() if len(namespace) == 1 and namespace[0] == SYSTEM_DATABASE else []
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
@@ -156,10 +155,15 @@ class CatalogProxy(CatalogInterface):
             )
         return parse_identifier(namespace[0], ident.name())
 
-    def _load(self, ident: Any, *context: Any) -> TableProxy:
+    def _load(self, ident: Any, *context: Any) -> TableInterface:
         identifier = self._identifier(ident)
         table = self.catalog.table(identifier)
-        return TableProxy(self.jvm, table, self.session)
+        if identifier.system_table is None:
+            return TableProxy(self.jvm, table, self.session)
+        system_table = system_tables().get(identifier.system_table)
+        if system_table is None:
+            raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
+        return SystemTableProxy(self.jvm, table, system_table, self.session)
 
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
 
 
@@ -25,3 +27,16 @@ def python_reader_factory(jvm: Jvm, source: Any, function: bytearray, struct: An
     return jvm.new(
         f"{EXECUTION}.datasources.v2.python.PythonPartitionReaderFactory", source, function, struct, *nothing
     )
+
+
+def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
+    """The rows of a ``LocalRelation`` as Arrow, without a job."""
+    zone = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get().sessionLocalTimeZone()
+    converters = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters")
+    streams = converters.toBatchWithSchemaIterator(
+        relation.data().iterator(), relation.schema(), 1_000_000, 64 * 1024 * 1024, zone, False, False
+    )
+    batches: list[pa.RecordBatch] = []
+    while streams.hasNext():
+        batches.extend(pa.ipc.open_stream(streams.next()))
+    return batches

@@ -21,18 +21,18 @@ class CatalogInterface(JavaObject):
         pass
 
     def capabilities(self) -> Any:
-        return self.jvm.set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
+        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
-    def tableStateOptionKeys(self) -> Any:  # noqa: N802
-        return self.jvm.set([])
+    def tableStateOptionKeys(self) -> Any:
+        return self.jvm.java_set([])
 
-    def changelogStateOptionKeys(self) -> Any:  # noqa: N802
-        return self.jvm.set([])
+    def changelogStateOptionKeys(self) -> Any:
+        return self.jvm.java_set([])
 
-    def invalidateTable(self, ident: Any) -> None:  # noqa: N802
+    def invalidateTable(self, ident: Any) -> None:
         pass
 
-    def useNullableQuerySchema(self) -> bool:  # noqa: N802
+    def useNullableQuerySchema(self) -> bool:
         return True
 
     class Java:
@@ -59,22 +59,22 @@ class TableInterface(JavaObject):
 class ScanInterface(JavaObject):
     """Defaults of ``Scan``."""
 
-    def toBatch(self) -> Any:  # noqa: N802
+    def toBatch(self) -> Any:
         return self
 
-    def toMicroBatchStream(self, checkpoint: str) -> Any:  # noqa: N802
+    def toMicroBatchStream(self, checkpoint: str) -> Any:
         raise self._unsupported("a streaming read")
 
-    def toContinuousStream(self, checkpoint: str) -> Any:  # noqa: N802
+    def toContinuousStream(self, checkpoint: str) -> Any:
         raise self._unsupported("a continuous read")
 
-    def supportedCustomMetrics(self) -> Any:  # noqa: N802
+    def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
-    def reportDriverMetrics(self) -> Any:  # noqa: N802
+    def reportDriverMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
-    def columnarSupportMode(self) -> Any:  # noqa: N802
+    def columnarSupportMode(self) -> Any:
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def _unsupported(self, what: str) -> Exception:
@@ -87,16 +87,16 @@ class WriteInterface(JavaObject):
     def description(self) -> str:
         return self.toString()
 
-    def toBatch(self) -> Any:  # noqa: N802
+    def toBatch(self) -> Any:
         raise NotImplementedError("a V1 write has no batch form")
 
-    def toStreaming(self) -> Any:  # noqa: N802
+    def toStreaming(self) -> Any:
         raise NotImplementedError("a V1 write has no streaming form")
 
-    def supportedCustomMetrics(self) -> Any:  # noqa: N802
+    def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
-    def reportDriverMetrics(self) -> Any:  # noqa: N802
+    def reportDriverMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
     class Java:

@@ -78,21 +78,21 @@ class Jvm:
         """A ``String[]``."""
         return self.array("java.lang.String", items)
 
-    def list(self, items: Iterable[Any]) -> Any:
+    def java_list(self, items: Iterable[Any]) -> Any:
         """A ``java.util.List``."""
         result = self.new("java.util.ArrayList")
         for item in items:
             result.add(item)
         return result
 
-    def map(self, items: Mapping[str, Any]) -> Any:
+    def java_map(self, items: Mapping[str, Any]) -> Any:
         """A ``java.util.Map``."""
         result = self.new("java.util.HashMap")
         for key, value in items.items():
             result.put(key, value)
         return result
 
-    def set(self, items: Iterable[Any]) -> Any:
+    def java_set(self, items: Iterable[Any]) -> Any:
         """A ``java.util.Set``."""
         result = self.new("java.util.HashSet")
         for item in items:
@@ -102,7 +102,7 @@ class Jvm:
     def seq(self, items: Iterable[Any]) -> Any:
         """An immutable Scala ``Seq``."""
         converters = self.cls("scala.jdk.javaapi.CollectionConverters")
-        return converters.asScala(self.list(items)).toSeq()
+        return converters.asScala(self.java_list(items)).toSeq()
 
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala ``Seq`` as a Python list."""

@@ -31,13 +31,13 @@ class LocalScanProxy(ScanInterface):
         self._rows = rows
         self._what = what
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return self._what
 
     def description(self) -> str:
         return self._what
 
-    def readSchema(self) -> Any:  # noqa: N802
+    def readSchema(self) -> Any:
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(self._struct)
 
     def rows(self) -> Any:
@@ -53,10 +53,11 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
     if not len(table):
         return jvm.array(row_class)
     batches = [_ipc(batch) for batch in table.combine_chunks().to_batches()]
-    iterator = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(jvm.list(batches).iterator())
+    iterator = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(jvm.java_list(batches).iterator())
     frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
     data = frame.queryExecution().analyzed().data()
-    return jvm.cls("scala.jdk.javaapi.CollectionConverters").asJava(data).toArray(jvm.gateway.new_array(jvm.cls(row_class), 0))
+    element = jvm.cls("java.lang.Class").forName(row_class)
+    return data.toArray(jvm.singleton("scala.reflect.ClassTag").apply(element))
 
 
 def _ipc(batch: pa.RecordBatch) -> bytearray:

@@ -59,23 +59,23 @@ class NativeScanProxy(ScanInterface):
         self._filters = filters
         self._what = what
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return self._what
 
     def description(self) -> str:
         return self._what
 
-    def readSchema(self) -> Any:  # noqa: N802
+    def readSchema(self) -> Any:
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_struct(self._fields)))
 
-    def planInputPartitions(self) -> Any:  # noqa: N802
+    def planInputPartitions(self) -> Any:
         made = [
             self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
             for i, ranges in enumerate(self._partitions)
         ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
-    def createReaderFactory(self) -> Any:  # noqa: N802
+    def createReaderFactory(self) -> Any:
         return self._parquet_scan().createReaderFactory()
 
     def _files(self, ranges: Sequence[FileRange]) -> Any:
@@ -110,7 +110,7 @@ class NativeScanProxy(ScanInterface):
             jvm.none,
             jvm.none,
         )
-        options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.map({}))
+        options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
         builder = jvm.new(
             f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
         )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
 
-
 if TYPE_CHECKING:
     from paimon_sql.spark.bridge import Bridge
 
@@ -29,43 +28,43 @@ class ParserProxy(JavaObject):
             self._attached = True
         return text
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return self.MARK
 
-    def parsePlan(self, text: str) -> Any:  # noqa: N802
+    def parsePlan(self, text: str) -> Any:
         return self._delegate.parsePlan(self._prepare(text))
 
-    def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:  # noqa: N802
+    def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:
         return self._delegate.parsePlanWithParameters(self._prepare(text), parameters)
 
-    def parseQuery(self, text: str) -> Any:  # noqa: N802
+    def parseQuery(self, text: str) -> Any:
         return self._delegate.parseQuery(self._prepare(text))
 
-    def parseExpression(self, text: str) -> Any:  # noqa: N802
+    def parseExpression(self, text: str) -> Any:
         return self._delegate.parseExpression(text)
 
-    def parseTableIdentifier(self, text: str) -> Any:  # noqa: N802
+    def parseTableIdentifier(self, text: str) -> Any:
         return self._delegate.parseTableIdentifier(text)
 
-    def parseFunctionIdentifier(self, text: str) -> Any:  # noqa: N802
+    def parseFunctionIdentifier(self, text: str) -> Any:
         return self._delegate.parseFunctionIdentifier(text)
 
-    def parseMultipartIdentifier(self, text: str) -> Any:  # noqa: N802
+    def parseMultipartIdentifier(self, text: str) -> Any:
         return self._delegate.parseMultipartIdentifier(self._prepare(text))
 
-    def parseTemporalTableIdentifier(self, text: str) -> Any:  # noqa: N802
+    def parseTemporalTableIdentifier(self, text: str) -> Any:
         return self._delegate.parseTemporalTableIdentifier(self._prepare(text))
 
-    def parseTableSchema(self, text: str) -> Any:  # noqa: N802
+    def parseTableSchema(self, text: str) -> Any:
         return self._delegate.parseTableSchema(text)
 
-    def parseDataType(self, text: str) -> Any:  # noqa: N802
+    def parseDataType(self, text: str) -> Any:
         return self._delegate.parseDataType(text)
 
-    def parseRoutineParam(self, text: str) -> Any:  # noqa: N802
+    def parseRoutineParam(self, text: str) -> Any:
         return self._delegate.parseRoutineParam(text)
 
-    def splitStatements(self, text: str) -> Any:  # noqa: N802
+    def splitStatements(self, text: str) -> Any:
         return self._delegate.splitStatements(text)
 
     class Java:

@@ -2,18 +2,113 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import pyarrow as pa
+
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
-from paimon_sql.spark.java import Jvm
+from paimon_sql.format import types as t
+from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.procedures import Procedure, procedures
+from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.types import spark_type
+
+RESULTS_SETTING = "spark.paimon.procedure.results"
+"""``full``, the default, or ``connector``: only the columns that Apache Paimon's own connector answers with."""
+
+_GETTERS = {
+    t.BigIntType: "getLong",
+    t.IntType: "getInt",
+    t.BooleanType: "getBoolean",
+    t.DoubleType: "getDouble",
+}
 
 
 def procedure_names() -> list[str]:
     """The names of all procedures of ``sys``."""
-    return []
+    return list(procedures())
 
 
-def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> Any:
-    """The procedure of that name."""
-    raise NotFoundError(f"There is no procedure {ident.name()}.", name=ident.name())
+def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> ProcedureProxy:
+    """The procedure of that name, in any case; NotFoundError names those that are most alike."""
+    namespace = list(ident.namespace())
+    found = procedures().get(ident.name().lower()) if namespace == [SYSTEM_DATABASE] else None
+    if found is None:
+        called = ".".join([*namespace, ident.name()])
+        raise NotFoundError(
+            f"Catalog {catalog.name} has no procedure {called}.",
+            name=called,
+            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
+        )
+    return ProcedureProxy(jvm, catalog, session, found)
+
+
+class ProcedureProxy(JavaObject):
+    """A procedure before and after its arguments are bound: it has one signature only."""
+
+    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure) -> None:
+        super().__init__(jvm)
+        self._catalog = catalog
+        self._session = session
+        self._procedure = procedure
+
+    def toString(self) -> str:
+        return self._procedure.name
+
+    def name(self) -> str:
+        return self._procedure.name
+
+    def description(self) -> str:
+        return self._procedure.summary
+
+    def bind(self, input_type: Any) -> ProcedureProxy:
+        return self
+
+    def isDeterministic(self) -> bool:
+        return False
+
+    def parameters(self) -> Any:
+        made = [self._parameter(a) for a in self._procedure.arguments]
+        return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", made)
+
+    def call(self, row: Any) -> Any:
+        given = {a.name: self._value(row, i, a) for i, a in enumerate(self._procedure.arguments)}
+        manager = self._session.sessionState().catalogManager()
+        context = Context(self._catalog, database=".".join(manager.currentNamespace()) or "default")
+        answer = self._procedure.call(context, **given)
+        fields = (*self._procedure.results, *self._procedure.details)
+        if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
+            fields = self._procedure.results
+        names = [f.name for f in fields]
+        table = pa.Table.from_pylist([dict(zip(names, r, strict=False)) for r in answer], schema=arrow_schema(fields))
+        scan = LocalScanProxy(self.jvm, self._session, fields, table, f"CALL sys.{self._procedure.name}")
+        return self.jvm.java_list([scan]).iterator()
+
+    def _parameter(self, argument: Argument) -> Any:
+        data_type = self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_type(argument.type)))
+        kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
+        builder = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
+        return (builder if argument.required else builder.defaultValue("NULL")).build()
+
+    def _value(self, row: Any, index: int, argument: Argument) -> Any:
+        if row.isNullAt(index):
+            return None
+        getter = _GETTERS.get(type(argument.type))
+        if getter is not None:
+            return getattr(row, getter)(index)
+        if isinstance(argument.type, t.MapType):
+            entries = row.getMap(index)
+            keys, values = entries.keyArray(), entries.valueArray()
+            return {
+                keys.getUTF8String(i).toString(): values.getUTF8String(i).toString()
+                for i in range(entries.numElements())
+            }
+        return row.getUTF8String(index).toString()
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure", f"{CATALOG}.procedures.BoundProcedure"]

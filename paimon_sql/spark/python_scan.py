@@ -54,29 +54,26 @@ class PythonScanProxy(ScanInterface):
         self._struct = spark_struct(fields)
         self._what = what
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return self._what
 
     def description(self) -> str:
         return self._what
 
-    def readSchema(self) -> Any:  # noqa: N802
+    def readSchema(self) -> Any:
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(self._struct))
 
-    def planInputPartitions(self) -> Any:  # noqa: N802
+    def planInputPartitions(self) -> Any:
         made = [
             self.jvm.new(f"{_PYTHON}.PythonInputPartition", i, self.jvm.pickle(TaskPartition(tasks)))
             for i, tasks in enumerate(self._partitions)
         ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
-    def createReaderFactory(self) -> Any:  # noqa: N802
-        source = self.jvm.new(
-            f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Source)
-        )
+    def createReaderFactory(self) -> Any:
+        source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Source))
         function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
         return python_reader_factory(self.jvm, source, function, self.readSchema())
 
     class Java:
         implements = [f"{CONNECTOR}.read.Scan", f"{CONNECTOR}.read.Batch"]
-

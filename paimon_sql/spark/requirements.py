@@ -39,7 +39,9 @@ def check_java() -> None:
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    remedy = "Install a JDK of 17 or newer (for example: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one."
+    remedy = (
+        "Install a JDK of 17 or newer (for example: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one."
+    )
     if java is None or not Path(java).exists():
         place = f"JAVA_HOME is {home}, but there is no bin/java in it." if home else "There is no java on the PATH."
         raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer. {place}", remedy=remedy)

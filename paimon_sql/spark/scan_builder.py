@@ -35,11 +35,11 @@ class ScanBuilderProxy(JavaObject):
         self._predicates: list[Predicate] = []
         self._limit: int | None = None
 
-    def pruneColumns(self, struct: Any) -> None:  # noqa: N802
+    def pruneColumns(self, struct: Any) -> None:
         wanted = [f["name"] for f in json.loads(struct.json())["fields"]]
         self._columns = self.table.schema.select(wanted)
 
-    def pushFilters(self, expressions: Any) -> Any:  # noqa: N802
+    def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
         keys = set(self.table.schema.partition_keys)
         left = []
@@ -52,14 +52,14 @@ class ScanBuilderProxy(JavaObject):
             self._pushed.append(expression)
         return self.jvm.seq(left)
 
-    def pushedFilters(self) -> Any:  # noqa: N802
+    def pushedFilters(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
-    def pushLimit(self, limit: int) -> bool:  # noqa: N802
+    def pushLimit(self, limit: int) -> bool:
         self._limit = limit
         return True
 
-    def isPartiallyPushed(self) -> bool:  # noqa: N802
+    def isPartiallyPushed(self) -> bool:
         return True
 
     def build(self) -> Any:

@@ -26,7 +26,7 @@ class TableProxy(TableInterface):
         self.table = table
         self.session = session
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return self.table.name
 
     def name(self) -> str:
@@ -59,16 +59,16 @@ class TableProxy(TableInterface):
             known["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment:
             known["comment"] = schema.comment
-        return self.jvm.map(known)
+        return self.jvm.java_map(known)
 
     def capabilities(self) -> Any:
         kind = f"{CATALOG}.TableCapability"
-        return self.jvm.set([self.jvm.enum(kind, name) for name in _CAPABILITIES])
+        return self.jvm.java_set([self.jvm.enum(kind, name) for name in _CAPABILITIES])
 
-    def newScanBuilder(self, options: Any) -> ScanBuilderProxy:  # noqa: N802
+    def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
         return ScanBuilderProxy(self.jvm, self.table, self.session)
 
-    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:  # noqa: N802
+    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         return WriteBuilderProxy(self.jvm, self.table, self.session)
 
     class Java:

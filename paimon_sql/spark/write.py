@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.write_job import Overwrite, run_write
+from paimon_sql.spark.v2_predicates import partition_condition
+from paimon_sql.spark.write_job import run_write
+from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.table import Table
 
 
@@ -25,25 +26,25 @@ class WriteBuilderProxy(JavaObject):
     def build(self) -> V1WriteProxy:
         return V1WriteProxy(self.jvm, self.table, self.session, self._overwrite)
 
-    def buildForBatch(self) -> Any:  # noqa: N802
+    def buildForBatch(self) -> Any:
         raise NotImplementedError("a V1 write has no batch form")
 
-    def buildForStreaming(self) -> Any:  # noqa: N802
+    def buildForStreaming(self) -> Any:
         raise NotImplementedError("a V1 write has no streaming form")
 
     def truncate(self) -> WriteBuilderProxy:
-        self._overwrite = Overwrite.everything()
+        self._overwrite = Overwrite()
         return self
 
-    def canOverwrite(self, filters: Any) -> bool:  # noqa: N802
+    def canOverwrite(self, filters: Any) -> bool:
         return True
 
     def overwrite(self, filters: Any) -> WriteBuilderProxy:
-        self._overwrite = Overwrite.of_filters(self.table, [json_of(f) for f in filters])
+        self._overwrite = Overwrite(partition_condition(self.table, filters))
         return self
 
-    def overwriteDynamicPartitions(self) -> WriteBuilderProxy:  # noqa: N802
-        self._overwrite = Overwrite.dynamic()
+    def overwriteDynamicPartitions(self) -> WriteBuilderProxy:
+        self._overwrite = Overwrite(dynamic=True)
         return self
 
     class Java:
@@ -59,10 +60,10 @@ class V1WriteProxy(WriteInterface):
         self.session = session
         self._overwrite = overwrite
 
-    def toString(self) -> str:  # noqa: N802
+    def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def toInsertableRelation(self) -> InsertableProxy:  # noqa: N802
+    def toInsertableRelation(self) -> InsertableProxy:
         return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)
 
 
@@ -77,12 +78,8 @@ class InsertableProxy(JavaObject):
 
     def insert(self, frame: Any, overwrite: bool) -> None:
         session = SparkSession(self.jvm.context, self.session)
-        run_write(self.table, DataFrame(frame, session), self._overwrite)
+        run_write(self.jvm, self.table, DataFrame(frame, session), self._overwrite)
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]
 
-
-def json_of(value: Any) -> Any:
-    """A Spark filter of an overwrite as text."""
-    return json.loads(value.toJSON()) if hasattr(value, "toJSON") else value

@@ -32,7 +32,7 @@ def call(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     cursor.accept("CALL")
     parts = cursor.names()
     last = cursor.peek(-1)
-    if not parts or context.full_name(parts)[0] not in context.catalogs or parts[-2:-1] != ("sys",):
+    if not parts or len(parts) < 2 or context.full_name(parts)[0] not in context.catalogs or parts[-2].lower() != "sys":
         return None
     written = parts[-1].lower()
     procedure = PROCEDURES.get(written, written)

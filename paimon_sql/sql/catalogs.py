@@ -20,11 +20,11 @@ def use_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 def set_option(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     """``SET 'key' = 'value'`` and ``RESET 'key'``, which Spark writes with back-quotes."""
     cursor.accept("SET|RESET")
-    return [
-        Edit(token.start, token.end, quote_name(string_value(token)))
-        for token in (cursor.peek(), cursor.peek(2))
-        if token.kind == "string"
-    ]
+    key, value = cursor.peek(), cursor.peek(2)
+    if key.kind != "string":
+        return None
+    strings = [key, value] if value.kind == "string" else [key]
+    return [Edit(token.start, token.end, quote_name(string_value(token))) for token in strings]
 
 
 def database_options(cursor: Cursor, context: RewriteContext) -> Outcome | None:

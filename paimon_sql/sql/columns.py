@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from paimon_sql.format.types import DataType
-from paimon_sql.sql.dialect import SPARK_TIMESTAMPS, Paimon, PlacedError
+from paimon_sql.sql.dialect import Paimon, PlacedError, SparkStylePaimon
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.types import is_exact, spark_type
@@ -79,13 +79,14 @@ def read_columns(
     fragment = text[span.start : span.end] if wrapped else f"({text[span.start : span.end]})"
     shift = span.start if wrapped else span.start - 1
     try:
-        schema = sqlglot.parse_one(fragment, into=exp.Schema, dialect=Paimon(**{SPARK_TIMESTAMPS: spark_timestamps}))
-    except PlacedError as error:
-        raise SqlSyntaxError(
-            f"{error.problem}.", text=text, start=error.start + shift, end=error.end + shift + 1, remedy=error.remedy
-        ) from None
+        schema = sqlglot.parse_one(fragment, into=exp.Schema, dialect=SparkStylePaimon if spark_timestamps else Paimon)
     except SqlglotError as error:
-        raise SqlSyntaxError(f"The columns cannot be read: {error}", text=text, start=span.start, end=span.end) from None
+        placed = error if isinstance(error, PlacedError) else error.__cause__  # sqlglot wraps what it cannot parse
+        if isinstance(placed, PlacedError):
+            start, end = placed.start + shift, placed.end + shift + 1
+            raise SqlSyntaxError(f"{placed.problem}.", text=text, start=start, end=end, remedy=placed.remedy) from None
+        problem = f"The columns cannot be read: {error}"
+        raise SqlSyntaxError(problem, text=text, start=span.start, end=span.end) from None
     columns: list[Column] = []
     keys: list[Key] = []
     spans: list[Span] = []

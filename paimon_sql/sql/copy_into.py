@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from paimon_sql.sql.context import RewriteContext
@@ -26,7 +27,7 @@ def _to_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     columns = cursor.group()
     names = tuple(name for piece in columns.split() if (name := piece.name())) if columns else ()
     _expect(cursor, "FROM")
-    path = cursor.string()
+    path = _string(cursor)
     if path is None:
         raise cursor.error("COPY INTO a table reads from a path in quotes.")
     file_format = _file_format(cursor)
@@ -35,7 +36,7 @@ def _to_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     on_error: OnError = "ABORT_STATEMENT"
     while not cursor.done:
         if cursor.accept("PATTERN", "=") and cursor.peek().kind == "string":
-            pattern = cursor.string()
+            pattern = _string(cursor)
         elif cursor.sees("FORCE", "=", "TRUE|FALSE"):
             force = _flag(cursor)
         elif cursor.accept("ON_ERROR", "=") and cursor.sees("ABORT_STATEMENT|CONTINUE|SKIP_FILE"):
@@ -43,13 +44,14 @@ def _to_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
             on_error = "CONTINUE" if word == "CONTINUE" else "SKIP_FILE" if word == "SKIP_FILE" else "ABORT_STATEMENT"
         else:
             raise cursor.error(
-                "COPY INTO a table takes PATTERN = '..', FORCE = TRUE and ON_ERROR = CONTINUE, SKIP_FILE or ABORT_STATEMENT."
+                "This cannot stand in COPY INTO a table.",
+                remedy="It takes PATTERN = '..', FORCE = TRUE and ON_ERROR = CONTINUE, SKIP_FILE or ABORT_STATEMENT.",
             )
     return Carried(CopyIntoTable(table, path, file_format, names, pattern, force, on_error))
 
 
 def _to_location(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    path = cursor.string() or ""
+    path = _string(cursor) or ""
     _expect(cursor, "FROM")
     query = cursor.group()
     if query is not None:
@@ -80,13 +82,25 @@ def _file_format(cursor: Cursor) -> dict[str, str | tuple[str, ...]]:
             raise piece.error("An option of FILE_FORMAT is a name and a value.", remedy=_REMEDY)
         values = piece.group()
         if values is not None:
-            options[name.upper()] = tuple(v for item in values.split() if (v := item.string()) is not None)
+            options[name.upper()] = tuple(v for item in values.split() if (v := _string(item)) is not None)
         else:
-            text = piece.string()
+            text = _string(piece)
             options[name.upper()] = piece.next().text if text is None else text
         if not piece.done:
             raise piece.error("An option of FILE_FORMAT has one value.", remedy=_REMEDY)
     return options
+
+
+_ESCAPE = re.compile(r"\\([ntr\\'\"])")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def _string(cursor: Cursor) -> str | None:
+    """The value of a string, and step over it; a backslash stays before most letters, as patterns and NULL_IF need it."""
+    if cursor.peek().kind != "string":
+        return None
+    text = cursor.next().text
+    return _ESCAPE.sub(lambda m: _ESCAPED.get(m[1], m[1]), text[1:-1].replace(text[0] * 2, text[0]))
 
 
 def _flag(cursor: Cursor) -> bool:

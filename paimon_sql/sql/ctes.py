@@ -48,9 +48,7 @@ def skip_ctes(cursor: Cursor) -> bool:
 def _list(cursor: Cursor, end: int) -> list[Scope]:
     """The scopes of the list that the cursor stands at, and step over it; none where it is no such list."""
     found: list[Scope] = []
-    recursive = cursor.sees("RECURSIVE") and cursor.peek(1).kind in ("word", "quoted") and not cursor.sees("RECURSIVE", "AS")
-    if recursive:
-        cursor.next()
+    recursive = cursor.peek(1).word not in ("AS", "(") and cursor.accept("RECURSIVE")
     while True:
         name = cursor.name()
         if name is None:

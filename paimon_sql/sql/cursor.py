@@ -32,12 +32,12 @@ class Source:
     def partners(self) -> dict[int, int]:
         """The index of the closing bracket for that of each opening one, and of the opening one for the closing."""
         partners: dict[int, int] = {}
-        open_brackets: list[int] = []
+        opened: list[int] = []
         for i, token in enumerate(self.tokens):
             if token.word in _CLOSING:
-                open_brackets.append(i)
-            elif token.word in (")", "]") and open_brackets and _CLOSING[self.tokens[open_brackets[-1]].word] == token.word:
-                begin = open_brackets.pop()
+                opened.append(i)
+            elif opened and token.word == _CLOSING[self.tokens[opened[-1]].word]:
+                begin = opened.pop()
                 partners[begin], partners[i] = i, begin
         return partners
 
@@ -52,11 +52,9 @@ class Cursor:
 
     def fork(self, position: int | None = None, end: int | None = None) -> Cursor:
         """Another cursor on the same statement, here or elsewhere."""
-        return Cursor(
-            self.source, self.position if position is None else position, self.end if end is None else end
-        )
+        return Cursor(self.source, self.position if position is None else position, self.end if end is None else end)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- looking -----------------------------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 0) -> Token:
         """The token so many places ahead."""
@@ -75,7 +73,7 @@ class Cursor:
         """Whether the next tokens are these words or operators; a word may list choices as ``A|B``."""
         return all(self.peek(i).word in word.split("|") for i, word in enumerate(words))
 
-    # -- moving -------------------------------------------------------------------------------------------------------
+    # -- moving ------------------------------------------------------------------------------------------------------
 
     def next(self) -> Token:
         """The next token, and step over it."""
@@ -92,21 +90,21 @@ class Cursor:
 
     def skip(self) -> None:
         """Step over the next token, or over the whole group where it opens one."""
-        self.position = self.source.partners.get(self.position, self.position) + 1 if self._opens else self.position + 1
+        self.position = (self.source.partners.get(self.position, self.position) if self._opens else self.position) + 1
 
     @property
     def _opens(self) -> bool:
         return self.peek().word in _CLOSING
 
     def seek(self, *stops: tuple[str, ...]) -> bool:
-        """Go to the next place outside brackets where one of the word sequences stands; False at the end without one."""
+        """Go to the next place outside brackets where one of the word sequences stands; False where none does."""
         while not self.done:
             if any(self.sees(*stop) for stop in stops):
                 return True
             self.skip()
         return False
 
-    # -- taking -------------------------------------------------------------------------------------------------------
+    # -- taking ------------------------------------------------------------------------------------------------------
 
     def name(self) -> str | None:
         """A single name, quoted or not, and step over it."""
@@ -134,7 +132,7 @@ class Cursor:
         return string_value(self.next()) if self.peek().kind == "string" else None
 
     def fragment(self, start: int, end: int | None = None) -> str:
-        """The text of the tokens from index ``start`` up to ``end`` (here, if not given), queries inside made canonical."""
+        """The text of the tokens from index ``start`` up to ``end``, or up to here; queries inside are canonical."""
         tokens = self.source.tokens
         end = self.position if end is None else end
         if start >= end:
@@ -169,7 +167,7 @@ class Cursor:
         start, self.position = self.position, self.end
         return self.fragment(start, self.end)
 
-    # -- complaining --------------------------------------------------------------------------------------------------
+    # -- complaining -------------------------------------------------------------------------------------------------
 
     def error(self, problem: str, token: Token | None = None, *, remedy: str | None = None) -> SqlSyntaxError:
         """An error at the token, the next one if none is given."""

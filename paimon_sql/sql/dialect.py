@@ -11,13 +11,14 @@ says whether its spelling is one that Spark does not know.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from dataclasses import replace
+from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.types import (
@@ -34,9 +35,6 @@ from paimon_sql.format.types import (
 )
 from paimon_sql.sql.types import spark_type
 
-SPARK_TIMESTAMPS = "spark_timestamps"
-"""The dialect's setting under which TIMESTAMP has Spark's meaning: ``Paimon(spark_timestamps=True)``."""
-
 _OTHER_NAMES = {
     "BYTE": "TINYINT",
     "SHORT": "SMALLINT",
@@ -46,8 +44,9 @@ _OTHER_NAMES = {
     "TIMESTAMP_NTZ": "TIMESTAMP",
 }
 _ATOMIC = frozenset(
-    "BOOLEAN TINYINT SMALLINT INT INTEGER BIGINT FLOAT DOUBLE DATE VARIANT BLOB STRING BYTES CHAR VARCHAR BINARY VARBINARY"
-    " DECIMAL NUMERIC DEC TIME TIMESTAMP TIMESTAMP_LTZ".split()
+    ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "NUMERIC", "DEC"]
+    + ["STRING", "CHAR", "VARCHAR", "BYTES", "BINARY", "VARBINARY", "BLOB", "VARIANT"]
+    + ["DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ"]
 )
 _FOREIGN = frozenset(["BYTES", "VARBINARY", "BLOB"])
 _FOREIGN_WITH_SIZE = frozenset(["BINARY", "TIMESTAMP", "TIMESTAMP_LTZ"])
@@ -55,11 +54,14 @@ _FOREIGN_ALONE = frozenset(["CHAR", "VARCHAR"])
 _TABLE_CONSTRAINTS = ("PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 
 
+E = TypeVar("E", bound=exp.Expr)
+
+
 class PlacedError(ParseError):
     """A construct that the dialect refuses; ``start`` and ``end`` are the offsets of the first and last character."""
 
     def __init__(self, problem: str, start: int, end: int, remedy: str | None = None) -> None:
-        super().__init__(problem)
+        super().__init__(problem, [{"description": problem}])
         self.problem, self.start, self.end, self.remedy = problem, start, end, remedy
 
 
@@ -71,7 +73,7 @@ class PaimonParser(SparkParser):
         exp.Schema: lambda self: self._parse_schema(),
     }
 
-    # -- columns and constraints --------------------------------------------------------------------------------------
+    # -- columns and constraints -------------------------------------------------------------------------------------
 
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
@@ -83,7 +85,8 @@ class PaimonParser(SparkParser):
             self._advance(2)
         if self._match_text_seq("PRIMARY", "KEY"):
             if not self._match(TokenType.L_PAREN, advance=False):
-                self._refuse("PRIMARY KEY needs the names of its columns", start, "Write PRIMARY KEY (a, b) NOT ENFORCED.")
+                remedy = "Write PRIMARY KEY (a, b) NOT ENFORCED."
+                self._refuse("PRIMARY KEY needs the names of its columns", start, remedy)
             keys = self._parse_wrapped_id_vars()
             self._parse_enforcement(start)
             return self._placed(exp.PrimaryKey(expressions=keys), start)
@@ -136,7 +139,7 @@ class PaimonParser(SparkParser):
         if not self._match_text_seq("RELY"):
             self._match_text_seq("NORELY")
 
-    # -- types --------------------------------------------------------------------------------------------------------
+    # -- types -------------------------------------------------------------------------------------------------------
 
     def _parse_types(
         self,
@@ -184,7 +187,7 @@ class PaimonParser(SparkParser):
             for words in (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE")):
                 if self._match_text_seq(*words):
                     suffix = " " + " ".join(words)
-        if self.dialect.settings.get(SPARK_TIMESTAMPS) and word == "TIMESTAMP" and not suffix:
+        if word == "TIMESTAMP" and not suffix and isinstance(self.dialect, SparkStylePaimon):
             return None if size else LocalZonedTimestampType()
         self._foreign = self._foreign or bool(
             precise or suffix or name in _FOREIGN or (name in _FOREIGN_WITH_SIZE if size else name in _FOREIGN_ALONE)
@@ -209,7 +212,8 @@ class PaimonParser(SparkParser):
         found: DataType | None
         if kind in ("ROW", "STRUCT"):
             fields = self._parse_csv(self._parse_row_field)
-            found = RowType(True, tuple(fields)) if fields and None not in fields else None
+            numbered = tuple(replace(f, id=i) for i, f in enumerate(fields) if f is not None)
+            found = RowType(True, numbered) if numbered and len(numbered) == len(fields) else None
         else:
             inner = self._parse_inner_type()
             if inner is None:
@@ -235,7 +239,7 @@ class PaimonParser(SparkParser):
         self._foreign = self._match_text_seq("NULL") or self._foreign
         return found
 
-    def _parse_row_field(self) -> Any:
+    def _parse_row_field(self) -> DataField | None:
         name = self._parse_id_var(any_token=True)
         self._match(TokenType.COLON)
         found = self._parse_inner_type()
@@ -245,7 +249,7 @@ class PaimonParser(SparkParser):
         comment = self._parse_string()
         return DataField(0, name.name, found, comment.name if comment else None)
 
-    # -- walking ------------------------------------------------------------------------------------------------------
+    # -- walking -----------------------------------------------------------------------------------------------------
 
     def _is_text(self, *words: str) -> bool:
         return self._is_text_at(0, *words)
@@ -277,7 +281,7 @@ class PaimonParser(SparkParser):
         while self._curr and not self._is_text(",", ")", "NOT", "NULL", "COMMENT", "PRIMARY", "FIRST", "AFTER"):
             self._skip()
 
-    def _placed(self, node: Any, start: Token) -> Any:
+    def _placed(self, node: E, start: Token) -> E:
         node.meta.update(start=start.start, end=self._prev.end)
         return node
 
@@ -291,7 +295,7 @@ class PaimonParser(SparkParser):
     def _refuse(self, problem: str, start: Token, remedy: str | None = None) -> NoReturn:
         raise self._placed_error(problem, start, remedy)
 
-    def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
+    def raise_error(self, message: str, token: Token | None = None) -> None:
         at = token or self._curr or self._prev
         raise PlacedError(message, at.start, at.end) if at else ParseError(message)
 
@@ -305,7 +309,11 @@ class Paimon(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         VAR_SINGLE_TOKENS = {"$"}
-        # PRIMARY KEY is two words between which a comment may stand.
-        KEYWORDS = {k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if k not in ("PRIMARY KEY", "NOT NULL")}
+        # Two words, between which a comment may stand.
+        KEYWORDS = {k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if k not in ("PRIMARY KEY", "DOUBLE PRECISION")}
 
     Parser = PaimonParser
+
+
+class SparkStylePaimon(Paimon):
+    """The same, where TIMESTAMP alone has Spark's meaning: a moment, not a wall-clock time."""

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from paimon_sql.sql.cursor import Cursor
 
-_UNITS = frozenset(
-    unit + plural
-    for unit in "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH YEAR".split()
-    for plural in ("", "S")
+_SHORT_UNITS = ["NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"]
+_UNITS = frozenset(_SHORT_UNITS) | {f"{unit}S" for unit in _SHORT_UNITS}
+_BINARY = frozenset(["+", "-", "*", "/", "%", "DIV", "||", "|", "&", "^", "<<", ">", "<"]) | frozenset(
+    ["=", "==", "<=", ">=", "<>", "!=", "<=>"]
 )
-_BINARY = frozenset(["+", "-", "*", "/", "%", "||", "|", "&", "^", "<<", ">", "<", "=", "==", "<=", ">=", "<>", "!=", "<=>", "DIV"])
 
 
 def skip_time_travel(cursor: Cursor) -> bool:

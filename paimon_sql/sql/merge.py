@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from paimon_sql.sql.changes import Target, alias_of, assignments, leading_ctes
+from paimon_sql.sql.changes import Target, assignments, leading_ctes
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
@@ -16,7 +16,7 @@ Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
 
 
 def merge_into(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``; None where Spark must say what is wrong."""
+    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``; None where it is for Spark to refuse."""
     ctes = leading_ctes(cursor)
     if not cursor.accept("MERGE"):
         return None

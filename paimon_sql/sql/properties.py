@@ -27,6 +27,8 @@ def read_properties(inside: Cursor) -> list[Property]:
     found: list[Property] = []
     for piece in inside.split():
         first, begin = piece.peek(), piece.position
+        if piece.done:
+            raise piece.error("An option is missing here, before or behind a comma.")
         key = piece.string()
         if key is None:
             parts = piece.names()

@@ -1,8 +1,8 @@
 """Statements that Python executes, as data, and the CALL that carries one through Spark's parser.
 
-A statement that Spark's own rules cannot execute on our tables is read here into one of these classes and handed to
-Spark as ``CALL <catalog>.sys.`__execute`(statement => '..')``. Expressions and queries inside stay SQL text, for Spark to
-parse when the statement is executed; a table is its full name, catalog first.
+A statement that Spark's own rules cannot execute on our tables is read into one of these classes and handed to Spark
+as ``CALL <catalog>.sys.`__execute`(statement => '..')``. Expressions and queries inside stay SQL text, for Spark to parse
+when the statement is executed; a table is its full name, catalog first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Statement(Node):
     """A statement that Python executes."""
 
 
-# -- changing rows --------------------------------------------------------------------------------------------------------
+# -- changing rows ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class TruncateTable(Statement):
     partition: PartitionSpec | None = None
 
 
-# -- partitions and statistics --------------------------------------------------------------------------------------------
+# -- partitions and statistics ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class AnalyzeTable(Statement):
     noscan: bool = False
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------
+# -- tables -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class ModifyColumns(Statement):
     columns: tuple[ColumnChange, ...]
 
 
-# -- tags and branches ----------------------------------------------------------------------------------------------------
+# -- tags and branches ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class ShowBranches(Statement):
     table: TableName
 
 
-# -- catalogs and files ---------------------------------------------------------------------------------------------------
+# -- catalogs and files -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -332,23 +332,27 @@ class CopyIntoLocation(Statement):
     overwrite: bool = False
 
 
-# -- there and back -------------------------------------------------------------------------------------------------------
+# -- there and back ---------------------------------------------------------------------------------------------------
 
 _KIND, _MAPPING = "is", "map"
 _CLASSES: dict[str, type[Node]] = {
     c.__name__: c
-    for c in (
-        Assignment, MergeClause, ColumnChange, DeleteFrom, Update, MergeInto, TruncateTable, ShowPartitions, AddPartitions,
-        DropPartitions, AnalyzeTable, CreateTableLike, AddColumns, ModifyColumns, CreateTag, DeleteTag, RenameTag, ShowTags,
-        CreateBranch, DeleteBranch, RenameBranch, ShowBranches, CreateCatalog, DropCatalog, CopyIntoTable, CopyIntoLocation,
-    )
-}  # fmt: skip
+    for c in [
+        *(Assignment, MergeClause, ColumnChange),
+        *(DeleteFrom, Update, MergeInto, TruncateTable),
+        *(ShowPartitions, AddPartitions, DropPartitions, AnalyzeTable),
+        *(CreateTableLike, AddColumns, ModifyColumns),
+        *(CreateTag, DeleteTag, RenameTag, ShowTags),
+        *(CreateBranch, DeleteBranch, RenameBranch, ShowBranches),
+        *(CreateCatalog, DropCatalog, CopyIntoTable, CopyIntoLocation),
+    ]
+}
 # What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
 _UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
 
 
 def encode(statement: Statement) -> str:
-    """The statement as one line of JSON without quotes, backslashes or dollars, so that any string literal can hold it."""
+    """The statement as JSON without single quotes, backslashes and dollars, so that any string literal can hold it."""
     text = json.dumps(_to_json(statement), ensure_ascii=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 

@@ -102,7 +102,7 @@ def _renaming(cursor: Cursor, what: str) -> tuple[str, str]:
 def _name(cursor: Cursor, what: str) -> str:
     name = cursor.name() or cursor.string() or (cursor.next().text if cursor.peek().kind == "number" else None)
     if not name:
-        raise cursor.error(f"The name of a {what} is missing.", remedy="Put it in back-quotes if it is not a plain word.")
+        raise cursor.error(f"The name of a {what} is missing.", remedy="Put it in back-quotes if it is no plain word.")
     return name
 
 

@@ -120,9 +120,7 @@ class ManifestStore:
         self.file_io.write_bytes(self.path(name), data)
         CACHE.put(self.path(name), table)
         stats = partition_stats(table["partition"], self._schema.partition_fields)
-        return describe_manifest(
-            table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id
-        )
+        return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list: its name and size in bytes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +22,8 @@ from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.simple_stats import EMPTY_ROW
 
+_WIDE = Context(prec=40)
+
 
 def _integers(bits: int) -> st.SearchStrategy[int]:
     return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -29,7 +31,7 @@ def _integers(bits: int) -> st.SearchStrategy[int]:
 
 def _decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
     limit = 10**precision - 1
-    return st.integers(-limit, limit).map(lambda n: Decimal(n).scaleb(-scale))
+    return st.integers(-limit, limit).map(lambda n: Decimal(n).scaleb(-scale, _WIDE))
 
 
 _TEXT = st.text(max_size=20)

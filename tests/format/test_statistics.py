@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from paimon_sql.format.simple_stats import EMPTY_STATS, SimpleStats
 from paimon_sql.format.special_fields import key_field
 from paimon_sql.format.statistics import StatsCollector, decode_stats_columns, stats_fields, truncate_high
 from paimon_sql.format.stats_mode import FULL, KEY_MODE, StatsMode, column_modes
+
+_WIDE = Context(prec=40)
 
 
 def _collect(
@@ -107,7 +109,7 @@ _VALUES: list[tuple[t.DataType, st.SearchStrategy[Any]]] = [
     (t.DateType(), st.integers(-(2**31), 2**31 - 1)),
     (t.TimeType(True, 3), st.integers(0, 86_399_999)),
     (t.TimestampType(), st.integers(-(2**62), 2**62)),
-    (t.DecimalType(True, 38, 2), st.integers(-(10**38) + 1, 10**38 - 1).map(lambda n: Decimal(n).scaleb(-2))),
+    (t.DecimalType(True, 38, 2), st.integers(-(10**38) + 1, 10**38 - 1).map(lambda n: Decimal(n).scaleb(-2, _WIDE))),
     (t.string_type(), st.text(max_size=6)),
     (t.bytes_type(), st.binary(max_size=6)),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.types import parse_atomic
 from paimon_sql.format.value_text import cast_text, java_text, parse_text
 
+_WIDE = Context(prec=40)
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
@@ -92,7 +93,7 @@ _STRATEGIES: list[tuple[t.DataType, st.SearchStrategy[Any]]] = [
     ),
     (t.DoubleType(), st.floats(allow_nan=False)),
     (t.FloatType(), st.floats(allow_nan=False, width=32)),
-    (t.DecimalType(True, 38, 5), st.integers(-(10**38) + 1, 10**38 - 1).map(lambda n: Decimal(n).scaleb(-5))),
+    (t.DecimalType(True, 38, 5), st.integers(-(10**38) + 1, 10**38 - 1).map(lambda n: Decimal(n).scaleb(-5, _WIDE))),
     (t.string_type(), st.text()),
     (t.TimeType(True, 3), st.integers(0, 86_399_999)),
 ]

@@ -23,8 +23,8 @@ COMMIT_DISCARD_DUPLICATE_FILES = boolean(
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT = long(
     "commit.strict-mode.last-safe-snapshot",
     None,
-    "The snapshot since which no other user may have compacted, overwritten or written to fixed buckets; -1 is the first"
-    " commit's own.",
+    "The snapshot since which no other user may have compacted, overwritten or written to fixed buckets; -1 checks from"
+    " the second commit on.",
     check=at_least(-1),
 )
 COMMIT_CALLBACKS = string(

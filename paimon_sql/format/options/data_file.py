@@ -80,7 +80,7 @@ DATA_FILE_EXTERNAL_PATHS_WEIGHTS = string(
 METADATA_STATS_MODE = string(
     "metadata.stats-mode",
     "truncate(16)",
-    "Which statistics a manifest keeps of each column: none, counts of nulls, full bounds, or bounds cut to some length.",
+    "Which statistics a manifest keeps of each column: none, counts of nulls, full bounds, or cut bounds.",
     check=_stats_mode,
 )
 METADATA_STATS_MODE_PER_LEVEL = mapping(

@@ -22,7 +22,7 @@ FILE_INDEX_IN_MANIFEST_THRESHOLD = memory_size(
 FILE_INDEX_COLUMNS = string(
     "file-index.<type>.columns",
     None,
-    "The columns, with commas between, that get this file index: bloom-filter, bitmap, bsi, range-bitmap, token-bloom-filter.",
+    "The columns, with commas between, that get a file index of this type: bloom-filter, bitmap, bsi, range-bitmap.",
 )
 FILE_INDEX_PROPERTY = string("file-index.<type>.<column>.<property>", None, "A setting of a column's file index.")
 INDEX_FILE_IN_DATA_FILE_DIR = boolean(

@@ -7,7 +7,7 @@ from paimon_sql.format.options.values import at_least, boolean, choice, integer,
 MERGE_ENGINE = choice(
     "merge-engine",
     "deduplicate",
-    "What becomes of several rows with one key: the last stays, later columns fill earlier rows, columns are aggregated,"
+    "What becomes of several rows with one key: the last stays, later values fill earlier rows, values are aggregated,"
     " or the first stays.",
     ("deduplicate", "partial-update", "aggregation", "first-row"),
     immutable=True,
@@ -15,7 +15,7 @@ MERGE_ENGINE = choice(
 SEQUENCE_FIELD = string(
     "sequence.field",
     None,
-    "The columns, with commas between, whose values decide which row with a key is the latest, before the order of writing.",
+    "The columns, with commas between, whose values decide which row with a key is the latest; then the last written.",
 )
 SEQUENCE_FIELD_SORT_ORDER = choice(
     "sequence.field.sort-order",
@@ -104,7 +104,7 @@ FIELD_COUNT_LIMIT = integer(
 FIELD_TS_FIELD = string(
     "fields.<column>.ts-field",
     None,
-    "The member of a map's values by which merge_map_with_keytime tells the latest value of a map key; without it the last one.",
+    "The member of a map's values by which merge_map_with_keytime finds the latest one of a map key; else the last.",
 )
 FIELD_DEFAULT_VALUE = string(
     "fields.<column>.default-value", None, "What reads show where the column is null (a default in DDL is better)."

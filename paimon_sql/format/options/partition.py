@@ -47,8 +47,8 @@ PARTITION_SINK_STRATEGY = choice(
 PARTITION_MARK_DONE_ACTION = string(
     "partition.mark-done-action",
     "success-file",
-    "What tells that a partition is complete, with commas between: success-file, done-partition, mark-event, http-report"
-    " or custom.",
+    "What tells that a partition is complete, with commas between: success-file, done-partition, mark-event,"
+    " http-report or custom.",
 )
 PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS = string(
     "partition.mark-done-action.custom.class", None, "The Java class that a custom action calls."

@@ -42,7 +42,7 @@ SCAN_WATERMARK = long("scan.watermark", None, "The watermark whose first snapsho
 SCAN_CREATION_TIME_MILLIS = long(
     "scan.creation-time-millis",
     None,
-    "The time, in milliseconds since the epoch, from which on snapshots are read, or files created, where there is none.",
+    "The time, in milliseconds since the epoch, from which on snapshots are read, or else files by their creation.",
 )
 SCAN_FILE_CREATION_TIME_MILLIS = long(
     "scan.file-creation-time-millis",

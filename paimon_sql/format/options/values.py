@@ -206,7 +206,7 @@ def parse_memory_size(text: str) -> int:
         unit = match[2].lower() or "b"
         for power, (short, long) in enumerate(zip(_UNITS, _LONG_UNITS, strict=True)):
             if unit in (short, f"{short}b" if power else short, long):
-                size = int(match[1]) * 1024**power
+                size: int = int(match[1]) * 1024**power
                 if size >= 2**63:
                     raise ValueError("it takes no more than 9223372036854775807 bytes")
                 return size

@@ -55,9 +55,7 @@ class Committer:
         self.commit_user = commit_user or str(uuid.uuid4())
         self.operation = operation
 
-    def append(
-        self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER
-    ) -> list[Snapshot]:
+    def append(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> list[Snapshot]:
         """Commit new rows, then, as a snapshot of its own, the compactions that came with them.
 
         Returns:
@@ -112,9 +110,7 @@ class Committer:
             return None
         return self.commit(CommitKind.OVERWRITE, changes, identifier)
 
-    def commit(
-        self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int
-    ) -> Snapshot:
+    def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
         """Make a snapshot of changes that depend on the snapshot they are put on.
 
         Raises:
@@ -138,9 +134,7 @@ class Committer:
             remedy="Run the statement again, or raise commit.max-retries.",
         )
 
-    def _prepare(
-        self, kind: CommitKind, latest: Snapshot | None, changes: Changes, identifier: int
-    ) -> Attempt:
+    def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, identifier: int) -> Attempt:
         table = self.table
         store = table.manifests
         base = [] if latest is None else self._manifests(latest)

@@ -89,4 +89,3 @@ def _signed(column: SortColumn) -> npt.NDArray[np.int64]:
     values = column.values.to_numpy()
     # The complement turns the order of integers round without overflow.
     return np.invert(values) if column.descending else values
-

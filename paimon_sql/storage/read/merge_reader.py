@@ -59,9 +59,7 @@ def row_order(schema: TableSchema, section: Section) -> RowOrder:
     return RowOrder(schema.trimmed_primary_keys, tuple(ties))
 
 
-def _run(
-    table: Table, split: Split, run: SortedRun, columns: Sequence[str], predicate: Predicate | None
-) -> Run:
+def _run(table: Table, split: Split, run: SortedRun, columns: Sequence[str], predicate: Predicate | None) -> Run:
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
             yield from read_data_file(

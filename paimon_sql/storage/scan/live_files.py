@@ -59,7 +59,9 @@ def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | N
     metrics.manifests, metrics.manifests_read = len(manifests), len(chosen)
     whole = len(chosen) == len(manifests)
     tables = table.manifests.read_all([m.file_name for m in chosen])
-    entries = merge_entries(tables, unmatched="refuse" if whole else "drop") if tables else MANIFEST_SCHEMA.empty_table()
+    entries = (
+        merge_entries(tables, unmatched="refuse" if whole else "drop") if tables else MANIFEST_SCHEMA.empty_table()
+    )
     metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
     entries = filter_partitions(table, entries, by_partition)
     if predicate is not None and len(entries):

@@ -154,7 +154,11 @@ def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFil
         yield Split(partition, bucket, tuple(group), raw=True)
     for packed in pack(rest, lambda s: s.size, SPLIT_BYTES, OPEN_COST):
         yield Split(
-            partition, bucket, tuple(f for s in packed for run in s.runs for f in run), raw=False, sections=tuple(packed)
+            partition,
+            bucket,
+            tuple(f for s in packed for run in s.runs for f in run),
+            raw=False,
+            sections=tuple(packed),
         )
 
 

@@ -55,7 +55,9 @@ def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.nda
     numbered = keys.append_column("row", pa.array(np.arange(len(entries))))
     grouped = numbered.group_by(["schema", "columns"]).aggregate([("row", "list")])
     found = []
-    for schema_id, joined, rows in zip(*(grouped[c].to_pylist() for c in ("schema", "columns", "row_list")), strict=True):
+    for schema_id, joined, rows in zip(
+        *(grouped[c].to_pylist() for c in ("schema", "columns", "row_list")), strict=True
+    ):
         names = None if joined is None else tuple(n for n in joined.split("\x00") if n)
         found.append((schema_id, names, np.asarray(rows)))
     return found

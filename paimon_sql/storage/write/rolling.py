@@ -120,7 +120,9 @@ class RollingWriter:
     def _begin(self) -> _OpenFile:
         s = self._settings
         name = self._namer.next(
-            data_extension(s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name)
+            data_extension(
+                s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
+            )
         )
         path = f"{self._table.locations.bucket(self._partition, self._bucket)}/{name}"
         kind = s.file_format(self._level)

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.bucket import bucket_function
+from paimon_sql.format.bucket import BucketFunction, bucket_function
 from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import TableSchema
 
@@ -29,19 +30,25 @@ class Router:
         self._bucket_types = [schema.field(k).type for k in schema.bucket_keys]
 
     @cached_property
-    def _function(self) -> object:
+    def _function(self) -> BucketFunction:
         return bucket_function(self.schema.options.get("bucket-function.type", "default"))
 
     @cached_property
     def _no_partition(self) -> bytes:
         return RowCodec([]).encode([])
 
+    def conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Some of the table's columns, found by name, in the table's types."""
+        types = {f.name: f.type for f in self.schema.fields}
+        schema = pa.schema([pa.field(name, arrow_type(types[name])) for name in batch.schema.names])
+        return conform_batch(batch, schema)
+
     def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
         """The bucket of each row."""
         if self.buckets <= 1:
             return np.zeros(batch.num_rows, dtype=np.int32)
         columns = [batch.column(k) for k in self.schema.bucket_keys]
-        return self._function.assign(columns, self._bucket_types, self.buckets)  # type: ignore[attr-defined]
+        return self._function.assign(columns, self._bucket_types, self.buckets)
 
     def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """The distinct serialised partitions of the rows, and the number among them of each row's."""
@@ -71,6 +78,15 @@ class Router:
         for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
             group = ordered[start]
             yield partitions[group // width], int(group % width), gathered.slice(start, end - start)
+
+
+def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch's columns by position in the names and types of a schema."""
+    arrays = [
+        column if column.type == target.type else column.cast(target.type)
+        for column, target in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -14,6 +14,7 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.routing import conform_batch
 from paimon_sql.storage.write.settings import WriteSettings
 
 
@@ -34,7 +35,7 @@ class WriteTask:
         writer = self._writer()
         try:
             for batch in batches:
-                writer.write(conform(batch, schema))
+                writer.write(conform_batch(batch, schema))
             return writer.close()
         except BaseException:
             writer.abort()
@@ -45,9 +46,14 @@ class WriteTask:
         return kind(self.table, self.sequences)
 
 
-def plan_write(table: Table) -> WriteTask:
-    """The task that each writer of a statement carries out."""
-    if WriteSettings(table.schema).buckets <= 0 and not table.schema.primary_keys:
+def plan_write(table: Table, overwrite: bool = False) -> WriteTask:
+    """The task that each writer of a statement carries out.
+
+    Args:
+        table: the table.
+        overwrite: whether what was there goes, so that sequence numbers begin anew.
+    """
+    if overwrite or (WriteSettings(table.schema).buckets <= 0 and not table.schema.primary_keys):
         return WriteTask(table)
     live = live_files(table, table.snapshots.latest()).entries
     if not len(live):
@@ -56,10 +62,3 @@ def plan_write(table: Table) -> WriteTask:
     columns = [grouped[c].to_pylist() for c in ("partition", "bucket", "max_sequence_number_max")]
     return WriteTask(table, {(p, b): s for p, b, s in zip(*columns, strict=True)})
 
-
-def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch's columns by position in the names and types of a schema."""
-    arrays = []
-    for column, target in zip(batch.columns, schema, strict=True):
-        arrays.append(column if column.type == target.type else column.cast(target.type))
-    return pa.RecordBatch.from_arrays(arrays, names=schema.names)

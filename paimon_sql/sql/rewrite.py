@@ -1,0 +1,200 @@
+"""From a statement in Paimon's, Flink's or Spark's spelling to the text that goes to Spark's own parser.
+
+Text that holds nothing of ours comes back as it is. Everything else is changed in as few places as can be, found on
+tokens: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from paimon_sql.sql.alter_table import alter_table
+from paimon_sql.sql.call import call
+from paimon_sql.sql.catalogs import (
+    create_catalog,
+    database_options,
+    drop_catalog,
+    set_option,
+    show_create_view,
+    use_catalog,
+)
+from paimon_sql.sql.changes import delete_from, update
+from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.copy_into import copy_into
+from paimon_sql.sql.create_table import create_table
+from paimon_sql.sql.ctes import skip_ctes
+from paimon_sql.sql.cursor import Cursor, Source
+from paimon_sql.sql.edits import Edit, apply, outside
+from paimon_sql.sql.merge import merge_into
+from paimon_sql.sql.outcome import Carried, Outcome, Reader
+from paimon_sql.sql.partitions import analyze_table, show_partitions, truncate_table
+from paimon_sql.sql.queries import read_queries
+from paimon_sql.sql.scan import scan
+from paimon_sql.sql.statements import Statement, call_sql
+from paimon_sql.sql.tags import show_tags
+
+__all__ = ["RewriteContext", "Rewritten", "rewrite"]
+
+READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
+    (("CREATE", "CATALOG"), create_catalog),
+    (("CREATE", "DATABASE|SCHEMA|NAMESPACE"), database_options),
+    (("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL"), create_table),
+    (("ALTER", "TABLE"), alter_table),
+    (("ALTER", "DATABASE|SCHEMA|NAMESPACE"), database_options),
+    (("DROP", "CATALOG"), drop_catalog),
+    (("DELETE", "FROM"), delete_from),
+    (("UPDATE",), update),
+    (("MERGE", "INTO|WITH"), merge_into),
+    (("TRUNCATE", "TABLE"), truncate_table),
+    (("ANALYZE", "TABLE"), analyze_table),
+    (("SHOW", "PARTITIONS"), show_partitions),
+    (("SHOW", "TAGS|BRANCHES"), show_tags),
+    (("SHOW", "CREATE", "VIEW"), show_create_view),
+    (("CALL",), call),
+    (("COPY", "INTO"), copy_into),
+    (("USE", "CATALOG"), use_catalog),
+    (("SET|RESET",), set_option),
+)
+"""The statements that are more than queries, by the words that they begin with; a choice of words is ``A|B``."""
+
+_BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) | {"EXPLAIN", "BEGIN"}
+_CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
+_LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What a statement became.
+
+    Attributes:
+        sql: the text for Spark's parser; the very text that came in where nothing is ours.
+        statements: the statements that the text carries to Python, in order; several only in a BEGIN .. END script.
+        spark_sql: the text without CALLs, where Spark's grammar knows all statements that are carried. Parsing it first
+            tells the user of errors inside expressions, with their place, before anything runs.
+        has_parameters: a carried statement holds ``?`` or ``:name``. Their values are to be put into the original text
+            before it is rewritten, since a carried expression is out of reach for Spark's own binding.
+    """
+
+    sql: str
+    statements: tuple[Statement, ...] = ()
+    spark_sql: str | None = None
+    has_parameters: bool = False
+
+
+def rewrite(text: str, context: RewriteContext) -> Rewritten:
+    """Make a statement canonical Spark SQL.
+
+    Args:
+        text: one statement as the user wrote it, with or without semicolons at the end; a script counts as one.
+        context: the session that it is run in.
+
+    Raises:
+        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+    """
+    if not _is_worth_reading(text):
+        return Rewritten(text)
+    tokens = scan(text)
+    if not tokens:
+        return Rewritten(text)
+    source = Source(text, tokens)
+    if not source.tokens:
+        return Rewritten(text)
+    if not _is_raw(Cursor(source)):
+        read_queries(source, tokens)
+    edits, plain = list(source.edits), list(source.edits)
+    carried: list[Carried] = []
+    has_parameters = False
+    done = 0
+    for cursor in _statements(source):
+        start, stop = cursor.peek().start, source.tokens[cursor.end - 1].end
+        outcome = _read(cursor, context) if start >= done else None
+        if isinstance(outcome, Carried):
+            catalog = _catalog(outcome.statement, context)
+            if catalog is None:
+                continue
+            done = stop
+            edits = [*outside(edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
+            for edit in outcome.plain:
+                plain = [*outside(plain, edit.start, edit.end), edit]
+            carried.append(outcome)
+            has_parameters = has_parameters or _has_parameters(source, start, stop)
+        elif outcome:
+            edits += outcome
+            plain += outcome
+    if not edits:
+        return Rewritten(text)
+    spark_sql = apply(text, plain) if carried and all(c.spark_parses for c in carried) else None
+    return Rewritten(apply(text, edits), tuple(c.statement for c in carried), spark_sql, has_parameters)
+
+
+def _is_worth_reading(text: str) -> bool:
+    """A quick look: False where nothing of ours can be in the text; most statements need no more."""
+    if "$" in text or "/*" in text:
+        return True
+    match = _FIRST_WORD.match(text)
+    word = match[1].upper() if match else ""
+    if word in _BEGINNINGS:
+        return word not in ("SET", "RESET") or "'" in text or '"' in text
+    if word == "WITH" and _CHANGES.search(text):
+        return True
+    lowered = text.lower()
+    return "paimon_incremental" in lowered or bool(_LABEL.match(text))
+
+
+def _is_raw(cursor: Cursor) -> bool:
+    """Whether the rest of the statement is no SQL, such as the path behind ADD JAR."""
+    if cursor.sees("SET", "VAR|VARIABLE") or cursor.sees("REFRESH", "TABLE|FUNCTION"):
+        return False
+    return cursor.sees("SET|RESET|ADD|LIST|DFS|REFRESH")
+
+
+def _statements(source: Source) -> list[Cursor]:
+    """A cursor for each statement: one, or in a script one for each place where a statement may begin."""
+    cursor = Cursor(source)
+    while cursor.end and source.tokens[cursor.end - 1].word == ";":
+        cursor.end -= 1
+    if cursor.accept("EXPLAIN"):
+        cursor.accept("LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST")
+    begins = cursor.sees("BEGIN") or (cursor.peek(1).word == ":" and cursor.peek(2).word == "BEGIN")
+    if not begins:
+        return [] if cursor.done else [cursor]
+    found: list[Cursor] = []
+    while not cursor.done:
+        if cursor.peek(-1 if cursor.position else 0).word in _OPENINGS:
+            inner = cursor.fork()
+            inner.seek((";",))
+            found.append(cursor.fork(end=inner.position))
+        cursor.skip()
+    return found
+
+
+_OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
+"""The words of a script behind which a statement may begin."""
+
+
+def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    ahead = cursor.fork()
+    if cursor.sees("WITH"):
+        skip_ctes(ahead)
+        if not ahead.sees("DELETE|UPDATE|MERGE"):
+            return None
+    for words, reader in READERS:
+        if ahead.sees(*words):
+            return reader(cursor, context)
+    return None
+
+
+def _catalog(statement: Statement, context: RewriteContext) -> str | None:
+    table = getattr(statement, "table", None)
+    return table[0] if table else context.host
+
+
+def _has_parameters(source: Source, start: int, stop: int) -> bool:
+    tokens = [t for t in source.tokens if start <= t.start < stop]
+    return any(
+        t.word == "?" or (t.word == ":" and following.kind == "word")
+        for t, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True)
+    )
+

@@ -1,0 +1,40 @@
+"""What an overwrite takes away: everything, some partitions, or those that its rows fall into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.table import Table
+
+
+@dataclass(frozen=True)
+class Overwrite:
+    """What a write replaces: the partitions for which ``partitions`` is true, or those that occur in its rows.
+
+    With neither, everything.
+    """
+
+    partitions: Predicate | None = None
+    dynamic: bool = False
+
+
+def overwritten(
+    table: Table, latest: Snapshot | None, overwrite: Overwrite, messages: Sequence[CommitMessage]
+) -> list[ManifestEntry]:
+    """The DELETE entries of an overwrite that is put on a snapshot."""
+    live = live_files(table, latest).entries
+    if overwrite.dynamic:
+        touched = pa.array(sorted({m.partition for m in messages}), pa.binary())
+        live = live.filter(pc.is_in(live["partition"], value_set=touched))
+    else:
+        live = filter_partitions(table, live, overwrite.partitions)
+    return [replace(e, kind=FileKind.DELETE) for e in entries(live)]

@@ -1,0 +1,96 @@
+"""What a stored procedure is: a declaration, and a body over the storage core."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import parse_identifier
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.types import DataField, DataType, string_type
+from paimon_sql.storage.executor import Executor, LocalExecutor
+from paimon_sql.storage.table import Table
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a procedure; one that is not ``required`` may be left out and is None then."""
+
+    name: str
+    type: DataType
+    meaning: str
+    required: bool = False
+
+
+TABLE = Argument("table", string_type(), "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.", required=True)
+
+
+def result(name: str, data_type: DataType, meaning: str) -> DataField:
+    """A result column of a procedure."""
+    return DataField(-1, name, data_type, meaning)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a call stands in.
+
+    Attributes:
+        catalog: the catalog whose ``sys`` holds the procedure.
+        database: the current database, for names without one.
+        executor: runs a plan's tasks.
+        settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
+    """
+
+    catalog: Catalog
+    database: str = "default"
+    executor: Executor = field(default_factory=LocalExecutor)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table:
+        """The table of that name, as an argument of a call spells it.
+
+        Raises:
+            InvalidInputError: the name is blank or names another catalog.
+            NoSuchTableError: there is none.
+        """
+        parts = [p.strip("`") for p in name.split(".")] if name else []
+        if len(parts) == 3 and parts[0] == self.catalog.name:
+            parts = parts[1:]
+        if not parts or len(parts) > 2 or not all(parts):
+            raise InvalidInputError(
+                f"'{name}' is no table of catalog {self.catalog.name}.", remedy="Write t, db.t or catalog.db.t."
+            )
+        database = parts[0] if len(parts) == 2 else self.database
+        return self.catalog.table(parse_identifier(database, parts[-1]))
+
+
+class Procedure(ABC):
+    """A stored procedure.
+
+    Attributes:
+        name: its name in ``sys``.
+        summary: what it does, in one sentence.
+        arguments: its arguments in their order.
+        results: the columns of its answer that Apache Paimon's connector has, in its order.
+        details: columns behind them that say what was done.
+        example: a call.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    arguments: ClassVar[tuple[Argument, ...]]
+    results: ClassVar[tuple[DataField, ...]]
+    details: ClassVar[tuple[DataField, ...]] = ()
+    example: ClassVar[str]
+
+    @abstractmethod
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        """Do it; the rows of the answer, with the columns of ``results`` and ``details``.
+
+        Args:
+            context: where the call stands.
+            **arguments: a value for each argument, None for those left out.
+        """
