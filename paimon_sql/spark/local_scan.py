@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,11 +21,13 @@ class LocalScanProxy(ScanInterface):
         jvm: the JVM.
         session: the JVM's session.
         fields: the columns.
-        rows: their values, in the Arrow types of the fields.
+        rows: works out their values, in the Arrow types of the fields, when the query runs.
         what: a description for EXPLAIN.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, fields: tuple[DataField, ...], rows: pa.Table, what: str) -> None:
+    def __init__(
+        self, jvm: Jvm, session: Any, fields: Sequence[DataField], rows: Callable[[], pa.Table], what: str
+    ) -> None:
         super().__init__(jvm)
         self._session = session
         self._struct = json.dumps(spark_struct(fields))
@@ -41,7 +44,7 @@ class LocalScanProxy(ScanInterface):
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(self._struct)
 
     def rows(self) -> Any:
-        return internal_rows(self.jvm, self._session, self._rows, self._struct)
+        return internal_rows(self.jvm, self._session, self._rows(), self._struct)
 
     class Java:
         implements = [f"{CONNECTOR}.read.LocalScan"]

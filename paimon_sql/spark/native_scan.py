@@ -16,7 +16,9 @@ from typing import Any
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.statistics import statistics
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.scan.plan import ScanPlan
 
 _DATASOURCES = f"{EXECUTION}.datasources"
 
@@ -51,6 +53,7 @@ class NativeScanProxy(ScanInterface):
         fields: Sequence[DataField],
         filters: Any,
         what: str,
+        plan: ScanPlan,
     ) -> None:
         super().__init__(jvm)
         self._session = session
@@ -58,6 +61,7 @@ class NativeScanProxy(ScanInterface):
         self._fields = fields
         self._filters = filters
         self._what = what
+        self._plan = plan
 
     def toString(self) -> str:
         return self._what
@@ -118,8 +122,17 @@ class NativeScanProxy(ScanInterface):
             builder.pushFilters(self._filters)
         return builder.build()
 
+    def estimateStatistics(self) -> Any:
+        return statistics(self.jvm, self._plan)
+
+    def estimateSizeInBytes(self) -> Any:
+        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return False
+
     class Java:
-        implements = [f"{CONNECTOR}.read.Scan", f"{CONNECTOR}.read.Batch"]
+        implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]
 
 
 def to_url(path: str) -> str:

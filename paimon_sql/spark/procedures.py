@@ -86,7 +86,7 @@ class ProcedureProxy(JavaObject):
             fields = self._procedure.results
         names = [f.name for f in fields]
         table = pa.Table.from_pylist([dict(zip(names, r, strict=False)) for r in answer], schema=arrow_schema(fields))
-        scan = LocalScanProxy(self.jvm, self._session, fields, table, f"CALL sys.{self._procedure.name}")
+        scan = LocalScanProxy(self.jvm, self._session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
         return self.jvm.java_list([scan]).iterator()
 
     def _parameter(self, argument: Argument) -> Any:

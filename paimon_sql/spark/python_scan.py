@@ -6,7 +6,7 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
@@ -16,19 +16,27 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.spark.compat import python_reader_factory
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.statistics import statistics
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.plan import ScanPlan
 
 _PYTHON = f"{EXECUTION}.datasources.v2.python"
+
+
+class Task(Protocol):
+    """Anything picklable that gives batches."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows."""
 
 
 @dataclass
 class TaskPartition(InputPartition):
     """One Spark partition: the tasks that its worker reads one after the other."""
 
-    tasks: tuple[ReadTask, ...]
+    tasks: tuple[Task, ...]
 
-    def __init__(self, tasks: Sequence[ReadTask]) -> None:
+    def __init__(self, tasks: Sequence[Task]) -> None:
         super().__init__(None)
         self.tasks = tuple(tasks)
 
@@ -48,11 +56,12 @@ class _Source(DataSource):
 class PythonScanProxy(ScanInterface):
     """A scan over read tasks, a Spark partition each."""
 
-    def __init__(self, jvm: Jvm, partitions: Sequence[Sequence[ReadTask]], fields: Any, what: str) -> None:
+    def __init__(self, jvm: Jvm, partitions: Sequence[Sequence[Task]], fields: Any, what: str, plan: ScanPlan) -> None:
         super().__init__(jvm)
         self._partitions = partitions
         self._struct = spark_struct(fields)
         self._what = what
+        self._plan = plan
 
     def toString(self) -> str:
         return self._what
@@ -75,5 +84,14 @@ class PythonScanProxy(ScanInterface):
         function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
         return python_reader_factory(self.jvm, source, function, self.readSchema())
 
+    def estimateStatistics(self) -> Any:
+        return statistics(self.jvm, self._plan)
+
+    def estimateSizeInBytes(self) -> Any:
+        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return False
+
     class Java:
-        implements = [f"{CONNECTOR}.read.Scan", f"{CONNECTOR}.read.Batch"]
+        implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]

@@ -10,8 +10,11 @@ import json
 import time
 from typing import Any
 
+import pyarrow as pa
+
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField
+from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
 from paimon_sql.spark.expressions import translate
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
@@ -19,6 +22,7 @@ from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.table import Table
 
@@ -34,10 +38,12 @@ class ScanBuilderProxy(JavaObject):
         self._pushed: list[Any] = []
         self._predicates: list[Predicate] = []
         self._limit: int | None = None
+        self._counts = False
 
     def pruneColumns(self, struct: Any) -> None:
         wanted = [f["name"] for f in json.loads(struct.json())["fields"]]
-        self._columns = self.table.schema.select(wanted)
+        # Rows without columns could not be counted on their way; one column is the least.
+        self._columns = self.table.schema.select(wanted) or self.table.schema.fields[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
@@ -62,30 +68,52 @@ class ScanBuilderProxy(JavaObject):
     def isPartiallyPushed(self) -> bool:
         return True
 
+    def supportCompletePushDown(self, aggregation: Any) -> bool:
+        return False
+
+    def pushAggregation(self, aggregation: Any) -> bool:
+        # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
+        self._counts = is_count(aggregation)
+        return self._counts
+
     def build(self) -> Any:
         started = time.monotonic()
         predicate = all_of(self._predicates)
         plan = plan_scan(self.table, predicate, limit=self._limit)
         plan.metrics.seconds = time.monotonic() - started
         what = describe(self.table, plan, predicate)
-        if not plan.splits:
-            nothing = arrow_schema(self._columns).empty_table()
-            return LocalScanProxy(self.jvm, self.session, self._columns, nothing, what)
+        if self._counts:
+            return self._count(plan, predicate, what)
+        names = tuple(f.name for f in self._columns)
+        tasks = [ReadTask(self.table, split, names, predicate) for split in plan.splits]
+        if not tasks or pins_key(self.table.schema, predicate):
+            return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         if plan.is_native(self._columns):
             ranges = [
                 [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
             ]
             filters = self.jvm.seq(self._pushed)
-            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, filters, what)
-        names = tuple(f.name for f in self._columns)
-        tasks = [[ReadTask(self.table, split, names, predicate)] for split in plan.splits]
-        return PythonScanProxy(self.jvm, tasks, self._columns, what)
+            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, filters, what, plan)
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+
+    def _read(self, tasks: list[ReadTask]) -> pa.Table:
+        schema = arrow_schema(self._columns)
+        return pa.Table.from_batches([b.cast(schema) for t in tasks for b in t.batches()], schema)
+
+    def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
+        if all(split.raw for split in plan.splits):
+            rows = pa.table({COUNT[0].name: pa.array([plan.row_count], pa.int64())})
+            return LocalScanProxy(self.jvm, self.session, COUNT, lambda: rows, what)
+        key = self.table.schema.trimmed_primary_keys[:1]
+        tasks = [[CountTask(ReadTask(self.table, split, key, predicate))] for split in plan.splits]
+        return PythonScanProxy(self.jvm, tasks, COUNT, what, plan)
 
     class Java:
         implements = [
             f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
             "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
             f"{CONNECTOR}.read.SupportsPushDownLimit",
+            f"{CONNECTOR}.read.SupportsPushDownAggregates",
         ]
 
 

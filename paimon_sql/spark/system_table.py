@@ -86,10 +86,13 @@ class SystemScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def build(self) -> LocalScanProxy:
-        rows = self._system_table.rows(self._table, all_of(self._predicates))
-        chosen: pa.Table = rows.select([f.name for f in self._columns])
+        predicate, names = all_of(self._predicates), [f.name for f in self._columns]
+
+        def rows() -> pa.Table:
+            return self._system_table.rows(self._table, predicate).select(names)
+
         what = f"paimon {self._table.name}${self._system_table.name}"
-        return LocalScanProxy(self.jvm, self._session, self._columns, chosen, what)
+        return LocalScanProxy(self.jvm, self._session, self._columns, rows, what)
 
     class Java:
         implements = [

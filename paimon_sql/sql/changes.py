@@ -90,4 +90,3 @@ def assignments(cursor: Cursor) -> tuple[Assignment, ...]:
 
 def _where(cursor: Cursor) -> str | None:
     return cursor.rest() if cursor.accept("WHERE") and not cursor.done else None
-

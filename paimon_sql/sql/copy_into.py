@@ -96,7 +96,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def _string(cursor: Cursor) -> str | None:
-    """The value of a string, and step over it; a backslash stays before most letters, as patterns and NULL_IF need it."""
+    """The value of a string, and step over it; most backslashes stay, as patterns and NULL_IF need them."""
     if cursor.peek().kind != "string":
         return None
     text = cursor.next().text

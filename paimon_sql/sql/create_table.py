@@ -23,10 +23,10 @@ from paimon_sql.sql.statements import CreateTableLike
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 
 _MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
-_SUSPECTS = _MARKS | frozenset(
-    ["BYTES", "VARBINARY", "BINARY", "BLOB", "MULTISET", "ROW", "VECTOR", "ARRAY", "PRECISION", "ZONE", "NULL"]
-    + ["TIMESTAMP", "TIMESTAMP_LTZ", "CHAR", "VARCHAR"]
-)
+_SUSPECTS = _MARKS | {
+    *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
+    *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
+}
 """Words among the columns that may be Flink's; what they are is seen when the columns are read."""
 
 
@@ -142,7 +142,7 @@ def _appended(properties: tuple[list[Property], int], additions: list[str]) -> l
 def _like(
     cursor: Cursor, context: RewriteContext, table: TableName, definition: Definition, tolerant: bool
 ) -> Outcome | None:
-    """``CREATE TABLE a [WITH (..)] LIKE b [WITH (..)] [(EXCLUDING OPTIONS ..)]``, which Spark 4.1 cannot do with ours."""
+    """``CREATE TABLE a [WITH (..)] LIKE b [WITH (..)] [(EXCLUDING OPTIONS ..)]``, done by us for every Spark."""
     if definition.columns is not None:
         remedy = "Add them with ALTER TABLE."
         raise cursor.error("A table LIKE another takes no columns of its own.", remedy=remedy)

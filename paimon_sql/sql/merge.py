@@ -16,7 +16,7 @@ Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
 
 
 def merge_into(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``; None where it is for Spark to refuse."""
+    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``."""
     ctes = leading_ctes(cursor)
     if not cursor.accept("MERGE"):
         return None

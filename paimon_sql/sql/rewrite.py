@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from paimon_sql.sql.alter_table import alter_table
 from paimon_sql.sql.call import call
+from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.catalogs import (
     create_catalog,
     database_options,
@@ -31,7 +32,7 @@ from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.partitions import analyze_table, show_partitions, truncate_table
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import scan
-from paimon_sql.sql.statements import Statement, call_sql
+from paimon_sql.sql.statements import Statement
 from paimon_sql.sql.tags import show_tags
 
 __all__ = ["RewriteContext", "Rewritten", "rewrite"]
@@ -197,4 +198,3 @@ def _has_parameters(source: Source, start: int, stop: int) -> bool:
         t.word == "?" or (t.word == ":" and following.kind == "word")
         for t, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True)
     )
-

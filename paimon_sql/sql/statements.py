@@ -1,24 +1,17 @@
-"""Statements that Python executes, as data, and the CALL that carries one through Spark's parser.
+"""Statements that Python executes, as data.
 
 A statement that Spark's own rules cannot execute on our tables is read into one of these classes and handed to Spark
-as ``CALL <catalog>.sys.`__execute`(statement => '..')``. Expressions and queries inside stay SQL text, for Spark to parse
-when the statement is executed; a table is its full name, catalog first.
+in a CALL (see ``carry``). Expressions and queries inside stay SQL text, for Spark to parse when the statement is
+executed; a table is its full name, catalog first.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal
-from urllib.parse import unquote
+from dataclasses import dataclass, field
+from typing import Literal
 
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.scan import name_sql, quote_name
-
-INTERNAL_PROCEDURE = "__execute"
-"""The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""
 
 Options = Mapping[str, str]
 PartitionSpec = tuple[tuple[str, str | None], ...]
@@ -330,64 +323,3 @@ class CopyIntoLocation(Statement):
     is_query: bool
     file_format: Mapping[str, str | tuple[str, ...]]
     overwrite: bool = False
-
-
-# -- there and back ---------------------------------------------------------------------------------------------------
-
-_KIND, _MAPPING = "is", "map"
-_CLASSES: dict[str, type[Node]] = {
-    c.__name__: c
-    for c in [
-        *(Assignment, MergeClause, ColumnChange),
-        *(DeleteFrom, Update, MergeInto, TruncateTable),
-        *(ShowPartitions, AddPartitions, DropPartitions, AnalyzeTable),
-        *(CreateTableLike, AddColumns, ModifyColumns),
-        *(CreateTag, DeleteTag, RenameTag, ShowTags),
-        *(CreateBranch, DeleteBranch, RenameBranch, ShowBranches),
-        *(CreateCatalog, DropCatalog, CopyIntoTable, CopyIntoLocation),
-    ]
-}
-# What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
-_UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
-
-
-def encode(statement: Statement) -> str:
-    """The statement as JSON without single quotes, backslashes and dollars, so that any string literal can hold it."""
-    text = json.dumps(_to_json(statement), ensure_ascii=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
-
-
-def decode(text: str) -> Statement:
-    """The statement that ``encode`` wrote."""
-    statement = _from_json(json.loads(unquote(text)))
-    if not isinstance(statement, Statement):
-        raise ValueError(f"no statement: {text[:100]}")
-    return statement
-
-
-def call_sql(catalog: str, statement: Statement) -> str:
-    """The CALL that carries the statement to the catalog."""
-    return f"CALL {name_sql(catalog)}.sys.{quote_name(INTERNAL_PROCEDURE)}(statement => '{encode(statement)}')"
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Node):
-        given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
-        return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
-    if isinstance(value, Mapping):  # under a key of its own, so that no option's name is taken for ours
-        return {_MAPPING: {k: _to_json(v) for k, v in value.items()}}
-    return [_to_json(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _default(f: Field[Any]) -> Any:
-    return f.default if f.default_factory is MISSING else f.default_factory()
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_from_json(v) for v in value)
-    if not isinstance(value, dict):
-        return value
-    if _MAPPING in value:
-        return {k: _from_json(v) for k, v in value[_MAPPING].items()}
-    return _CLASSES[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})

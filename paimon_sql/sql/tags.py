@@ -66,9 +66,7 @@ def alter_tag(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     return Carried(_whole(cursor, statement))
 
 
-def _create_tag(
-    cursor: Cursor, table: TableName, mode: Literal["CREATE", "REPLACE", "CREATE OR REPLACE"]
-) -> CreateTag:
+def _create_tag(cursor: Cursor, table: TableName, mode: Literal["CREATE", "REPLACE", "CREATE OR REPLACE"]) -> CreateTag:
     tolerant = mode == "CREATE" and cursor.accept("IF", "NOT", "EXISTS")
     tag = _name(cursor, "tag")
     snapshot = retained = None

@@ -17,7 +17,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.storage.casts import can_cast, cast
 
-EXACT = Context(prec=200)
+EXACT = Context(prec=400)
 STRING = t.string_type()
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -35,7 +35,8 @@ def half_up(value: Decimal, precision: int, scale: int) -> Decimal | None:
 
 
 def wrapped(value: int, bits: int) -> int:
-    return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
 
 
 longs = st.integers(-(2**63), 2**63 - 1)

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format import types as t
-from paimon_sql.storage.casts.numbers import fitted, text_to_wide_decimal
+from paimon_sql.storage.casts.numbers import number_text_to_decimal
 from paimon_sql.storage.casts.registry import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, CastCall, rule
 from paimon_sql.storage.casts.times import to_timestamp
 
@@ -16,7 +16,6 @@ _FALSE = pa.array(["f", "false", "n", "no", "0"])
 _INTEGER = r"^[+-]?(\d+(\.\d*)?|\.\d+)$"
 _FLOAT = r"^\s*[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?)\s*$"
 _DECIMAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_TOO_LONG = r"^[+-]?0*[1-9]\d{38}"
 _DATE = r"^\s*(?P<year>\d{1,4})-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?(?:[ T].*)?$"
 _TIME = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
 _TIMESTAMP = (
@@ -55,9 +54,7 @@ def text_to_float(array: pa.Array, call: CastCall) -> pa.Array:
 def text_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
     """Digits with point and exponent, rounded half up; a number with too many digits becomes null."""
     _check(array, pc.match_substring_regex(array, _DECIMAL), call)
-    size = pc.abs(array.cast(pa.float64()))
-    fits = pc.and_(pc.less(size, 1e38), pc.invert(pc.match_substring_regex(array, _TOO_LONG)))
-    return fitted(text_to_wide_decimal(pc.if_else(fits, array, pa.scalar(None, pa.string()))), call)
+    return number_text_to_decimal(array, array.cast(pa.float64()), call)
 
 
 @rule(TEXTS, (t.DateType,))
@@ -66,10 +63,10 @@ def text_to_date(array: pa.Array, call: CastCall) -> pa.Array:
     number = pc.match_substring_regex(array, _NUMBER)
     parts = pc.extract_regex(array, _DATE)
     _check(array, pc.or_(number, parts.is_valid()), call)
-    day = pc.if_else(pc.equal(parts.field("day"), ""), "1", parts.field("day"))
+    day = pc.if_else(pc.equal(pc.struct_field(parts, "day"), ""), "1", pc.struct_field(parts, "day"))
     written = pc.binary_join_element_wise(
-        pc.utf8_lpad(parts.field("year"), 4, "0"),
-        pc.utf8_lpad(parts.field("month"), 2, "0"),
+        pc.utf8_lpad(pc.struct_field(parts, "year"), 4, "0"),
+        pc.utf8_lpad(pc.struct_field(parts, "month"), 2, "0"),
         pc.utf8_lpad(day, 2, "0"),
         "-",
     )
@@ -86,7 +83,9 @@ def text_to_time(array: pa.Array, call: CastCall) -> pa.Array:
     text = pc.if_else(clock, array, pa.scalar(None, pa.string()))
     text = pc.replace_substring_regex(text, r"(\.\d{3})\d+$", r"\1")
     text = pc.replace_substring_regex(text, r"^(\d):", r"0\1:")
-    return pc.coalesce(text.cast(pa.time32("ms")), _numbers(array, number, pa.int32()).view(pa.time32("ms")))
+    clocked = pc.binary_join_element_wise("1970-01-01", text, " ").cast(pa.timestamp("ms"))
+    times = clocked.cast(pa.time32("ms"))
+    return pc.coalesce(times, _numbers(array, number, pa.int32()).view(pa.time32("ms")))
 
 
 @rule(TEXTS, TIMESTAMPS)
@@ -96,11 +95,15 @@ def text_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
     parts = pc.extract_regex(array, _TIMESTAMP)
     _check(array, pc.or_(number, parts.is_valid()), call)
     unit = call.arrow.unit
-    clock = pc.if_else(pc.equal(parts.field("clock"), ""), "00:00:00", parts.field("clock"))
+    clock = pc.if_else(pc.equal(pc.struct_field(parts, "clock"), ""), "00:00:00", pc.struct_field(parts, "clock"))
     short = pc.equal(pc.utf8_length(clock), 5)
     clock = pc.if_else(short, pc.binary_join_element_wise(clock, ":00", ""), clock)
-    digits = pc.utf8_rpad(pc.utf8_slice_codeunits(parts.field("digits"), 0, 9 if unit == "ns" else 6), 1, "0")
-    written = pc.binary_join_element_wise(pc.binary_join_element_wise(parts.field("date"), clock, " "), digits, ".")
+    digits = pc.utf8_rpad(
+        pc.utf8_slice_codeunits(pc.struct_field(parts, "digits"), 0, 9 if unit == "ns" else 6), 1, "0"
+    )
+    written = pc.binary_join_element_wise(
+        pc.binary_join_element_wise(pc.struct_field(parts, "date"), clock, " "), digits, "."
+    )
     text = pc.if_else(parts.is_valid(), written, pa.scalar(None, pa.string()))
     parsed = to_timestamp(text.cast(pa.timestamp(unit)), call)
     return pc.coalesce(parsed, _counted(array, number, call))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from paimon_sql.storage.casts.registry import FLOATS, INTEGERS, CastCall, rule
 from paimon_sql.storage.files.conform import with_validity_of
 
 _WIDE_DIGITS = 76
-_WIDE_SCALE = 38
+_EXPONENT_SCALE = 37
+_EXACT = Context(prec=100)
 _COMPACT_DIGITS = 18
 _INT_RANGE = (-(2**31), 2**31 - 1)
 _LONG_LIMIT = 2.0**63
@@ -71,35 +72,45 @@ def integer_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
 def float_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
     """The shortest digits that tell the double apart, rounded half up; too big, infinite or NaN become null."""
     doubles = array.cast(pa.float64())
-    bounded = pc.and_(pc.is_finite(doubles), pc.less(pc.abs(doubles), 10.0**_WIDE_SCALE))
-    kept = pc.if_else(bounded, doubles, pa.scalar(None, pa.float64()))
-    return fitted(text_to_wide_decimal(kept.cast(pa.string())), call)
+    return number_text_to_decimal(doubles.cast(pa.string()), doubles, call)
 
 
-def text_to_wide_decimal(text: pa.Array) -> pa.Array:
-    """Digits with or without point and exponent as decimals of 38 digits behind the point; more of these are cut."""
-    # Arrow refuses what it cannot keep: digits behind the point that the scale does not hold.
-    shortened = pc.replace_substring_regex(text, r"^([+-]?\d*\.\d{38})\d+$", r"\1")
-    small = pc.match_substring_regex(shortened, r"[eE]-\d{2,}$")
-    if pc.any(small).as_py():
-        tiny = pc.if_else(small, shortened, pa.scalar(None, pa.string())).cast(pa.float64())
-        # With an exponent of -39 or less nothing is left within 38 digits.
-        gone = pc.fill_null(pc.less(pc.abs(tiny), 10.0 ** (-_WIDE_SCALE)), False)
-        shortened = pc.if_else(gone, "0", _without_exponent(shortened, pc.and_(small, pc.invert(gone))))
-    return shortened.cast(pa.decimal256(_WIDE_DIGITS, _WIDE_SCALE))
+def number_text_to_decimal(text: pa.Array, size: pa.Array, call: CastCall) -> pa.Array:
+    """Digits with or without point and exponent as decimals: rounded half up, null if too big.
+
+    Args:
+        text: the digits.
+        size: about the same numbers as doubles; what is not finite becomes null.
+        call: the target.
+    """
+    precision, scale = call.arrow.precision, call.arrow.scale
+    # Far too big goes first, so that what is left fits into the wide type.
+    near = pc.less(pc.abs(size), 2 * 10.0 ** (precision - scale))
+    kept = pc.if_else(near, text, pa.scalar(None, pa.string()))
+    # One digit behind the last is enough to round by; Arrow refuses to cut more itself.
+    digits = scale + 1
+    tiny = pc.less(pc.abs(size), 10.0 ** -(digits + 1))
+    kept = pc.if_else(pc.and_(near, tiny), "0", _written_out(kept))
+    exponent = pc.match_substring_regex(kept, "[eE]")
+    nothing = pa.scalar(None, pa.string())
+    plain = pc.replace_substring_regex(kept, rf"^([+-]?\d*\.\d{{{digits}}})\d+$", r"\1")
+    plain = pc.if_else(exponent, nothing, plain).cast(pa.decimal256(_WIDE_DIGITS, digits))
+    scientific = pc.if_else(exponent, kept, nothing).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
+    return pc.coalesce(fitted(plain, call), fitted(scientific, call))
 
 
-def _without_exponent(text: pa.Array, chosen: pa.Array) -> pa.Array:
-    """Numbers like 1.25e-12 written out, where ``chosen``, to 38 digits behind the point."""
-    parts = pc.extract_regex(text, r"^(?P<sign>[+-]?)(?P<whole>\d*)\.?(?P<part>\d*)[eE]-(?P<power>\d+)$")
-    power = pc.if_else(chosen, parts.field("power"), "0").cast(pa.int64())
-    digits = pc.binary_join_element_wise(parts.field("whole"), parts.field("part"), "")
-    behind = pc.add(pc.utf8_length(parts.field("part")).cast(pa.int64()), power)
-    # Whole times a power of ten that the wide type holds: shifted as text, because the shift differs by row.
-    zeros = pc.binary_repeat("0", pc.max_element_wise(pc.subtract(behind, pc.utf8_length(digits).cast(pa.int64())), 0))
-    fraction = pc.utf8_slice_codeunits(pc.binary_join_element_wise(zeros, digits, ""), 0, _WIDE_SCALE)
-    written = pc.binary_join_element_wise(parts.field("sign"), "0.", fraction, "")
-    return pc.if_else(chosen, written, text)
+def _written_out(text: pa.Array) -> pa.Array:
+    """Numbers below 1 with a negative exponent, such as 1.25e-12, without one; others as they are."""
+    parts = pc.extract_regex(text, r"^(?P<sign>[+-]?)(?P<whole>\d*)\.?(?P<part>\d*)[eE]-(?P<power>\d{1,4})$")
+    power = pc.coalesce(pc.struct_field(parts, "power"), "0").cast(pa.int64())
+    zeros = pc.subtract(power, pc.utf8_length(pc.coalesce(pc.struct_field(parts, "whole"), "")).cast(pa.int64()))
+    below_one = pc.and_(parts.is_valid(), pc.greater_equal(zeros, 0))
+    padding = pc.binary_repeat("0", pc.max_element_wise(zeros, 0))
+    sign = pc.coalesce(pc.struct_field(parts, "sign"), "")
+    written = pc.binary_join_element_wise(
+        sign, "0.", padding, pc.struct_field(parts, "whole"), pc.struct_field(parts, "part"), ""
+    )
+    return pc.if_else(below_one, written, text)
 
 
 @rule((t.DecimalType,), (t.DecimalType,))
@@ -114,8 +125,10 @@ def fitted(array: pa.Array, call: CastCall) -> pa.Array:
     wide = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
     if array.type.scale > scale:
         wide = pc.round(wide, scale, "half_towards_infinity")
-    limit = pa.scalar(Decimal(10 ** (precision - scale)), pa.decimal256(_WIDE_DIGITS, 0))
-    fits = pc.less(pc.abs(wide), limit)
+    places = min(wide.type.scale, scale)
+    nines = Decimal(10 ** (precision - scale + places) - 1).scaleb(-places, _EXACT)
+    greatest = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
+    fits = pc.less_equal(pc.abs(wide), greatest)
     return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(call.arrow)
 
 

@@ -78,17 +78,17 @@ def float_text(array: pa.Array) -> pa.Array:
 def _scientific(text: pa.Array) -> pa.Array:
     """Numbers as ``d.ddEn``; what is no finite number comes out as null or nonsense that nobody looks at."""
     parts = pc.extract_regex(text, r"^(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<part>\d+))?(?:[eE](?P<power>[+-]?\d+))?$")
-    whole, part = parts.field("whole"), parts.field("part")
+    whole, part = pc.struct_field(parts, "whole"), pc.struct_field(parts, "part")
     together = pc.binary_join_element_wise(whole, part, "")
     significant = pc.utf8_ltrim(together, "0")
     leading = pc.subtract(pc.utf8_length(together), pc.utf8_length(significant))
-    stated = pc.if_else(pc.equal(parts.field("power"), ""), "0", parts.field("power"))
+    stated = pc.if_else(pc.equal(pc.struct_field(parts, "power"), ""), "0", pc.struct_field(parts, "power"))
     point = pc.subtract(pc.subtract(pc.utf8_length(whole), leading), 1)
     power = pc.add(pc.utf8_ltrim(stated, "+").cast(pa.int64()), point.cast(pa.int64()))
     digits = pc.utf8_rtrim(significant, "0")
     rest = pc.utf8_slice_codeunits(digits, 1)
     return pc.binary_join_element_wise(
-        parts.field("sign"),
+        pc.struct_field(parts, "sign"),
         pc.utf8_slice_codeunits(digits, 0, 1),
         ".",
         pc.if_else(pc.equal(rest, ""), "0", rest),

@@ -17,6 +17,7 @@ from paimon_sql.format.manifest import MANIFEST_SCHEMA, ManifestFileMeta, merge_
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.scan.pinned import prune_buckets
 from paimon_sql.storage.scan.pruning import prune_by_key, prune_by_values
 from paimon_sql.storage.table import Table
 
@@ -66,7 +67,7 @@ def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | N
     entries = filter_partitions(table, entries, by_partition)
     if predicate is not None and len(entries):
         prune = prune_by_key if table.schema.primary_keys else prune_by_values
-        entries = prune(table, entries, predicate)
+        entries = prune(table, prune_buckets(table.schema, entries, predicate), predicate)
     metrics.files_read = len(entries)
     metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
     return LiveFiles(snapshot, entries, metrics)

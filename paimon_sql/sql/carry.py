@@ -1,0 +1,66 @@
+"""The CALL that carries a statement of ours through Spark's parser, and the way back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+from urllib.parse import unquote
+
+from paimon_sql.sql import statements
+from paimon_sql.sql.scan import name_sql, quote_name
+from paimon_sql.sql.statements import Node, Statement
+
+INTERNAL_PROCEDURE = "__execute"
+"""The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""
+
+_KIND, _MAPPING = "is", "map"
+_CLASSES = {
+    name: c for name, c in vars(statements).items() if isinstance(c, type) and issubclass(c, Node) and c is not Node
+}
+# What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
+_UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
+
+
+def encode(statement: Statement) -> str:
+    """The statement as JSON without single quotes, backslashes and dollars, so that any string literal can hold it."""
+    text = json.dumps(_to_json(statement), ensure_ascii=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def decode(text: str) -> Statement:
+    """The statement that ``encode`` wrote."""
+    statement = _from_json(json.loads(unquote(text)))
+    if not isinstance(statement, Statement):
+        raise ValueError(f"no statement: {text[:100]}")
+    return statement
+
+
+def call_sql(catalog: str, statement: Statement) -> str:
+    """The CALL that carries the statement to the catalog."""
+    return f"CALL {name_sql(catalog)}.sys.{quote_name(INTERNAL_PROCEDURE)}(statement => '{encode(statement)}')"
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Node):
+        given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
+        return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
+    if isinstance(value, Mapping):  # under a key of its own, so that no option's name is taken for ours
+        return {_MAPPING: {k: _to_json(v) for k, v in value.items()}}
+    return [_to_json(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _default(f: Field[Any]) -> Any:
+    return f.default if f.default_factory is MISSING else f.default_factory()
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_from_json(v) for v in value)
+    if not isinstance(value, dict):
+        return value
+    if _MAPPING in value:
+        return {k: _from_json(v) for k, v in value[_MAPPING].items()}
+    return _CLASSES[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})
