@@ -16,7 +16,7 @@ import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 
-FEWEST_BLOCKS = 48
+FEWEST_BLOCKS = 64
 """From this number of blocks on the columns are faster than one record after the other."""
 _MAX_VARINT_BITS = 63
 _SLACK = 16

@@ -127,10 +127,11 @@ _MEMBERS = {
     "nextRowId": "next_row_id",
     "operation": "operation",
 }
-_TEXTS = {name for name, attribute in _MEMBERS.items() if attribute.endswith(("_list", "_user", "_manifest"))}
 _REQUIRED = ("id", "schemaId", "baseManifestList", "deltaManifestList", "commitUser", "commitIdentifier", "timeMillis")
 _COUNTS = {name for name, attribute in _MEMBERS.items() if attribute.endswith(("_size", "_count", "_id", "_millis"))}
 _NUMBERS = _COUNTS | {"version", "id", "commitIdentifier", "watermark"}
+_OBJECTS = {"logOffsets", "properties"}
+_TEXTS = _MEMBERS.keys() - _NUMBERS - _OBJECTS
 
 
 @dataclass(frozen=True)
@@ -237,15 +238,14 @@ def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
             raise fail(f"member {name} is {value!r} and no whole number")
         if name in _TEXTS and not isinstance(value, str):
             raise fail(f"member {name} is {value!r} and no text")
+        if name in _OBJECTS and not isinstance(value, dict):
+            raise fail(f"member {name} is {value!r} and no object")
     try:
         kind = CommitKind(body.get("commitKind"))
     except ValueError as error:
         raise fail(f"commitKind is {body.get('commitKind')!r}") from error
     values = {_MEMBERS[name]: value for name, value in present.items()}
     values["commit_kind"] = kind
-    for attribute in ("log_offsets", "properties"):
-        if not isinstance(values.get(attribute, {}), dict):
-            raise fail(f"{attribute} is no JSON object")
     return Snapshot(**{**_DEFAULTS, **values})
 
 

@@ -6,6 +6,7 @@ A session's catalogs are Python objects that stand in Spark's own ``CatalogManag
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -63,10 +64,8 @@ class Bridge:
                 _, registered = private_field(session.sessionState().catalogManager(), "catalogs")
                 for name, options in missing.items():
                     catalog = open_catalog(name, options)
-                    try:
+                    with contextlib.suppress(DatabaseExistsError):
                         catalog.create_database("default", {})
-                    except DatabaseExistsError:
-                        pass
                     known[name] = CatalogProxy(self.jvm, catalog, session)
                     registered.put(name, known[name])
             return known

@@ -31,7 +31,7 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _EPOCH = datetime(1970, 1, 1)
 
 
-class Untranslatable(Exception):
+class UntranslatableError(Exception):
     """This part of an expression has no exact counterpart."""
 
 
@@ -66,7 +66,7 @@ def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
     """
     try:
         return _predicate(parse_expression(text), types)
-    except Untranslatable:
+    except UntranslatableError:
         return None
 
 
@@ -75,7 +75,7 @@ def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
         return _comparison(node, types)
     builder = _BUILDERS.get(node.kind)
     if builder is None:
-        raise Untranslatable
+        raise UntranslatableError
     return builder(node, types)
 
 
@@ -90,7 +90,7 @@ def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
 
 def _column(node: Node, types: Mapping[str, DataType]) -> str:
     if node.kind != "AttributeReference" or node.body["name"] not in types:
-        raise Untranslatable
+        raise UntranslatableError
     return str(node.body["name"])
 
 
@@ -108,7 +108,7 @@ def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
     negated = _predicate(node.children[0], types).negate()
     if negated is None:
-        raise Untranslatable
+        raise UntranslatableError
     return negated
 
 
@@ -125,21 +125,21 @@ _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
 
 def _literal(node: Node, column_type: DataType) -> pa.Scalar:
     if node.kind != "Literal" or node.body.get("value") is None:
-        raise Untranslatable
+        raise UntranslatableError
     name, text = node.body["dataType"], node.body["value"]
     expected = spark_type(column_type)
     if name != expected and not (name == "string" and str(expected).startswith("varchar")):
-        raise Untranslatable
+        raise UntranslatableError
     if not isinstance(name, str):
-        raise Untranslatable
+        raise UntranslatableError
     reader = _READERS.get(name.split("(")[0])
     if reader is None:
-        raise Untranslatable
+        raise UntranslatableError
     try:
         return pa.scalar(reader(text), arrow_type(column_type))
     except (ValueError, OverflowError):
         # A date behind the year 9999, say: Spark knows it, Python does not.
-        raise Untranslatable from None
+        raise UntranslatableError from None
 
 
 def _timestamp_ntz(text: str) -> datetime:

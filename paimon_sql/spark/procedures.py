@@ -14,6 +14,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.types import spark_type
@@ -79,7 +80,8 @@ class ProcedureProxy(JavaObject):
     def call(self, row: Any) -> Any:
         given = {a.name: self._value(row, i, a) for i, a in enumerate(self._procedure.arguments)}
         manager = self._session.sessionState().catalogManager()
-        context = Context(self._catalog, database=".".join(manager.currentNamespace()) or "default")
+        database = ".".join(manager.currentNamespace()) or "default"
+        context = Context(self._catalog, database, SparkExecutor(self.jvm))
         answer = self._procedure.call(context, **given)
         fields = (*self._procedure.results, *self._procedure.details)
         if self._session.conf().get(RESULTS_SETTING, "full") == "connector":

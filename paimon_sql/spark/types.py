@@ -1,7 +1,8 @@
 """Paimon's types as Spark's and back, in the JSON form that both sides of the bridge read.
 
 Spark knows no precision of timestamps and no lengths of bytes: a TIMESTAMP(p) is ``timestamp_ntz``, one with local
-time zone ``timestamp``, all bytes are ``binary``, a time of day is ``integer`` milliseconds, a multiset a map to counts.
+time zone ``timestamp``, all bytes are ``binary``, a time of day is ``integer`` milliseconds, a multiset a map to
+counts.
 """
 
 from __future__ import annotations

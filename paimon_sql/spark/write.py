@@ -82,4 +82,3 @@ class InsertableProxy(JavaObject):
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]
-

@@ -12,11 +12,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udf, col
 
+from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.spark.compat import local_batches
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.compact.plan import plan_triggered, run_task
+from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.settings import WriteSettings
@@ -38,9 +42,16 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
     messages = write_rows(jvm, task, frame)
     committer = Committer(table)
     if overwrite is None:
-        committer.append(messages)
+        committer.append([*messages, *compact_due(table, messages, SparkExecutor(jvm))])
     else:
         committer.overwrite(messages, lambda latest: overwritten(table, latest, overwrite, messages))
+
+
+def compact_due(table: Table, messages: list[CommitMessage], executor: Executor) -> list[CommitMessage]:
+    """The compactions that new files make due in their buckets; none for a table that is only written to."""
+    if not table.schema.primary_keys or table.options.get(WRITE_ONLY):
+        return []
+    return list(executor.map(run_task, plan_triggered(table, messages)))
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.file_io import FileIO
@@ -34,6 +35,11 @@ class Table:
     file_io: FileIO
     schema: TableSchema
     branch: str = MAIN_BRANCH
+
+    @cached_property
+    def options(self) -> TableOptions:
+        """The options, read by their declarations."""
+        return TableOptions(self.schema.options)
 
     @cached_property
     def paths(self) -> TablePaths:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -14,7 +15,7 @@ from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.avro import codec_name, open_container, write_container
 from paimon_sql.format.avro_columns import IrregularError, decode_columns
 
-FIELDS = [
+FIELDS: list[dict[str, Any]] = [
     {"name": "number", "type": "long"},
     {"name": "small", "type": "int"},
     {"name": "text", "type": "string"},

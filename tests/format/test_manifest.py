@@ -314,7 +314,7 @@ def test_a_delete_without_its_add_is_refused_kept_or_dropped() -> None:
 
 
 def test_a_file_that_is_added_twice_is_refused() -> None:
-    with pytest.raises(PaimonError, match="The file a .* is added although"):
+    with pytest.raises(PaimonError, match=r"The file a .* is added although"):
         merge_entries([manifest_table([entry(FileKind.ADD, "a"), entry(FileKind.ADD, "a")])])
 
 

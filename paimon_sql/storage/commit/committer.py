@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
 from paimon_sql.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
     FIRST_SNAPSHOT_ID,
@@ -117,7 +118,7 @@ class Committer:
             CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
             CommitUnknownError: whether the snapshot was made cannot be found out.
         """
-        attempts = int(self.table.schema.options.get("commit.max-retries", "10")) + 1
+        attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
         for attempt in range(attempts):
             self.table.snapshots.forget()
             latest = self.table.snapshots.latest()

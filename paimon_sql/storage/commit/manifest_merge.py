@@ -7,7 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from paimon_sql.format.manifest import ManifestFileMeta, merge_entries
-from paimon_sql.format.options.values import parse_memory_size
+from paimon_sql.format.options.commit import (
+    MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
+    MANIFEST_MERGE_MIN_COUNT,
+    MANIFEST_TARGET_FILE_SIZE,
+)
 from paimon_sql.storage.table import Table
 
 
@@ -21,10 +25,9 @@ def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta]) -> tupl
     Returns:
         The manifests that hold the same live files, and the names of those newly written.
     """
-    options = table.schema.options
-    target = parse_memory_size(options.get("manifest.target-file-size", "8 mb"))
-    least = int(options.get("manifest.merge-min-count", "30"))
-    threshold = parse_memory_size(options.get("manifest.full-compaction-threshold-size", "16 mb"))
+    target = table.options.get(MANIFEST_TARGET_FILE_SIZE)
+    least = table.options.get(MANIFEST_MERGE_MIN_COUNT)
+    threshold = table.options.get(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE)
     whole = _merge_whole(table, manifests, target, threshold)
     if whole is not None:
         return whole

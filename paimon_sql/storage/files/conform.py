@@ -55,11 +55,6 @@ def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
     return array.cast(target)
 
 
-def null_if_absent(length: int, target: pa.DataType) -> pa.Array:
-    """A column of nulls."""
-    return pa.nulls(length, target)
-
-
 def _is_text(found: pa.DataType) -> bool:
     return any(
         test(found)
@@ -103,6 +98,18 @@ def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -
         child = pa.nulls(len(array), field.type) if at < 0 else conform(array.field(at), field.type, leaf)
         children.append(child)
     return rebuild_struct(array, target, children)
+
+
+def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """The same array with every part that has no children changed, which must keep the part's type and length."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return rebuild_struct(array, kind, [map_leaves(array.field(i), change) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return rebuild_map(array, kind, map_leaves(array.keys, change), map_leaves(array.items, change))
+    if pa.types.is_list(kind):
+        return rebuild_list(array, kind, map_leaves(array.values, change))
+    return change(array)
 
 
 def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Array]) -> pa.Array:

@@ -8,15 +8,35 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 _WIDTHS = [*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64]
+_LONGEST_RUN = 512
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = range(4)
 
 
-def decode_unsigned(data: bytes, count: int) -> Numbers:
-    """``count`` numbers that are not negative.
+def encode_unsigned(values: Numbers) -> bytes:
+    """Numbers that are not negative, in runs that store each of them in as many bits as the greatest takes."""
+    out = bytearray()
+    for first in range(0, len(values), _LONGEST_RUN):
+        run = values[first : first + _LONGEST_RUN]
+        code = next(c for c, width in enumerate(_WIDTHS) if width >= int(run.max()).bit_length())
+        length = len(run) - 1
+        out += bytes([_DIRECT << 6 | code << 1 | length >> 8, length & 0xFF])
+        bits = np.unpackbits(run.astype(">i8").view(np.uint8).reshape(-1, 8), axis=1)
+        out += np.packbits(bits[:, 64 - _WIDTHS[code] :]).tobytes()
+    return bytes(out)
+
+
+def decode_unsigned(data: bytes, count: int | None = None) -> Numbers:
+    """Numbers that are not negative: the first ``count``, or all that there are.
 
     Raises:
         ValueError: the data ends before.
     """
+    if count is None:
+        runs, at = [np.empty(0, np.int64)], 0
+        while at < len(data):
+            run, at = _run(data, at)
+            runs.append(run)
+        return np.concatenate(runs)
     out = np.empty(count, np.int64)
     done = at = 0
     while done < count:

@@ -23,7 +23,7 @@ _HEADER_SIZE = 3
 _TAIL_GUESS = 16 * 1024
 _FOOTER_LENGTH, _COMPRESSION, _BLOCK_SIZE, _METADATA_LENGTH = 1, 2, 3, 5
 _DEFAULT_BLOCK_SIZE = 256 * 1024
-STRIPES, TYPES, CALENDAR = 3, 4, 11
+_CONTENT_LENGTH, STRIPES, TYPES, _ROW_INDEX_STRIDE = 2, 3, 4, 8
 _OFFSET, _INDEX_LENGTH, _DATA_LENGTH, _STRIPE_FOOTER_LENGTH, _ROWS = 1, 2, 3, 4, 5
 KIND, SUBTYPES, NAMES, MAXIMUM_LENGTH, PRECISION, SCALE, ATTRIBUTES = 1, 2, 3, 4, 5, 6, 7
 _STREAMS, _ENCODINGS, _TIME_ZONE = 1, 2, 3
@@ -79,13 +79,53 @@ class Stripe:
     rows: int
 
 
+class StreamKind(IntEnum):
+    """The kinds of streams that are told apart here."""
+
+    SECONDARY = 5
+    ROW_INDEX = 6
+    BLOOM_FILTER = 7
+    BLOOM_FILTER_UTF8 = 8
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream of a stripe: its kind, the column it belongs to, and the bytes of the file that it takes."""
+
+    kind: int
+    column: int
+    offset: int
+    length: int
+
+
 @dataclass(frozen=True)
 class StripeFooter:
-    """What a stripe's footer says: each stream's kind, column, offset in the file and length; encodings; the zone."""
+    """What a stripe's footer says: its streams in order, and the footer's fields."""
 
-    streams: Sequence[tuple[int, int, int, int]]
-    encodings: Sequence[int]
-    time_zone: str
+    streams: Sequence[Stream]
+    fields: Message
+
+    @property
+    def encodings(self) -> list[int]:
+        """The encoding of each column."""
+        return [encoding.number(1) for encoding in self.fields.messages(_ENCODINGS)]
+
+    @property
+    def time_zone(self) -> str:
+        """The zone of the writer."""
+        zone = self.fields.text(_TIME_ZONE)
+        return zone.decode() if zone else "UTC"
+
+    def with_streams(self, streams: Sequence[Stream]) -> StripeFooter:
+        """The same footer over other streams."""
+        coded = [
+            encode(Message().with_number(1, s.kind).with_number(2, s.column).with_number(3, s.length)) for s in streams
+        ]
+        return StripeFooter(streams, self.fields.with_texts(_STREAMS, coded))
+
+    def encode(self) -> bytes:
+        """The footer's bytes, before compression."""
+        return encode(self.fields)
 
 
 @dataclass(frozen=True)
@@ -143,6 +183,13 @@ class OrcTail:
             at += size
         return b"".join(out)
 
+    def pack(self, data: bytes) -> bytes:
+        """A stretch of a file as `expand` reads it; its blocks stand there as they are, uncompressed."""
+        if self.postscript.number(_COMPRESSION) == 0:
+            return data
+        pieces = [data[at : at + self.block_size] for at in range(0, len(data), self.block_size)]
+        return b"".join((len(p) << 1 | 1).to_bytes(_HEADER_SIZE, "little") + p for p in pieces)
+
     def stripe_footer(self, source: pa.NativeFile, stripe: Stripe) -> StripeFooter:
         """Read a stripe's footer."""
         start = stripe.offset + stripe.index_length + stripe.data_length
@@ -150,22 +197,31 @@ class OrcTail:
         streams, at = [], stripe.offset
         for stream in message.messages(_STREAMS):
             kind, column, length = (stream.number(part) for part in (1, 2, 3))
-            streams.append((kind, column, at, length))
+            streams.append(Stream(kind, column, at, length))
             at += length
-        zone = message.text(_TIME_ZONE)
-        encodings = [encoding.number(1) for encoding in message.messages(_ENCODINGS)]
-        return StripeFooter(streams, encodings, zone.decode() if zone else "UTC")
+        return StripeFooter(streams, message)
+
+    def metadata(self, source: pa.NativeFile) -> bytes:
+        """The section before the footer, the stripes' statistics, as it stands in the file."""
+        length = self.postscript.number(_METADATA_LENGTH)
+        return bytes(source.read_at(length, self.body_size - length))
+
+    def with_stripes(self, stripes: Sequence[Stripe], content_length: int) -> OrcTail:
+        """The same tail over other stripes, which have no row indexes."""
+        coded = []
+        for stripe in stripes:
+            numbers = (stripe.offset, stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
+            coded.append(encode(Message([(at, 0, number) for at, number in enumerate(numbers, 1)])))
+        footer = self.footer.with_texts(STRIPES, coded).with_number(_CONTENT_LENGTH, content_length)
+        return OrcTail(footer.with_number(_ROW_INDEX_STRIDE, 0), self.postscript, self.body_size)
 
     def with_types(self, types: Sequence[Message]) -> OrcTail:
         """The same tail with other types."""
         return OrcTail(self.footer.with_texts(TYPES, map(encode, types)), self.postscript, self.body_size)
 
     def encode(self) -> bytes:
-        """The bytes from the footer to the file's end; the footer's blocks stand there as they are, uncompressed."""
-        footer = encode(self.footer)
-        if self.postscript.number(_COMPRESSION) != 0:
-            pieces = [footer[at : at + self.block_size] for at in range(0, len(footer), self.block_size)]
-            footer = b"".join((len(p) << 1 | 1).to_bytes(_HEADER_SIZE, "little") + p for p in pieces)
+        """The bytes from the footer to the file's end."""
+        footer = self.pack(encode(self.footer))
         postscript = encode(self.postscript.with_number(_FOOTER_LENGTH, len(footer)))
         return footer + postscript + bytes([len(postscript)])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from io import RawIOBase
 from typing import Any
 
@@ -21,12 +22,13 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.storage.files.conform import rebuild_list, rebuild_map, rebuild_struct
 from paimon_sql.storage.files.int96 import instants
+from paimon_sql.storage.files.orc_fractions import decode_nanos
 from paimon_sql.storage.files.orc_runs import decode_unsigned
-from paimon_sql.storage.files.orc_tail import KIND, TIMESTAMPS, Kind, OrcTail, Stripe, StripeFooter
+from paimon_sql.storage.files.orc_tail import KIND, NAMES, TIMESTAMPS, Kind, OrcTail, StreamKind, Stripe, StripeFooter
 
-_SECONDARY_STREAM = 5
 _DIRECT_V2 = 2
 _SECONDS_TO_2015 = 1_420_070_400
+_SECONDS_TO_1900 = -2_208_988_800
 _MILLISECOND = 999_999
 _UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "UCT", "Etc/UCT")
 
@@ -155,14 +157,11 @@ class StripeTimestamps:
         if self.footer.encodings[column] != _DIRECT_V2:
             raise UnsupportedError("Timestamps of ORC files of version 0.11 cannot be read.")
         data = b"".join(
-            self.tail.expand(self.source.read_at(length, at))
-            for kind, owner, at, length in self.footer.streams
-            if kind == _SECONDARY_STREAM and owner == column
+            self.tail.expand(self.source.read_at(stream.length, stream.offset))
+            for stream in self.footer.streams
+            if stream.kind == StreamKind.SECONDARY and stream.column == column
         )
-        coded = decode_unsigned(data, count)
-        # The low three bits say how many zeros were cut off, one less than there were.
-        zeros = coded & 7
-        return np.where(zeros > 0, (coded >> 3) * 10 ** (zeros + 1), coded >> 3)
+        return decode_nanos(decode_unsigned(data, count))
 
 
 def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -184,12 +183,25 @@ def _start_of_2015(zone: str) -> int:
 
 
 def _wall_clock(seconds: npt.NDArray[np.int64], zone: str) -> npt.NDArray[np.int64]:
-    """What the clock on the wall of a time zone shows at points in time."""
+    """What the clock on the wall of a time zone shows at points in time, as Java reckons it.
+
+    Before 1900 that is the zone's standard time of today; Java knows nothing of local mean time.
+    """
     if zone in _UTC:
         return seconds
-    counted = pa.array(seconds)
+    early = seconds < _SECONDS_TO_1900
+    counted = pa.array(np.where(early, 0, seconds))
     local = _in_zone(zone, lambda name: pc.local_timestamp(counted.view(pa.timestamp("s", name))))
-    return np.asarray(local.view(pa.int64()))
+    clock = np.asarray(local.view(pa.int64()))
+    return np.where(early, seconds + _standard_offset(zone), clock) if early.any() else clock
+
+
+def _standard_offset(zone: str) -> int:
+    """The seconds by which a zone's clocks are ahead of UTC when there is no daylight saving."""
+    now = datetime(2015, 1, 1, tzinfo=timezone.utc)
+    year = pa.array([int((now + timedelta(days=30 * month)).timestamp()) for month in range(12)])
+    local = _in_zone(zone, lambda name: pc.local_timestamp(year.view(pa.timestamp("s", name))))
+    return int(pc.min(pc.subtract(local.view(pa.int64()), year)).as_py())
 
 
 def _in_zone(zone: str, convert: Any) -> Any:
@@ -203,5 +215,5 @@ def _in_zone(zone: str, convert: Any) -> Any:
 
 def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
     """The column ids of top-level columns, by name."""
-    found = dict(zip((name.decode() for name in tail.types[0].texts(3)), tail.children(0), strict=True))
+    found = dict(zip((name.decode() for name in tail.types[0].texts(NAMES)), tail.children(0), strict=True))
     return {name: found[name] for name in names if name in found}

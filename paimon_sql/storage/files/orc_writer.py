@@ -13,6 +13,7 @@ from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.conform import conform, conform_leaf
+from paimon_sql.storage.files.orc_fractions import EarlyFractions
 from paimon_sql.storage.files.orc_schema import check_orc_fields, orc_arrow_schema, orc_types
 from paimon_sql.storage.files.orc_tail import parse_tail
 from paimon_sql.storage.files.settings import WriteSettings
@@ -55,13 +56,15 @@ class OrcWriter(DataFileWriter):
             dictionary_key_size_threshold=float(threshold),
         )
         self._started = False
+        self._fractions = EarlyFractions(fields)
 
     def write(self, batch: pa.RecordBatch) -> None:
         for column, field in zip(batch.columns, self._fields, strict=True):
             if column.null_count and not field.type.nullable:
                 raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
         columns = [
-            conform(column, field.type, _to_physical) for column, field in zip(batch.columns, self._schema, strict=True)
+            conform(column, field.type, _to_physical)
+            for column, field in zip(self._fractions.taken_from(batch).columns, self._schema, strict=True)
         ]
         self._write(pa.Table.from_arrays(columns, schema=self._schema))
         self._raw += batch.nbytes
@@ -87,6 +90,10 @@ class OrcWriter(DataFileWriter):
             self._sink.release(self._with_java_types)
             size = int(self._stream.tell())
             self._stream.close()
+        if self._fractions:
+            corrected = self._fractions.corrected(self._file_io.read_bytes(self.path))
+            self._file_io.write_bytes(self.path, corrected)
+            return len(corrected)
         return size
 
     def _with_java_types(self, end_of_file: bytes) -> bytes:

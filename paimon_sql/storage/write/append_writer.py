@@ -28,7 +28,7 @@ class AppendWriter:
         self._sequences = sequences or {}
         self._total = self._settings.buckets if self._settings.buckets > 0 else UNAWARE
         self._router = Router(table.schema, self._total)
-        self._namer = FileNamer(table.schema.options.get("data-file.prefix", "data-"))
+        self._namer = FileNamer(self._settings.file_prefix)
         self._writers: dict[tuple[bytes, int], RollingWriter] = {}
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
 

@@ -37,7 +37,7 @@ class KeyValueWriter:
         self._settings = WriteSettings(table.schema)
         self._next = {target: number + 1 for target, number in sequences.items()}
         self._router = Router(table.schema, self._settings.buckets)
-        self._namer = FileNamer(table.schema.options.get("data-file.prefix", "data-"))
+        self._namer = FileNamer(self._settings.file_prefix)
         self._engine = merge_engine(table.schema)
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
         self._messages: list[CommitMessage] = []

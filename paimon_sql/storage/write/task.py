@@ -61,4 +61,3 @@ def plan_write(table: Table, overwrite: bool = False) -> WriteTask:
     grouped = live.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
     columns = [grouped[c].to_pylist() for c in ("partition", "bucket", "max_sequence_number_max")]
     return WriteTask(table, {(p, b): s for p, b, s in zip(*columns, strict=True)})
-

@@ -1,0 +1,1 @@
+"""Compaction: which files of a bucket are merged, the merging, and what the commit is told."""

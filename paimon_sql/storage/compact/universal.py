@@ -1,0 +1,90 @@
+"""Universal compaction: which runs are merged so that neither reads nor space suffer (spec: Compaction).
+
+Runs are given from the newest to the oldest. A merge always takes the newest runs, without gaps, so that rows never
+overtake newer ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.compaction import (
+    COMPACTION_FORCE_REWRITE_ALL_FILES,
+    COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
+    COMPACTION_SIZE_RATIO,
+    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
+)
+from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, max_level
+
+
+@dataclass(frozen=True)
+class UniversalCompaction:
+    """The strategy of tables with a primary key, as their options tune it."""
+
+    trigger: int
+    max_size_amplification: int
+    size_ratio: int
+    deepest: int
+
+    @classmethod
+    def of(cls, options: TableOptions) -> UniversalCompaction:
+        """The strategy that a table's options describe."""
+        return cls(
+            trigger=options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER),
+            max_size_amplification=options.get(COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
+            size_ratio=options.get(COMPACTION_SIZE_RATIO),
+            deepest=max_level(options),
+        )
+
+    def pick(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
+        """What is to be merged now; None if there are few enough runs."""
+        if len(runs) < self.trigger:
+            return None
+        unit = self._by_amplification(runs) or self._by_ratio(runs, 1)
+        if unit is None and len(runs) > self.trigger:
+            unit = self._by_ratio(runs, len(runs) - self.trigger + 1)
+        return unit if unit is not None and unit.changes_something() else None
+
+    def _by_amplification(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
+        """Everything, when what lies over the oldest run is too big in comparison with it."""
+        over = sum(run.size for run in runs[:-1])
+        if over * 100 > self.max_size_amplification * runs[-1].size:
+            return self._unit(runs, len(runs))
+        return None
+
+    def _by_ratio(self, runs: Sequence[LevelRun], count: int) -> CompactUnit | None:
+        """The newest runs, as long as the next is no bigger than those before it together."""
+        size = sum(run.size for run in runs[:count])
+        triggered = count > 1
+        for run in runs[count:]:
+            if size * (100 + self.size_ratio) / 100 < run.size and (not triggered or run.level > 1):
+                break
+            size += run.size
+            count += 1
+            triggered = True
+        return self._unit(runs, count) if triggered else None
+
+    def _unit(self, runs: Sequence[LevelRun], count: int) -> CompactUnit:
+        output = self.deepest if count == len(runs) else max(0, runs[count].level - 1)
+        if output == 0:
+            # A result on level 0 would count as fresh; take runs until a deeper level is reached.
+            while count < len(runs):
+                count += 1
+                if runs[count - 1].level != 0:
+                    output = runs[count - 1].level
+                    break
+        if count == len(runs):
+            output = self.deepest
+        return CompactUnit(output, tuple(f for run in runs[:count] for f in run.files))
+
+
+def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
+    """All files of a bucket onto the deepest level; None if they stand there already."""
+    deepest = max_level(options)
+    if not runs:
+        return None
+    if len(runs) == 1 and runs[0].level == deepest and not options.get(COMPACTION_FORCE_REWRITE_ALL_FILES):
+        return None
+    return CompactUnit(deepest, tuple(f for run in runs for f in run.files))

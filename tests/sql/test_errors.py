@@ -1,0 +1,108 @@
+"""A malformed construct is refused with the place where it went wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.rewrite import RewriteContext, rewrite
+
+
+def failure(text: str, context: RewriteContext) -> SqlSyntaxError:
+    with pytest.raises(SqlSyntaxError) as caught:
+        rewrite(text, context)
+    return caught.value
+
+
+def test_the_error_tells_line_and_column_and_underlines_the_place(context: RewriteContext) -> None:
+    error = failure("CREATE TABLE t (\n  a INT,\n\tb INT METADATA FROM 'x'\n) WITH ('k' = 'v')", context)
+    assert (error.line, error.column) == (3, 8)
+    assert error.highlight() == "\tb INT METADATA FROM 'x'\n\t      ^^^^^^^^"
+    assert "METADATA" in str(error) and "(line 3, column 8)" in str(error)
+    assert isinstance(error, PaimonError) and isinstance(error, ValueError)
+
+
+def test_a_place_at_the_end_of_the_text_is_underlined_behind_it() -> None:
+    error = SqlSyntaxError("More is expected.", text="SELECT", start=6, end=6)
+    assert error.highlight() == "SELECT\n      ^"
+
+
+def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
+    error = SqlSyntaxError("Wrong.", text="ab\ncd\nef", start=4, end=8)
+    assert (error.line, error.column) == (2, 2)
+    assert error.highlight() == "cd\n ^"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "underlined"),
+    [
+        # hints
+        ("SELECT * FROM t /*+ OPTIONS('a') */", "'a' needs one value", "OPTIONS('a') */"),
+        ("SELECT * FROM t /*+ OPTIONS(a b) */", "'a' needs one value", "b"),
+        ("SELECT * FROM t /*+ OPTIONS('a' = 'b' 'c') */", "'a' needs one value", "'c'"),
+        ("SELECT * FROM t /*+ OPTIONS('a' = 'b',) */", "missing", None),
+        ("SELECT * FROM t /*+ OPTIONS(= 'b') */", "key in quotes", "="),
+        ("SELECT * FROM t /*+ OPTIONS('a' = 'b' */", "never closes", None),
+        ("SELECT * FROM t /*+ OPTIONS('a'='b'), BROADCAST(t) */", "alone", None),
+        ("SELECT * FROM t AS x /*+ OPTIONS('a'='b') */", "name of a table", "/*+ OPTIONS('a'='b') */"),
+        ("SELECT * FROM t x /*+ OPTIONS('a'='b') */", "name of a table", None),
+        ("SELECT /*+ OPTIONS('a'='b') */ * FROM t", "follows a table", None),
+        ("SELECT * FROM (SELECT 1) /*+ OPTIONS('a'='b') */", "follows a table", None),
+        ("/*+ OPTIONS('a'='b') */ SELECT 1", "follows a table", None),
+        ("DESCRIBE TABLE t /*+ OPTIONS('a'='b') */", "read or written", None),
+        ("WITH c AS (SELECT 1) SELECT * FROM c /*+ OPTIONS('a'='b') */", "common table expression", None),
+        # table functions
+        ("SELECT * FROM paimon_incremental_query('t', 1)", "a start and an end", "paimon_incremental_query"),
+        ("SELECT * FROM paimon_incremental_query('t', 1, 1 + 1)", "literals", None),
+        ("SELECT * FROM paimon_incremental_query(t, 1, 2)", "literals", None),
+        ("SELECT * FROM paimon_incremental_query('a b', 1, 2)", "literals", None),
+        ("SELECT * FROM paimon_incremental_to_auto_tag('t')", "a tag", None),
+        # table definitions
+        ("CREATE TABLE t (a INT, PRIMARY KEY NOT ENFORCED)", "names of its columns", "PRIMARY KEY"),
+        ("CREATE TABLE t (a INT PRIMARY KEY ENFORCED)", "cannot be ENFORCED", "PRIMARY KEY ENFORCED"),
+        ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, PRIMARY KEY (a) NOT ENFORCED)", "one primary key", None),
+        ("CREATE TABLE t (`a,b` INT PRIMARY KEY NOT ENFORCED)", "comma", None),
+        ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED) WITH ('primary-key' = 'a')", "said twice", "'primary-key' = 'a'"),
+        ("CREATE TABLE t (a INT) PARTITIONED BY (a) WITH ('partition' = 'a')", "said twice", "'partition' = 'a'"),
+        ("CREATE TABLE t (a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL '1' SECOND)", "WATERMARK", "WATERMARK FOR"),
+        ("CREATE TABLE t (a INT, b AS a + 1) WITH ('k' = 'v')", "computed", "AS"),
+        ("CREATE TABLE t (a INT METADATA VIRTUAL)", "METADATA", "METADATA"),
+        ("CREATE TABLE t (a DECIMAL(50, 2)) WITH ('k' = 'v')", "between 1 and 38", "DECIMAL(50, 2)"),
+        ("CREATE TABLE t (a TIMESTAMP(10)) WITH ('k' = 'v')", "between 0 and 9", "TIMESTAMP(10)"),
+        ("CREATE TABLE t (a INT,) WITH ('k' = 'v')", "begins with its name", ")"),
+        ("CREATE TABLE t (a INT) WITH ('k')", "'k' needs one value", None),
+        ("CREATE TABLE t (b INT) LIKE s", "no columns of its own", "LIKE"),
+        ("CREATE TABLE t LIKE s ROW FORMAT SERDE 'x'", "behind CREATE TABLE", "ROW"),
+        ("ALTER TABLE t ADD (PRIMARY KEY (a) NOT ENFORCED)", "cannot change", None),
+        ("ALTER TABLE t ADD (a INT PRIMARY KEY NOT ENFORCED)", "cannot change", None),
+        ("ALTER TABLE t DROP PRIMARY KEY", "cannot change", "PRIMARY"),
+        ("ALTER TABLE t MODIFY WATERMARK FOR a AS a", "WATERMARK", None),
+        ("ALTER TABLE t MODIFY a", "no type", "a"),
+        ("ALTER TABLE t MODIFY a INTERVAL YEAR", "no type", None),
+        ("ALTER TABLE t ADD (a INT) b", "Nothing more", "b"),
+        # tags, catalogs, files
+        ("ALTER TABLE t CREATE TAG", "name of a tag", None),
+        ("ALTER TABLE t CREATE TAG a AS OF VERSION x", "number of a snapshot", "x"),
+        ("ALTER TABLE t CREATE TAG a RETAIN 5", "RETAIN needs a time", "5"),
+        ("ALTER TABLE t CREATE TAG a RETAIN 5 YEARS", "RETAIN needs a time", "5"),
+        ("ALTER TABLE t CREATE TAG a b", "Nothing more", "b"),
+        ("ALTER TABLE t RENAME TAG a", "TO and the new name", None),
+        ("SHOW TAGS t x", "Nothing more", "x"),
+        ("CREATE CATALOG c", "needs its options", None),
+        ("CREATE CATALOG WITH ('a' = 'b')", "needs its options", None),
+        ("DROP CATALOG IF EXISTS a b", "one name", "b"),
+        ("COPY INTO t FROM 'x'", "format of the files", None),
+        ("COPY INTO t FROM s FILE_FORMAT = (TYPE = CSV)", "path in quotes", "s"),
+        ("COPY INTO t FROM 'x' FILE_FORMAT = (CSV)", "a name and a value", None),
+        ("COPY INTO t FROM 'x' FILE_FORMAT = (TYPE = CSV) FORCE", "cannot stand", "FORCE"),
+        ("COPY INTO 'x' FILE_FORMAT = (TYPE = CSV)", "needs FROM", "FILE_FORMAT"),
+        ("COPY INTO 'x' FROM t FILE_FORMAT = (TYPE = CSV) FORCE = TRUE", "OVERWRITE", "FORCE"),
+    ],
+)  # fmt: skip
+def test_malformed_constructs_are_refused(text: str, words: str, underlined: str | None, context: RewriteContext) -> None:
+    error = failure(text, context)
+    assert words in str(error)
+    assert text == error.text
+    if underlined is not None:
+        assert text[error.start :].startswith(underlined) or text[error.start : error.end] == underlined
