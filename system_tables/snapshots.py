@@ -56,7 +56,7 @@ class Snapshots(SystemTable):
                 "changelog_record_count": s.changelog_record_count,
                 "watermark": s.watermark,
                 "next_row_id": s.next_row_id,
-                "operation": s.operation.value if s.operation else None,
+                "operation": s.operation,
                 "writer_version": s.writer_version,
             }
             for s in table.snapshots.all()

@@ -20,6 +20,7 @@ from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.procedures import load_procedure, procedure_names
 from paimon_sql.spark.system_table import SystemTableProxy
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.spark.travel import as_of, travel_options
 from paimon_sql.system_tables import system_tables
 
 T = TypeVar("T")
@@ -157,7 +158,7 @@ class CatalogProxy(CatalogInterface):
 
     def _load(self, ident: Any, *context: Any) -> TableInterface:
         identifier = self._identifier(ident)
-        table = self.catalog.table(identifier)
+        table = as_of(self.catalog.table(identifier), travel_options(context))
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)
         system_table = system_tables().get(identifier.system_table)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.types import DataField
+from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.types import spark_struct
@@ -55,7 +56,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
     row_class = f"{CATALYST}.InternalRow"
     if not len(table):
         return jvm.array(row_class)
-    batches = [_ipc(batch) for batch in table.combine_chunks().to_batches()]
+    batches = [_ipc(for_spark(batch)) for batch in table.combine_chunks().to_batches()]
     iterator = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(jvm.java_list(batches).iterator())
     frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
     data = frame.queryExecution().analyzed().data()

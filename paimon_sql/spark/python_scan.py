@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
+from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.compat import python_reader_factory
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
@@ -46,7 +47,7 @@ def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     for batch in iterator:
         partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
         for task in partition.tasks:
-            yield from task.batches()
+            yield from map(for_spark, task.batches())
 
 
 class _Source(DataSource):

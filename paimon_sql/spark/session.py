@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.launch import launch_jvm
 from paimon_sql.spark.requirements import check_java, check_pyspark
 
 DEFAULT_CATALOG = "paimon"
@@ -75,6 +76,8 @@ def _start(settings: dict[str, str]) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     conf = SparkConf().setAll(list((_defaults() | settings).items()))
+    if SparkContext._gateway is None:
+        SparkContext._ensure_initialized(gateway=launch_jvm(conf))
     return SparkSession.builder.config(conf=conf).getOrCreate()
 
 

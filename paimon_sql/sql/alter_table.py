@@ -96,6 +96,6 @@ def _change(cursor: Cursor, column: Column) -> ColumnChange:
 
 def _type(cursor: Cursor, column: Column) -> DataType:
     if column.type is None:
-        place = [t for t in cursor.source.tokens if column.span.start <= t.start < column.span.end][1:2]
-        raise cursor.error(f"The column '{column.name}' has no type that Paimon knows.", *place)
+        place = [t for t in cursor.source.tokens if column.span.start <= t.start < column.span.end]
+        raise cursor.error(f"The column '{column.name}' has no type that Paimon knows.", place[min(1, len(place) - 1)])
     return column.type

@@ -21,7 +21,7 @@ def delete_from(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if target is None:
         return None
     where = _where(cursor)
-    if not cursor.done:
+    if where == "" or not cursor.done:
         return None
     statement = DeleteFrom(target.table, target.alias, where, ctes, target.options)
     return Carried(statement, spark_parses=True, plain=target.plain)
@@ -39,7 +39,7 @@ def update(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     cursor.seek(("WHERE",))
     changes = assignments(cursor.fork(start, cursor.position))
     where = _where(cursor)
-    if not changes or not cursor.done:
+    if not changes or where == "" or not cursor.done:
         return None
     statement = Update(target.table, changes, target.alias, where, ctes, target.options)
     return Carried(statement, spark_parses=True, plain=target.plain)
@@ -89,4 +89,5 @@ def assignments(cursor: Cursor) -> tuple[Assignment, ...]:
 
 
 def _where(cursor: Cursor) -> str | None:
-    return cursor.rest() if cursor.accept("WHERE") and not cursor.done else None
+    """The condition; None without WHERE, empty where nothing follows it."""
+    return cursor.rest() if cursor.accept("WHERE") else None

@@ -69,10 +69,11 @@ def _edits(text: str, definition: Definition) -> list[Edit]:
         if definition.options is None and not keys and not any(c.foreign or c.is_key for c in columns):
             return []
         key = _primary_key(text, columns, keys)
-        edits += [edit for column in columns for edit in column.edits]
-        edits += without_elements(spans, [k.span for k in keys])
-        if len(keys) == len(spans):  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
-            edits = [Edit(*definition.columns, "")]
+        if columns:
+            edits += without_elements(spans, [k.span for k in keys])
+            edits += [edit for column in columns for edit in column.edits]
+        else:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
+            edits.append(Edit(*definition.columns, ""))
         spark_says = definition.is_spark_style  # and so the spellings that Spark knows mean what they mean in Spark
         additions = [
             _property_sql(TYPE_PROPERTY + column.name, type_text(column.type))

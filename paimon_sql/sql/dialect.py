@@ -120,6 +120,12 @@ class PaimonParser(SparkParser):
                 where = self._prev.text.upper()
                 after = self._parse_id_var(any_token=True) if where == "AFTER" else None
                 position = exp.ColumnPosition(this=after, position=where)
+            elif self._match_text_seq("GENERATED"):
+                self._match_texts(("ALWAYS", "BY"))
+                self._match_text_seq("DEFAULT")
+                self._match_text_seq("AS")
+                self._skip()
+                constraints.append(self._verbatim(here))
             elif self._match_text_seq("DEFAULT"):
                 self._skip_default()
                 constraints.append(self._verbatim(here))
@@ -210,7 +216,7 @@ class PaimonParser(SparkParser):
         self._foreign = self._foreign or closing == ")" or kind in ("ROW", "MULTISET", "VECTOR")
         self._advance()
         found: DataType | None
-        if kind in ("ROW", "STRUCT"):
+        if kind in ("ROW", "STRUCT"):  # of nested types, only these may hold NOT NULL in Spark
             fields = self._parse_csv(self._parse_row_field)
             numbered = tuple(replace(f, id=i) for i, f in enumerate(fields) if f is not None)
             found = RowType(True, numbered) if numbered and len(numbered) == len(fields) else None
@@ -231,18 +237,18 @@ class PaimonParser(SparkParser):
         self._advance()
         return found
 
-    def _parse_inner_type(self) -> DataType | None:
+    def _parse_inner_type(self, is_field: bool = False) -> DataType | None:
         """The type of an element, key, value or field, with its nullability."""
         found = self._parse_paimon_type()
-        if found is not None and self._match_text_seq("NOT", "NULL"):
-            return found.as_nullable(False)
-        self._foreign = self._match_text_seq("NULL") or self._foreign
-        return found
+        not_null = self._match_text_seq("NOT", "NULL")
+        if not_null or self._match_text_seq("NULL"):
+            self._foreign = self._foreign or not (not_null and is_field)
+        return found.as_nullable(not not_null) if found is not None else None
 
     def _parse_row_field(self) -> DataField | None:
         name = self._parse_id_var(any_token=True)
         self._match(TokenType.COLON)
-        found = self._parse_inner_type()
+        found = self._parse_inner_type(is_field=True)
         if name is None or found is None:
             return None
         self._match_text_seq("COMMENT")
@@ -309,6 +315,7 @@ class Paimon(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         VAR_SINGLE_TOKENS = {"$"}
+        STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'", '"']
         # Two words, between which a comment may stand.
         KEYWORDS = {k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if k not in ("PRIMARY KEY", "DOUBLE PRECISION")}
 

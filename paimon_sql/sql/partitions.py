@@ -57,7 +57,7 @@ def analyze_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     table = context.table(cursor.names())
     if table is None:
         return None
-    spec = read_spec(cursor)
+    spec = read_spec(cursor, values=False)
     if not cursor.accept("COMPUTE", "STATISTICS"):
         return None
     columns: list[str] = []
@@ -70,18 +70,23 @@ def analyze_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     return Carried(AnalyzeTable(table, spec, tuple(columns), all_columns, noscan), spark_parses=True)
 
 
-def read_spec(cursor: Cursor) -> PartitionSpec | None:
-    """``PARTITION (a = 1, b)`` at the cursor, and step over it; values are kept as SQL."""
-    if not cursor.sees("PARTITION", "("):
-        return None
-    cursor.next()
-    inside = cursor.group()
+def read_spec(cursor: Cursor, *, values: bool = True) -> PartitionSpec | None:
+    """``PARTITION (a = 1, ..)`` at the cursor, and step over it; None, and no step, where none is.
+
+    Args:
+        cursor: where it is looked for.
+        values: whether each column needs a value, which is kept as SQL.
+    """
+    ahead = cursor.fork()
+    inside = ahead.group() if ahead.accept("PARTITION") else None
     if inside is None:
         return None
     spec: list[tuple[str, str | None]] = []
     for piece in inside.split():
         name = piece.name()
-        if name is None:
+        value = piece.rest() if piece.accept("=|==") else None
+        if name is None or not piece.done or (not value if values else value == ""):
             return None
-        spec.append((name, piece.rest() if piece.accept("=|==") else None))
+        spec.append((name, value))
+    cursor.position = ahead.position
     return tuple(spec)

@@ -15,11 +15,9 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema, arrow_type
+from paimon_sql.format.special_fields import KEY_ID_START
 from paimon_sql.storage.casts import can_cast, cast
 from paimon_sql.storage.files.conform import conform, rebuild_list, rebuild_map, rebuild_struct
-
-KEY_FIELD_ID_START = (2**31 - 1) // 2
-"""What is added to a column's id for the copy of it that key-value files hold as key."""
 
 _SYSTEM_FIELD_IDS = 2**31 - 1 - 10_000
 """Ids from here on are system columns'; those between are copies of key columns."""
@@ -102,8 +100,8 @@ def plan_evolution(
     sources = []
     for field in wanted:
         source = by_id.get(field.id)
-        if source is None and KEY_FIELD_ID_START <= field.id < _SYSTEM_FIELD_IDS:
-            source = by_id.get(field.id - KEY_FIELD_ID_START)
+        if source is None and KEY_ID_START <= field.id < _SYSTEM_FIELD_IDS:
+            source = by_id.get(field.id - KEY_ID_START)
         if source is not None:
             _check(field, source.type, field.type)
         sources.append(source)

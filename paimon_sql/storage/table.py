@@ -66,6 +66,12 @@ class Table:
         """The manifests."""
         return ManifestStore(self.file_io, self.paths, self.schema)
 
+    def at_schema(self, schema_id: int) -> Table:
+        """The same table with the columns of another schema version, under today's options."""
+        if schema_id == self.schema.id:
+            return self
+        return replace(self, schema=replace(self.schemas.get(schema_id), options=self.schema.options))
+
     def with_options(self, changes: Mapping[str, str]) -> Table:
         """The same table under dynamic options, which hold for one statement and are not stored."""
         return replace(self, schema=self.schema.with_options(changes)) if changes else self

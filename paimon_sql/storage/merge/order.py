@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Indices = npt.NDArray[np.int64]
-_FLOAT_BITS = {pa.float32(): np.int32, pa.float64(): np.int64}
+_FLOAT_BITS: dict[pa.DataType, Any] = {pa.float32(): np.int32, pa.float64(): np.int64}
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def sort_order(columns: Sequence[SortColumn]) -> Indices:
         return np.lexsort(arrays[::-1])
     names = [str(i) for i in range(len(columns))]
     table = pa.table([c.values for c in columns], names=names)
-    keys = [(n, "descending" if c.descending else "ascending") for n, c in zip(names, columns, strict=True)]
-    options = pc.SortOptions(keys, null_placement="at_start")
+    directions = ["descending" if c.descending else "ascending" for c in columns]
+    options = pc.SortOptions([(n, d, "at_start") for n, d in zip(names, directions, strict=True)])
     order: Indices = pc.sort_indices(table, options=options).to_numpy().astype(np.int64, copy=False)
     return order
 
@@ -78,7 +79,8 @@ def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
                 both = pc.and_(pc.is_null(values[1:]), pc.is_null(values[:-1]))
                 same = pc.or_(pc.fill_null(same, False), both)
             changes |= ~same.to_numpy(zero_copy_only=False)
-    return np.concatenate([[0], np.flatnonzero(changes) + 1])
+    starts: Indices = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    return starts
 
 
 def _is_plain(column: SortColumn) -> bool:
@@ -86,6 +88,6 @@ def _is_plain(column: SortColumn) -> bool:
 
 
 def _signed(column: SortColumn) -> npt.NDArray[np.int64]:
-    values = column.values.to_numpy()
+    values: npt.NDArray[np.int64] = column.values.to_numpy()
     # The complement turns the order of integers round without overflow.
     return np.invert(values) if column.descending else values

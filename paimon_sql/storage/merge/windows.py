@@ -45,12 +45,14 @@ class Window:
     @property
     def newest(self) -> Indices:
         """The row number of each key's newest row."""
-        return self.order[np.append(self.starts[1:], len(self.order)) - 1]
+        last: Indices = self.order[np.append(self.starts[1:], len(self.order)) - 1]
+        return last
 
     @property
     def oldest(self) -> Indices:
         """The row number of each key's oldest row."""
-        return self.order[self.starts]
+        first: Indices = self.order[self.starts]
+        return first
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,11 @@ def windows(runs: Sequence[Run], by: RowOrder, window_rows: int = WINDOW_ROWS) -
     open_ = [True] * len(readers)
     while True:
         for i, reader in enumerate(readers):
-            while open_[i] and (pending[i] is None or not len(pending[i])):
+            while open_[i] and not _rows(pending[i]):
                 batch = next(reader, None)
                 open_[i] = batch is not None
                 pending[i] = None if batch is None else pa.Table.from_batches([batch])
-        held = [(i, p) for i, p in enumerate(pending) if p is not None and len(p)]
+        held = [(i, p) for i, p in enumerate(pending) if p is not None and _rows(p)]
         if not held:
             return
         table = pa.concat_tables([p for _, p in held])
@@ -109,3 +111,7 @@ def windows(runs: Sequence[Run], by: RowOrder, window_rows: int = WINDOW_ROWS) -
         taken = np.bincount(np.searchsorted(offsets, order[:cut], side="right") - 1, minlength=len(held))
         for n, (i, p) in enumerate(held):
             pending[i] = p.slice(int(taken[n]))
+
+
+def _rows(table: pa.Table | None) -> int:
+    return 0 if table is None else len(table)

@@ -95,7 +95,7 @@ class ScanPlan:
 
     def file_ranges(self, split_bytes: int = SPLIT_BYTES) -> list[list[PlannedRange]]:
         """The files of a native scan cut into ranges and packed into partitions of about equal work."""
-        ranges = []
+        ranges: list[PlannedRange] = []
         for split in self.splits:
             for f in split.files:
                 path = self.table.locations.data_file(split.partition, split.bucket, f)

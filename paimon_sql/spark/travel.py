@@ -1,0 +1,45 @@
+"""``VERSION AS OF`` and ``TIMESTAMP AS OF`` as options of the read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import snapshot_to_read
+
+_VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
+
+
+def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
+    """What a ``loadTable`` call asks for behind the table's name.
+
+    Spark gives a version as a text and a time as microseconds; a set of privileges is of no concern here. From 4.3 on
+    all of it comes wrapped in a ``TableContext``.
+    """
+    if not context:
+        return {}
+    wanted = context[0]
+    if isinstance(wanted, str):
+        return {_VERSION: wanted}
+    if isinstance(wanted, int):
+        return {_MILLIS: str(wanted // 1000)}
+    if isinstance(wanted, JavaObject) and wanted.getClass().getSimpleName() == "TableContext":
+        travel = wanted.timeTravel()
+        if travel.isPresent():
+            point = travel.get()
+            if point.getClass().getSimpleName() == "AsOfVersion":
+                return {_VERSION: point.version()}
+            return {_MILLIS: str(point.timestamp() // 1000)}
+    return {}
+
+
+def as_of(table: Table, options: Mapping[str, str]) -> Table:
+    """The table as options of time travel show it: with the columns that it had then."""
+    if not options:
+        return table
+    moved = table.with_options(options)
+    snapshot = snapshot_to_read(moved)
+    return moved if snapshot is None else moved.at_schema(snapshot.schema_id)

@@ -1,0 +1,52 @@
+"""``t$manifests``: the manifests that make up the snapshot."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.types import BigIntType, string_type
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.live_files import manifests_of
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import snapshot_to_read
+from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.texts import partition_labels
+
+
+class Manifests(SystemTable):
+    """The data manifests of the snapshot that the read sees, and those of the changelog that its commit made."""
+
+    name = "manifests"
+    summary = "One row per manifest of the snapshot."
+    columns = (
+        column("file_name", string_type(False), "manifest file"),
+        column("file_size", BigIntType(False), "its size"),
+        column("num_added_files", BigIntType(False), "ADD entries in it"),
+        column("num_deleted_files", BigIntType(False), "DELETE entries in it"),
+        column("schema_id", BigIntType(False), "schema at writing"),
+        column("min_partition_stats", string_type(), "smallest partition values"),
+        column("max_partition_stats", string_type(), "largest partition values"),
+        column("min_row_id", BigIntType(), "smallest row id, with row tracking"),
+        column("max_row_id", BigIntType(), "largest row id, with row tracking"),
+    )
+
+    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
+        snapshot = snapshot_to_read(table)
+        metas = []
+        if snapshot is not None:
+            metas = [*manifests_of(table, snapshot), *table.manifests.read_list(snapshot.changelog_manifest_list)]
+        low = pa.array([m.partition_stats.min_values for m in metas], pa.binary())
+        high = pa.array([m.partition_stats.max_values for m in metas], pa.binary())
+        columns = [
+            pa.array([m.file_name for m in metas], pa.string()),
+            pa.array([m.file_size for m in metas], pa.int64()),
+            pa.array([m.num_added_files for m in metas], pa.int64()),
+            pa.array([m.num_deleted_files for m in metas], pa.int64()),
+            pa.array([m.schema_id for m in metas], pa.int64()),
+            partition_labels(table.schema, low),
+            partition_labels(table.schema, high),
+            pa.array([m.min_row_id for m in metas], pa.int64()),
+            pa.array([m.max_row_id for m in metas], pa.int64()),
+        ]
+        return pa.Table.from_arrays(columns, schema=arrow_schema(self.columns))

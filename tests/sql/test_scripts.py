@@ -1,0 +1,42 @@
+"""Statements inside EXPLAIN and BEGIN .. END are found where they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_sql.sql.rewrite import RewriteContext, rewrite
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("BEGIN DELETE FROM t WHERE a = 1; SELECT 1; UPDATE t SET a = 2; END", ["DeleteFrom", "Update"]),
+        ("BEGIN\n  IF x = 1 THEN DELETE FROM t; ELSEIF y THEN SELECT 1; ELSE UPDATE t SET a = 1; END IF;\nEND;", ["DeleteFrom", "Update"]),
+        ("lbl: BEGIN WHILE x DO TRUNCATE TABLE t; END WHILE; END lbl", ["TruncateTable"]),
+        ("BEGIN NOT ATOMIC LOOP SHOW TAGS t; END LOOP; REPEAT SHOW TAGS t; UNTIL x END REPEAT; END", ["ShowTags", "ShowTags"]),
+        ("BEGIN MERGE INTO t USING s ON a WHEN MATCHED THEN UPDATE SET a = 1 WHEN NOT MATCHED THEN INSERT *; END", ["MergeInto"]),
+        ("BEGIN WITH c AS (SELECT 1) DELETE FROM t WHERE a IN (TABLE c); END", ["DeleteFrom"]),
+        ("BEGIN SELECT CASE WHEN a THEN delete ELSE update END FROM t; END", []),
+        ("BEGIN DELETE FROM hive.db.t; END", []),
+    ],
+)  # fmt: skip
+def test_statements_in_a_script_are_carried(text: str, kinds: list[str], context: RewriteContext) -> None:
+    rewritten = rewrite(text, context)
+    assert [type(s).__name__ for s in rewritten.statements] == kinds
+    assert rewritten.sql.count("CALL paimon") == len(kinds)
+
+
+def test_everything_else_in_a_script_stays(context: RewriteContext) -> None:
+    text = "BEGIN -- start\n  SELECT * FROM t$ro; DELETE FROM t WHERE a = ';'; /* end */\nEND"
+    rewritten = rewrite(text, context)
+    before, after = rewritten.sql.split("CALL paimon")
+    assert before == "BEGIN -- start\n  SELECT * FROM `t$ro`; "
+    assert after.endswith("'); /* end */\nEND")
+    assert rewritten.spark_sql == "BEGIN -- start\n  SELECT * FROM `t$ro`; DELETE FROM t WHERE a = ';'; /* end */\nEND"
+
+
+@pytest.mark.parametrize("mode", ["", "EXTENDED ", "FORMATTED ", "CODEGEN ", "COST "])
+def test_explain_explains_the_call(mode: str, context: RewriteContext) -> None:
+    rewritten = rewrite(f"EXPLAIN {mode}DELETE FROM t", context)
+    assert rewritten.sql.startswith(f"EXPLAIN {mode}CALL paimon.sys.")
+    assert rewritten.spark_sql == f"EXPLAIN {mode}DELETE FROM t"

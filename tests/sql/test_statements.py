@@ -1,0 +1,167 @@
+"""Tags, branches, partitions, catalogs, COPY INTO: statements of ours, and how they are carried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_sql.sql import statements as s
+from paimon_sql.sql.carry import call_sql, decode, encode
+from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from paimon_sql.sql.scan import scan, string_value
+
+T = ("paimon", "db", "t")
+CSV = {"TYPE": "CSV"}
+
+CASES: list[tuple[str, s.Statement]] = [
+    ("ALTER TABLE t CREATE TAG `a-b`", s.CreateTag(T, "a-b")),
+    ("ALTER TABLE t CREATE TAG a AS OF VERSION 1 RETAIN 7 DAYS", s.CreateTag(T, "a", "CREATE", 1, "7 d")),
+    ("ALTER TABLE t CREATE TAG IF NOT EXISTS a RETAIN 12 HOURS", s.CreateTag(T, "a", "CREATE", None, "12 h", True)),
+    ("ALTER TABLE t CREATE OR REPLACE TAG a RETAIN 5 minutes", s.CreateTag(T, "a", "CREATE OR REPLACE", None, "5 min")),
+    ("ALTER TABLE t REPLACE TAG a AS OF VERSION 2", s.CreateTag(T, "a", "REPLACE", 2)),
+    ("ALTER TABLE t DELETE TAG `a,b`;", s.DeleteTag(T, "a,b")),
+    ("ALTER TABLE t DELETE TAG IF EXISTS a", s.DeleteTag(T, "a", True)),
+    ("ALTER TABLE t RENAME TAG a TO `b c`", s.RenameTag(T, "a", "b c")),
+    ("SHOW TAGS dialect_cat.x.t", s.ShowTags(("dialect_cat", "x", "t"))),
+    ("ALTER TABLE t CREATE BRANCH b", s.CreateBranch(T, "b")),
+    ("ALTER TABLE t CREATE BRANCH IF NOT EXISTS b AS OF TAG `g 1`", s.CreateBranch(T, "b", "g 1", True)),
+    ("ALTER TABLE t DROP BRANCH IF EXISTS b", s.DeleteBranch(T, "b", True)),
+    ("ALTER TABLE t RENAME BRANCH a TO b", s.RenameBranch(T, "a", "b")),
+    ("SHOW BRANCHES IN t", s.ShowBranches(T)),
+    ("TRUNCATE TABLE t", s.TruncateTable(T)),
+    ("TRUNCATE TABLE t PARTITION (a = 'x', `b c` = 1)", s.TruncateTable(T, (("a", "'x'"), ("b c", "1")))),
+    ("SHOW PARTITIONS t", s.ShowPartitions(T)),
+    ("SHOW PARTITIONS t PARTITION (a = DATE '2024-01-01')", s.ShowPartitions(T, (("a", "DATE '2024-01-01'"),))),
+    ("ALTER TABLE t ADD IF NOT EXISTS PARTITION (a = 1)", s.AddPartitions(T, ((("a", "1"),),), True)),
+    ("ALTER TABLE t DROP PARTITION (a = 1), PARTITION (a = 2)", s.DropPartitions(T, ((("a", "1"),), (("a", "2"),)))),
+    ("ALTER TABLE t DROP IF EXISTS PARTITION (a = NULL) PURGE", s.DropPartitions(T, ((("a", "NULL"),),), True)),
+    ("ANALYZE TABLE t COMPUTE STATISTICS", s.AnalyzeTable(T)),
+    ("ANALYZE TABLE t PARTITION (a) COMPUTE STATISTICS NOSCAN", s.AnalyzeTable(T, (("a", None),), noscan=True)),
+    ("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, `b c`", s.AnalyzeTable(T, columns=("a", "b c"))),
+    ("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS", s.AnalyzeTable(T, all_columns=True)),
+    ("CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)", s.CreateCatalog("c", {"type": "paimon", "n": "5"})),
+    ("CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')", s.CreateCatalog("c d", {"a": "b"}, True, "x")),
+    ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
+    ("COPY INTO t FROM '/p' FILE_FORMAT = (TYPE = CSV)", s.CopyIntoTable(T, "/p", CSV)),
+    (
+        "COPY INTO t (a, `b c`) FROM '/p' FILE_FORMAT = (type = 'CSV', SKIP_HEADER = 1, NULL_IF = ('', '\\\\N', 'x'))"
+        " PATTERN = '.*\\.csv' FORCE = TRUE ON_ERROR = SKIP_FILE",
+        s.CopyIntoTable(
+            T,
+            "/p",
+            {"TYPE": "CSV", "SKIP_HEADER": "1", "NULL_IF": ("", "\\N", "x")},
+            ("a", "b c"),
+            ".*\\.csv",
+            True,
+            "SKIP_FILE",
+        ),
+    ),
+    ("COPY INTO '/p' FROM t$ro FILE_FORMAT = (TYPE = CSV)", s.CopyIntoLocation("/p", "`t$ro`", False, CSV)),
+    (
+        "COPY INTO '/p' FROM (SELECT (1)) FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE",
+        s.CopyIntoLocation("/p", "SELECT (1)", True, CSV, True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "statement"), CASES)
+def test_statements_are_read(text: str, statement: s.Statement, carried: Callable[[str], s.Statement]) -> None:
+    assert carried(text) == statement
+
+
+@pytest.mark.parametrize("text", [text for text, _ in CASES])
+def test_a_carried_statement_comes_back_from_its_call(text: str, context: RewriteContext) -> None:
+    rewritten = rewrite(text, context)
+    literals = [t for t in scan(rewritten.sql) or [] if t.kind == "string"]
+    assert len(literals) == 1
+    assert (decode(string_value(literals[0])),) == rewritten.statements
+
+
+def test_the_call_goes_to_the_tables_catalog_or_to_one_of_ours(sql: Callable[[str], str]) -> None:
+    assert sql("SHOW TAGS dialect_cat.x.t").startswith("CALL dialect_cat.sys.`__execute`(statement => '{")
+    assert sql("DROP CATALOG c").startswith("CALL paimon.sys.`__execute`(")
+    assert rewrite("DROP CATALOG c", RewriteContext("spark_catalog", "x", frozenset({"b", "a"}))).sql.startswith("CALL a.sys.")
+    assert rewrite("DROP CATALOG c", RewriteContext("spark_catalog", "x", frozenset())).sql == "DROP CATALOG c"
+    assert call_sql("my cat", s.ShowTags(T)).startswith("CALL `my cat`.sys.")
+
+
+def test_a_tables_name_leads_where_spark_would_find_it() -> None:
+    context = RewriteContext("paimon", "db", frozenset({"paimon", "p2"}), frozenset({"spark_catalog", "hive"}))
+    assert context.table(("t",)) == ("paimon", "db", "t")
+    assert context.table(("x", "t")) == ("paimon", "x", "t")
+    assert context.table(("p2", "t")) == ("p2", "t")
+    assert context.table(("p2", "x", "t")) == ("p2", "x", "t")
+    assert context.table(("hive", "t")) is None
+    assert context.table(("else", "x", "t")) is None
+    assert context.table(None) is None
+    assert RewriteContext("hive", "db", frozenset({"paimon"})).table(("t",)) is None
+
+
+def test_every_statement_class_can_be_carried() -> None:
+    seen = {type(statement) for _, statement in CASES}
+    seen |= {s.DeleteFrom, s.Update, s.MergeInto, s.CreateTableLike, s.AddColumns, s.ModifyColumns}
+    assert seen == set(s.Statement.__subclasses__())
+
+
+awkward = st.text(st.sampled_from("ab'\"\\%$\n\t{}:?;`-é序\x00") | st.characters(codec="utf-8"), max_size=12)
+
+
+@given(awkward, awkward, awkward, st.dictionaries(awkward, awkward, max_size=3))
+def test_any_text_survives_the_call(name: str, where: str, value: str, options: dict[str, str]) -> None:
+    delete = s.DeleteFrom(("paimon", name), where=where, options=options)
+    update = s.Update(("paimon", name), (s.Assignment((name, value), where),), ctes=value)
+    merge = s.MergeInto(("paimon", name), where, value, (s.MergeClause("MATCHED", "UPDATE", where, update.assignments),))
+    for statement in (delete, update, merge):
+        text = encode(statement)
+        assert decode(text) == statement
+        assert not set(text) & set("'\\$\n")
+        (literal,) = [t for t in scan(call_sql("c", statement)) or [] if t.kind == "string"]
+        assert string_value(literal) == text
+
+
+def test_options_are_never_taken_for_parts_of_the_statement() -> None:
+    statement = s.CreateCatalog("c", {"is": "DropCatalog", "map": "x", "name": "d"})
+    assert decode(encode(statement)) == statement
+
+
+def test_the_carried_text_is_json_for_people_to_read() -> None:
+    body = json.loads(unquote(encode(s.DeleteFrom(T, where="a = 'x'"))))
+    assert body == {"is": "DeleteFrom", "table": ["paimon", "db", "t"], "where": "a = 'x'"}
+
+
+def test_a_text_that_carries_no_statement_is_refused() -> None:
+    with pytest.raises(ValueError, match="no statement"):
+        decode('{"is":"Assignment","column":["a"],"value":"1"}')
+
+
+def test_a_default_is_left_out_and_another_value_is_kept() -> None:
+    optional = {f.name for f in fields(s.CreateTag)} - {"table", "tag"}
+    assert not optional & set(json.loads(unquote(encode(s.CreateTag(T, "a")))))
+    assert "if_not_exists" in json.loads(unquote(encode(s.CreateTag(T, "a", if_not_exists=True))))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("USE CATALOG c;", "SET CATALOG c;"),
+        ("USE CATALOG `c d`", "SET CATALOG `c d`"),
+        ("USE CATALOG", "USE CATALOG"),
+        ("SET 'a.b' = 'c'", "SET `a.b` = `c`"),
+        ("SET 'a.b'='it`s';", "SET `a.b`=`it``s`;"),
+        ("SET 'a.b' = 5", "SET `a.b` = 5"),
+        ("SET 'a.b'", "SET `a.b`"),
+        ("RESET 'a.b'", "RESET `a.b`"),
+        ("SET a = 'b'", "SET a = 'b'"),
+        ("CREATE DATABASE IF NOT EXISTS d COMMENT 'x' WITH ('a' = 'b')", "CREATE DATABASE IF NOT EXISTS d COMMENT 'x' WITH DBPROPERTIES ('a' = 'b')"),
+        ("SHOW CREATE VIEW v", "SHOW CREATE TABLE v"),
+    ],
+)  # fmt: skip
+def test_flinks_session_statements_become_sparks(before: str, after: str, sql: Callable[[str], str]) -> None:
+    assert sql(before) == after
+    assert sql(after) == after
