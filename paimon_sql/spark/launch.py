@@ -26,7 +26,8 @@ _EXPECTED = re.compile(
     """,
     re.VERBOSE,
 )
-_REMEMBERED = 20
+_UNCAUGHT = re.compile(r'^Exception in thread "\w+" (?:[\w.$]+: )?')
+_REMEMBERED = 60
 
 
 def launch_jvm(conf: SparkConf) -> Any:
@@ -47,7 +48,7 @@ def launch_jvm(conf: SparkConf) -> Any:
     except PySparkRuntimeError as error:
         os.close(writing)
         pump.join(timeout=5)
-        said = "\n".join(lines.held) or str(error)
+        said = "\n".join(_UNCAUGHT.sub("", line) for line in lines.held if not line.startswith("\tat ")) or str(error)
         raise SetupError(
             f"The JVM that runs Spark ended before it was ready. It said:\n{said}",
             remedy="Look at JAVA_HOME, SPARK_HOME, the memory settings and the Java options.",

@@ -88,5 +88,5 @@ def read_spec(cursor: Cursor, *, values: bool = True) -> PartitionSpec | None:
         if name is None or not piece.done or (not value if values else value == ""):
             return None
         spec.append((name, value))
-    cursor.position = ahead.position
-    return tuple(spec)
+    cursor.position = ahead.position if spec else cursor.position
+    return tuple(spec) or None

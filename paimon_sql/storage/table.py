@@ -9,11 +9,14 @@ from functools import cached_property
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.locations import Locations
 from paimon_sql.storage.manifest_store import ManifestStore
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.snapshots import SnapshotManager
+from paimon_sql.storage.tags import TagManager
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,21 @@ class Table:
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
         return SnapshotManager(self.file_io, self.paths.branch_root)
+
+    @cached_property
+    def tags(self) -> TagManager:
+        """The tags."""
+        return TagManager(self.file_io, self.paths.branch_root)
+
+    @cached_property
+    def branches(self) -> BranchManager:
+        """The branches of the table, the one opened here among them."""
+        return BranchManager(self.file_io, self.paths)
+
+    @cached_property
+    def consumers(self) -> ConsumerManager:
+        """The consumers."""
+        return ConsumerManager(self.file_io, self.paths.branch_root)
 
     @cached_property
     def locations(self) -> Locations:

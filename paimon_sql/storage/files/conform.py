@@ -112,6 +112,22 @@ def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Ar
     return change(array)
 
 
+def push_nulls_down(array: pa.Array) -> pa.Array:
+    """The same array with null in every child of a struct wherever the struct is null, at any depth."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        children = [array.field(i) for i in range(kind.num_fields)]
+        if array.null_count:
+            present = array.is_valid()
+            children = [pc.if_else(present, child, pa.scalar(None, child.type)) for child in children]
+        return rebuild_struct(array, kind, [push_nulls_down(child) for child in children])
+    if pa.types.is_map(kind):
+        return rebuild_map(array, kind, push_nulls_down(array.keys), push_nulls_down(array.items))
+    if pa.types.is_list(kind):
+        return rebuild_list(array, kind, push_nulls_down(array.values))
+    return array
+
+
 def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Array]) -> pa.Array:
     """A struct of new children that is null where ``array`` is."""
     if not children:

@@ -12,7 +12,7 @@ from paimon_sql.format import types as t
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter
-from paimon_sql.storage.files.conform import conform, conform_leaf
+from paimon_sql.storage.files.conform import conform, conform_leaf, push_nulls_down
 from paimon_sql.storage.files.orc_fractions import EarlyFractions
 from paimon_sql.storage.files.orc_schema import check_orc_fields, orc_arrow_schema, orc_types
 from paimon_sql.storage.files.orc_tail import parse_tail
@@ -63,7 +63,8 @@ class OrcWriter(DataFileWriter):
             if column.null_count and not field.type.nullable:
                 raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
         columns = [
-            conform(column, field.type, _to_physical)
+            # Arrow writes what stands below a struct's nulls, but for a struct right below the row.
+            push_nulls_down(conform(column, field.type, _to_physical))
             for column, field in zip(self._fractions.taken_from(batch).columns, self._schema, strict=True)
         ]
         self._write(pa.Table.from_arrays(columns, schema=self._schema))

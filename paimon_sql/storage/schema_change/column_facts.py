@@ -1,0 +1,53 @@
+"""A column's comment and default value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import DataField, RowType
+from paimon_sql.storage.default_values import default_scalar
+from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted
+from paimon_sql.storage.schema_change.nesting import replace_field, resolve, type_at
+
+
+@dataclass(frozen=True)
+class UpdateColumnComment(SchemaChange):
+    """Say what a column is; None takes its comment away."""
+
+    path: Path
+    comment: str | None
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        return _edit(schema, self.path, context, lambda field: replace(field, description=self.comment))
+
+
+@dataclass(frozen=True)
+class UpdateColumnDefaultValue(SchemaChange):
+    """Give a column another default value, for rows to come; None takes it away.
+
+    ``default`` is a text that `default_scalar` reads.
+    """
+
+    path: Path
+    default: str | None
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        def edit(field: DataField) -> DataField:
+            changed = replace(field, default=self.default)
+            default_scalar(changed)
+            return changed
+
+        return _edit(schema, self.path, context, edit)
+
+
+def _edit(schema: TableSchema, path: Path, context: Context, edit: Callable[[DataField], DataField]) -> TableSchema:
+    found = resolve(schema, path, context)
+    if not isinstance(type_at(schema, found[:-1]), RowType):
+        raise InvalidSchemaError(
+            f"'{dotted(found)}' is a part of a column and has neither comment nor default of its own.",
+            remedy=f"Change column '{found[0]}'.",
+        )
+    return replace_field(schema, found, edit)
