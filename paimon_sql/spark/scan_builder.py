@@ -101,7 +101,7 @@ class ScanBuilderProxy(JavaObject):
         return pa.Table.from_batches([b.cast(schema) for t in tasks for b in t.batches()], schema)
 
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
-        if all(split.raw for split in plan.splits):
+        if plan.counts_rows:
             rows = pa.table({COUNT[0].name: pa.array([plan.row_count], pa.int64())})
             return LocalScanProxy(self.jvm, self.session, COUNT, lambda: rows, what)
         key = self.table.schema.trimmed_primary_keys[:1]

@@ -181,7 +181,8 @@ class PaimonParser(SparkParser):
         return self._is_text("ARRAY", "MAP", "MULTISET", "ROW", "STRUCT", "VECTOR") and self._is_text_at(1, "<", "(")
 
     def _parse_atomic_type(self) -> DataType | None:
-        word = self._curr.text.upper()
+        start = self._curr
+        word = start.text.upper()
         name = _OTHER_NAMES.get(word, word)
         if name not in _ATOMIC or self._match(TokenType.IDENTIFIER, advance=False):
             return None
@@ -193,6 +194,8 @@ class PaimonParser(SparkParser):
             for words in (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE")):
                 if self._match_text_seq(*words):
                     suffix = " " + " ".join(words)
+            if self._match_text_seq("WITH", "TIME", "ZONE"):
+                self._refuse("Paimon has no times with a time zone of their own", start, "Write WITH LOCAL TIME ZONE.")
         if word == "TIMESTAMP" and not suffix and isinstance(self.dialect, SparkStylePaimon):
             return None if size else LocalZonedTimestampType()
         self._foreign = self._foreign or bool(

@@ -80,7 +80,7 @@ def plan_of(spark: SparkSession) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         plan = str(parser.parsePlan(text).toString())
-        plan = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "", plan)
+        plan = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|@[0-9a-f]+", "", plan)
         return re.sub(r"#\d+", "", plan)
 
     return parse

@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from sql_cases import FUNCTIONS, HINTS, HOSTILE, NAMES, STATEMENTS, TABLES
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from test_create_table import CASES as TABLES
-from test_queries import FUNCTIONS, HINTS, NAMES
-from test_statements import CASES as STATEMENTS
-from test_untouched import HOSTILE
 
 Statements = Callable[[str], Iterator[tuple[str, str]]]
 REFUSED_BY_SPARK = {"SELEC * FROM sales"}
@@ -66,7 +63,10 @@ def test_every_rewritten_case_of_the_other_tests_parses(plan_of: Callable[[str],
             "SELECT * FROM t TIMESTAMP AS OF now() - INTERVAL '1' DAY WITH ('a'='b') AS x",
         ),
         ("TABLE t /*+ OPTIONS('a'='b') */", "SELECT * FROM t WITH ('a'='b')"),
-        ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED)", "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a')"),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED)",
+            "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a')",
+        ),
         ("ALTER TABLE t RESET ('a')", "ALTER TABLE t UNSET TBLPROPERTIES ('a')"),
         ("SET 'a.b' = 'c d'", "SET a.b=c d"),
     ],

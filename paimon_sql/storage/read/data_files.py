@@ -1,4 +1,4 @@
-"""One data file as batches of today's columns, whatever schema it was written with."""
+"""One data file as batches of today's columns, whatever schema it was written with, without its deleted rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.paths import format_of
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import key_value_fields
+from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
 from paimon_sql.format.types import DataField
+from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.row_groups import PredicateRowGroups
+from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.table import Table
+
+_SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
 
 
 def read_data_file(
@@ -25,6 +31,7 @@ def read_data_file(
     columns: Sequence[str],
     *,
     predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Iterator[pa.RecordBatch]:
     """A data file's rows in its order.
@@ -36,15 +43,49 @@ def read_data_file(
         file: the file.
         columns: today's names of the columns wanted; the system columns of keyed tables among them by their own.
         predicate: rows for which it is not true may be passed over.
+        deletion: where it says which of the rows are deleted.
         batch_rows: the most rows of a batch.
     """
-    path = table.locations.data_file(partition, bucket, file)
-    written = table.schemas.get(file.schema_id)
-    return file_format(format_of(file.file_name)).read(
-        table.file_io, path, file.file_size, stored_fields(written), list(columns), batch_rows=batch_rows
+    plan = plan_evolution(stored_fields(table.schemas.get(file.schema_id), file), wanted_fields(table, columns))
+    read = file_format(format_of(file.file_name)).read_with_positions(
+        table.file_io,
+        table.locations.data_file(partition, bucket, file),
+        file.file_size,
+        plan.file_fields,
+        plan.columns,
+        predicate=_row_groups(plan, predicate),
+        batch_rows=batch_rows,
     )
+    deleted = deletion.read(table.file_io) if deletion else None
+    for first, batch in read:
+        rows = plan.apply(batch)
+        if deleted is not None:
+            rows = rows.filter(pa.array(deleted.mask(rows.num_rows, first)))
+        yield rows
 
 
-def stored_fields(schema: TableSchema) -> Sequence[DataField]:
+def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
+    """Today's columns of these names, system columns among them."""
+    return [_SYSTEM_FIELDS.get(name) or table.schema.field(name) for name in columns]
+
+
+def stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
     """The columns that a data file of that schema holds."""
-    return key_value_fields(schema) if schema.primary_keys else schema.fields
+    if schema.primary_keys:
+        return key_value_fields(schema)
+    if file.write_cols is not None:
+        return tuple(f for f in schema.fields if f.name in file.write_cols)
+    return schema.fields
+
+
+def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:
+    """The predicate on the file's own statistics, if its columns have kept their names and types."""
+    if predicate is None:
+        return None
+    types = {
+        field.name: arrow_type(field.type)
+        for field, source in zip(plan.wanted, plan.sources, strict=True)
+        if source is not None and (source.name, source.type.as_nullable()) == (field.name, field.type.as_nullable())
+    }
+    known = {name: kind for name, kind in types.items() if name in predicate.columns()}
+    return PredicateRowGroups(predicate, known) if known else None

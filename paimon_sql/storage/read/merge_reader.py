@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +55,7 @@ def row_order(schema: TableSchema, section: Section) -> RowOrder:
     """
     ties = sequence_fields(schema.options)
     bounds = [(min(f.min_sequence_number for f in r), max(f.max_sequence_number for f in r)) for r in section.runs]
-    if any(low <= before for (_, before), (low, _) in zip(bounds, bounds[1:], strict=False)):
+    if any(low <= before for (_, before), (low, _) in pairwise(bounds)):
         ties.append((SEQUENCE_NUMBER.name, False))
     return RowOrder(schema.trimmed_primary_keys, tuple(ties))
 
@@ -63,7 +64,14 @@ def _run(table: Table, split: Split, run: SortedRun, columns: Sequence[str], pre
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
             yield from read_data_file(
-                table, split.partition, split.bucket, file, columns, predicate=predicate, batch_rows=batch_rows
+                table,
+                split.partition,
+                split.bucket,
+                file,
+                columns,
+                predicate=predicate,
+                deletion=split.deletions.get(file.file_name),
+                batch_rows=batch_rows,
             )
 
     return Run(sum(f.row_count for f in run), read)

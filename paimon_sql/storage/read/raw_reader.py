@@ -17,4 +17,12 @@ def read_raw(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a raw split, file by file."""
     for file in split.files:
-        yield from read_data_file(table, split.partition, split.bucket, file, columns, predicate=predicate)
+        yield from read_data_file(
+            table,
+            split.partition,
+            split.bucket,
+            file,
+            columns,
+            predicate=predicate,
+            deletion=split.deletions.get(file.file_name),
+        )

@@ -6,17 +6,20 @@ for files of a table with a primary key whose keys no other file of the bucket h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
+from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
+from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.paths import format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import Section, is_raw, sections_of
@@ -32,7 +35,7 @@ class Split:
     """Files of one bucket that one reader reads.
 
     ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
-    all of theirs.
+    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name.
     """
 
     partition: bytes
@@ -40,6 +43,7 @@ class Split:
     files: tuple[DataFileMeta, ...]
     raw: bool
     sections: tuple[Section, ...] = ()
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -68,12 +72,17 @@ class ScanPlan:
 
     @property
     def row_count(self) -> int:
-        """The rows in all files, before merging."""
+        """The rows in all files, before merging and with deleted ones."""
         return sum(f.row_count for s in self.splits for f in s.files)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether `row_count` is the number of rows: nothing is merged and nothing deleted."""
+        return all(s.raw and not s.deletions for s in self.splits)
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether a Parquet reader that matches columns by name reads the files rightly as they are."""
-        if not all(s.raw for s in self.splits):
+        if not all(s.raw and not s.deletions for s in self.splits):
             return False
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
@@ -123,7 +132,7 @@ def plan_scan(
     """
     chosen = snapshot or snapshot_to_read(table)
     live = live_files(table, chosen, predicate)
-    splits = list(_splits(table, live))
+    splits = _with_deletions(_splits(table, live), deletions_of(table, chosen))
     if limit is not None and predicate is None:
         splits = _enough(splits, limit)
     return ScanPlan(table, chosen, splits, live.metrics)
@@ -134,11 +143,31 @@ def _splits(table: Table, live: LiveFiles) -> Iterable[Split]:
     for e in entries(_by_age(live.entries)):
         groups.setdefault((e.partition, e.bucket), []).append(e.file)
     for (partition, bucket), files in groups.items():
-        if table.schema.primary_keys:
+        if table.schema.primary_keys and not _reads_compacted(table):
             yield from _merged(table, partition, bucket, files)
-        else:
-            for group in pack(files, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
-                yield Split(partition, bucket, tuple(group), raw=True)
+            continue
+        visible = [f for f in files if f.level > 0] if table.schema.primary_keys else files
+        for group in pack(visible, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
+            yield Split(partition, bucket, tuple(group), raw=True)
+
+
+def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int, str], Deletion]) -> list[Split]:
+    if not deletions:
+        return list(splits)
+    found = []
+    for split in splits:
+        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in split.files}
+        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
+        found.append(replace(split, deletions=theirs) if theirs else split)
+    return found
+
+
+def _reads_compacted(table: Table) -> bool:
+    """Whether reads see compacted files only, in which deletion vectors or the engine have settled every key."""
+    options = table.options
+    if options.get(MERGE_ENGINE) == "first-row":
+        return True
+    return options.get(DELETION_VECTORS_ENABLED) and not options.get(DELETION_VECTORS_MERGE_ON_READ)
 
 
 def _by_age(table: pa.Table) -> pa.Table:

@@ -70,6 +70,7 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("CREATE TABLE t (a INT METADATA VIRTUAL)", "METADATA", "METADATA"),
         ("CREATE TABLE t (a DECIMAL(50, 2)) WITH ('k' = 'v')", "between 1 and 38", "DECIMAL(50, 2)"),
         ("CREATE TABLE t (a TIMESTAMP(10)) WITH ('k' = 'v')", "between 0 and 9", "TIMESTAMP(10)"),
+        ("CREATE TABLE t (a TIMESTAMP(3) WITH TIME ZONE)", "time zone of their own", "TIMESTAMP(3) WITH TIME ZONE"),
         ("CREATE TABLE t (a INT,) WITH ('k' = 'v')", "begins with its name", ")"),
         ("CREATE TABLE t (a INT) WITH ('k')", "'k' needs one value", None),
         ("CREATE TABLE t (b INT) LIKE s", "no columns of its own", "LIKE"),

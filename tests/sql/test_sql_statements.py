@@ -10,72 +10,20 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sql_cases import STATEMENTS, T
 
 from paimon_sql.sql import statements as s
 from paimon_sql.sql.carry import call_sql, decode, encode
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.scan import scan, string_value
 
-T = ("paimon", "db", "t")
-CSV = {"TYPE": "CSV"}
 
-CASES: list[tuple[str, s.Statement]] = [
-    ("ALTER TABLE t CREATE TAG `a-b`", s.CreateTag(T, "a-b")),
-    ("ALTER TABLE t CREATE TAG a AS OF VERSION 1 RETAIN 7 DAYS", s.CreateTag(T, "a", "CREATE", 1, "7 d")),
-    ("ALTER TABLE t CREATE TAG IF NOT EXISTS a RETAIN 12 HOURS", s.CreateTag(T, "a", "CREATE", None, "12 h", True)),
-    ("ALTER TABLE t CREATE OR REPLACE TAG a RETAIN 5 minutes", s.CreateTag(T, "a", "CREATE OR REPLACE", None, "5 min")),
-    ("ALTER TABLE t REPLACE TAG a AS OF VERSION 2", s.CreateTag(T, "a", "REPLACE", 2)),
-    ("ALTER TABLE t DELETE TAG `a,b`;", s.DeleteTag(T, "a,b")),
-    ("ALTER TABLE t DELETE TAG IF EXISTS a", s.DeleteTag(T, "a", True)),
-    ("ALTER TABLE t RENAME TAG a TO `b c`", s.RenameTag(T, "a", "b c")),
-    ("SHOW TAGS dialect_cat.x.t", s.ShowTags(("dialect_cat", "x", "t"))),
-    ("ALTER TABLE t CREATE BRANCH b", s.CreateBranch(T, "b")),
-    ("ALTER TABLE t CREATE BRANCH IF NOT EXISTS b AS OF TAG `g 1`", s.CreateBranch(T, "b", "g 1", True)),
-    ("ALTER TABLE t DROP BRANCH IF EXISTS b", s.DeleteBranch(T, "b", True)),
-    ("ALTER TABLE t RENAME BRANCH a TO b", s.RenameBranch(T, "a", "b")),
-    ("SHOW BRANCHES IN t", s.ShowBranches(T)),
-    ("TRUNCATE TABLE t", s.TruncateTable(T)),
-    ("TRUNCATE TABLE t PARTITION (a = 'x', `b c` = 1)", s.TruncateTable(T, (("a", "'x'"), ("b c", "1")))),
-    ("SHOW PARTITIONS t", s.ShowPartitions(T)),
-    ("SHOW PARTITIONS t PARTITION (a = DATE '2024-01-01')", s.ShowPartitions(T, (("a", "DATE '2024-01-01'"),))),
-    ("ALTER TABLE t ADD IF NOT EXISTS PARTITION (a = 1)", s.AddPartitions(T, ((("a", "1"),),), True)),
-    ("ALTER TABLE t DROP PARTITION (a = 1), PARTITION (a = 2)", s.DropPartitions(T, ((("a", "1"),), (("a", "2"),)))),
-    ("ALTER TABLE t DROP IF EXISTS PARTITION (a = NULL) PURGE", s.DropPartitions(T, ((("a", "NULL"),),), True)),
-    ("ANALYZE TABLE t COMPUTE STATISTICS", s.AnalyzeTable(T)),
-    ("ANALYZE TABLE t PARTITION (a) COMPUTE STATISTICS NOSCAN", s.AnalyzeTable(T, (("a", None),), noscan=True)),
-    ("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, `b c`", s.AnalyzeTable(T, columns=("a", "b c"))),
-    ("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS", s.AnalyzeTable(T, all_columns=True)),
-    ("CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)", s.CreateCatalog("c", {"type": "paimon", "n": "5"})),
-    ("CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')", s.CreateCatalog("c d", {"a": "b"}, True, "x")),
-    ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
-    ("COPY INTO t FROM '/p' FILE_FORMAT = (TYPE = CSV)", s.CopyIntoTable(T, "/p", CSV)),
-    (
-        "COPY INTO t (a, `b c`) FROM '/p' FILE_FORMAT = (type = 'CSV', SKIP_HEADER = 1, NULL_IF = ('', '\\\\N', 'x'))"
-        " PATTERN = '.*\\.csv' FORCE = TRUE ON_ERROR = SKIP_FILE",
-        s.CopyIntoTable(
-            T,
-            "/p",
-            {"TYPE": "CSV", "SKIP_HEADER": "1", "NULL_IF": ("", "\\N", "x")},
-            ("a", "b c"),
-            ".*\\.csv",
-            True,
-            "SKIP_FILE",
-        ),
-    ),
-    ("COPY INTO '/p' FROM t$ro FILE_FORMAT = (TYPE = CSV)", s.CopyIntoLocation("/p", "`t$ro`", False, CSV)),
-    (
-        "COPY INTO '/p' FROM (SELECT (1)) FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE",
-        s.CopyIntoLocation("/p", "SELECT (1)", True, CSV, True),
-    ),
-]
-
-
-@pytest.mark.parametrize(("text", "statement"), CASES)
+@pytest.mark.parametrize(("text", "statement"), STATEMENTS)
 def test_statements_are_read(text: str, statement: s.Statement, carried: Callable[[str], s.Statement]) -> None:
     assert carried(text) == statement
 
 
-@pytest.mark.parametrize("text", [text for text, _ in CASES])
+@pytest.mark.parametrize("text", [text for text, _ in STATEMENTS])
 def test_a_carried_statement_comes_back_from_its_call(text: str, context: RewriteContext) -> None:
     rewritten = rewrite(text, context)
     literals = [t for t in scan(rewritten.sql) or [] if t.kind == "string"]
@@ -86,7 +34,9 @@ def test_a_carried_statement_comes_back_from_its_call(text: str, context: Rewrit
 def test_the_call_goes_to_the_tables_catalog_or_to_one_of_ours(sql: Callable[[str], str]) -> None:
     assert sql("SHOW TAGS dialect_cat.x.t").startswith("CALL dialect_cat.sys.`__execute`(statement => '{")
     assert sql("DROP CATALOG c").startswith("CALL paimon.sys.`__execute`(")
-    assert rewrite("DROP CATALOG c", RewriteContext("spark_catalog", "x", frozenset({"b", "a"}))).sql.startswith("CALL a.sys.")
+    assert rewrite("DROP CATALOG c", RewriteContext("spark_catalog", "x", frozenset({"b", "a"}))).sql.startswith(
+        "CALL a.sys."
+    )
     assert rewrite("DROP CATALOG c", RewriteContext("spark_catalog", "x", frozenset())).sql == "DROP CATALOG c"
     assert call_sql("my cat", s.ShowTags(T)).startswith("CALL `my cat`.sys.")
 
@@ -104,7 +54,7 @@ def test_a_tables_name_leads_where_spark_would_find_it() -> None:
 
 
 def test_every_statement_class_can_be_carried() -> None:
-    seen = {type(statement) for _, statement in CASES}
+    seen = {type(statement) for _, statement in STATEMENTS}
     seen |= {s.DeleteFrom, s.Update, s.MergeInto, s.CreateTableLike, s.AddColumns, s.ModifyColumns}
     assert seen == set(s.Statement.__subclasses__())
 
@@ -116,7 +66,9 @@ awkward = st.text(st.sampled_from("ab'\"\\%$\n\t{}:?;`-é序\x00") | st.characte
 def test_any_text_survives_the_call(name: str, where: str, value: str, options: dict[str, str]) -> None:
     delete = s.DeleteFrom(("paimon", name), where=where, options=options)
     update = s.Update(("paimon", name), (s.Assignment((name, value), where),), ctes=value)
-    merge = s.MergeInto(("paimon", name), where, value, (s.MergeClause("MATCHED", "UPDATE", where, update.assignments),))
+    merge = s.MergeInto(
+        ("paimon", name), where, value, (s.MergeClause("MATCHED", "UPDATE", where, update.assignments),)
+    )
     for statement in (delete, update, merge):
         text = encode(statement)
         assert decode(text) == statement

@@ -75,9 +75,7 @@ MERGES = [
                     ),
                 ),
                 MergeClause("MATCHED", "UPDATE *"),
-                MergeClause(
-                    "NOT MATCHED", "INSERT", "CASE WHEN y.a > 1 THEN TRUE END", assign(a="y.a", b="f(y.b, 1)")
-                ),
+                MergeClause("NOT MATCHED", "INSERT", "CASE WHEN y.a > 1 THEN TRUE END", assign(a="y.a", b="f(y.b, 1)")),
                 MergeClause("NOT MATCHED", "INSERT *"),
                 MergeClause("NOT MATCHED BY SOURCE", "UPDATE", "x.a < 0", assign(a="0")),
                 MergeClause("NOT MATCHED BY SOURCE", "DELETE"),

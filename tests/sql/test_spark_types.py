@@ -76,9 +76,7 @@ def test_timestamp_alone_is_sparks_in_sparks_style() -> None:
     assert read("TIMESTAMP(3) WITHOUT TIME ZONE", SparkStylePaimon) == p.TimestampType(True, 3)
 
 
-@pytest.mark.parametrize(
-    "text", ["INTERVAL YEAR TO MONTH", "VOID", "ARRAY<INTERVAL DAY>", "TIMESTAMP(3) WITH TIME ZONE", "RAW('a', 'b')"]
-)
+@pytest.mark.parametrize("text", ["INTERVAL YEAR TO MONTH", "VOID", "ARRAY<INTERVAL DAY>", "RAW('a', 'b')"])
 def test_a_type_that_paimon_has_not_is_left_to_spark(text: str) -> None:
     schema = sqlglot.parse_one(f"(c {text}, d INT)", into=exp.Schema, dialect=Paimon)
     first, second = schema.expressions
@@ -110,7 +108,14 @@ def test_a_type_is_exact_where_sparks_words_lead_back_to_it(data_type: p.DataTyp
 
 def data_types() -> st.SearchStrategy[p.DataType]:
     leaves = st.sampled_from(
-        [p.IntType(), p.IntType(False), p.string_type(), p.TimestampType(True, 3), p.DecimalType(True, 12, 3), p.BlobType()]
+        [
+            p.IntType(),
+            p.IntType(False),
+            p.string_type(),
+            p.TimestampType(True, 3),
+            p.DecimalType(True, 12, 3),
+            p.BlobType(),
+        ]
     )
     names = st.text(min_size=1, max_size=4)
 
@@ -132,7 +137,11 @@ def test_the_exact_type_comes_back_from_its_text(data_type: p.DataType) -> None:
 
 
 def test_the_catalog_takes_the_types_out_of_the_properties() -> None:
-    properties = {"k": "v", f"{TYPE_PROPERTY}a.b": "TIMESTAMP(3)", f"{TYPE_PROPERTY}m": '{"type":"MULTISET","element":"INT"}'}
+    properties = {
+        "k": "v",
+        f"{TYPE_PROPERTY}a.b": "TIMESTAMP(3)",
+        f"{TYPE_PROPERTY}m": '{"type":"MULTISET","element":"INT"}',
+    }
     types, rest = take_types(properties)
     assert types == {"a.b": p.TimestampType(True, 3), "m": p.MultisetType(True, p.IntType())}
     assert rest == {"k": "v"}

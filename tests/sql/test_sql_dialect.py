@@ -41,10 +41,14 @@ def test_nodes_know_their_place_in_the_text() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["SELECT a, CAST(b AS TIMESTAMP) FROM t WHERE c = 'it''s'", "SELECT * FROM t VERSION AS OF 1", "SELECT x -> x + 1"],
+    ["SELECT a, CAST(b AS TIMESTAMP) FROM t WHERE c = 'x'", "SELECT * FROM t VERSION AS OF 1", "SELECT x -> x + 1"],
 )
 def test_queries_are_those_of_spark(query: str) -> None:
     assert sqlglot.parse_one(query, dialect=Paimon).sql(Spark) == sqlglot.parse_one(query, dialect=Spark).sql(Spark)
+
+
+def test_a_doubled_quote_stands_for_one() -> None:
+    assert sqlglot.parse_one("SELECT 'it''s', \"a'\", r'x\\'", dialect=Paimon).expressions[0].name == "it's"
 
 
 def test_system_tables_are_names() -> None:

@@ -1,0 +1,117 @@
+"""The thread in which Spark starts and works, so that the prompt is there at once and Ctrl-C always answers."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, TimeoutError
+from typing import Protocol, TypeVar
+
+from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+TICK = 0.1
+"""Seconds between two looks at the work that is waited for."""
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C while a statement ran.
+
+    ``abandoned`` says that the statement did not stop: it may still go on behind, and may still succeed.
+    """
+
+    def __init__(self, *, abandoned: bool) -> None:
+        super().__init__("Interrupted.")
+        self.abandoned = abandoned
+
+
+class Waiting(Protocol):
+    """Who is told, now and again, that work is waited for."""
+
+    def tick(self, session: SparkSession | None) -> None:
+        """Once every `TICK`; the session is None while Spark starts."""
+
+    def stopping(self) -> None:
+        """Once, when Ctrl-C was pressed and the work is asked to stop."""
+
+
+class Engine:
+    """One Spark session, and the thread that starts it and does everything it is asked.
+
+    Args:
+        start: makes the session; it is called at once, in the engine's thread.
+    """
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self.session: Future[SparkSession] = Future()
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._hire()
+        self._jobs.put(lambda: _fulfil(self.session, start))
+
+    @property
+    def ready(self) -> SparkSession | None:
+        """The session, None while Spark starts and where it could not."""
+        return self.session.result() if self.session.done() and self.session.exception() is None else None
+
+    def submit(self, work: Callable[[SparkSession], T]) -> Future[T]:
+        """What the work will answer, behind all that was asked before."""
+        answer: Future[T] = Future()
+        # A session that did not start fails all work with its own error.
+        self._jobs.put(lambda: _fulfil(answer, lambda: work(self.session.result())))
+        return answer
+
+    def run(self, work: Callable[[SparkSession], T], waiting: Waiting) -> T:
+        """Do the work and wait for its answer.
+
+        Ctrl-C cancels the jobs of Spark until the work ends; pressed again, it leaves the work to itself.
+
+        Raises:
+            Interrupted: by Ctrl-C.
+        """
+        answer = self.submit(work)
+        try:
+            self._wait(answer, waiting)
+        except KeyboardInterrupt:
+            self._stop(answer, waiting)
+        return answer.result()
+
+    def _wait(self, answer: Future[T], waiting: Waiting) -> None:
+        while not answer.done():
+            try:
+                answer.exception(timeout=TICK)
+            except TimeoutError:
+                waiting.tick(self.ready)
+
+    def _stop(self, answer: Future[T], waiting: Waiting) -> None:
+        try:
+            waiting.stopping()
+            while not answer.done():
+                # A statement may start one job after the other, so that one call would not do.
+                if (session := self.ready) is not None:
+                    session.sparkContext.cancelAllJobs()
+                try:
+                    answer.exception(timeout=TICK)
+                except TimeoutError:
+                    continue
+        except KeyboardInterrupt:
+            self._jobs = queue.SimpleQueue()
+            self._hire()
+            raise Interrupted(abandoned=True) from None
+        raise Interrupted(abandoned=False)
+
+    def _hire(self) -> None:
+        threading.Thread(target=_work, args=(self._jobs,), name="paimon-sql", daemon=True).start()
+
+
+def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        jobs.get()()
+
+
+def _fulfil(answer: Future[T], work: Callable[[], T]) -> None:
+    try:
+        answer.set_result(work())
+    except BaseException as error:
+        answer.set_exception(error)

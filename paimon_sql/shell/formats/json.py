@@ -1,0 +1,19 @@
+"""One JSON object a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.shell.formats.base import Format
+from paimon_sql.shell.result import Encoding, Row
+
+
+class JsonLines(Format):
+    """One object a row, made by Spark: numbers with all digits, times as ISO 8601, binary as base64, nested as nested."""
+
+    name = "json"
+    summary = "one object a line, with numbers, nulls and nested values as JSON has them"
+    encoding: Encoding = "json"
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self.emit("".join(f"{row[0]}\n" for row in rows))
