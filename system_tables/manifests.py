@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from paimon_sql.errors import MissingFileError
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.manifest import ManifestFileMeta
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import BigIntType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import manifests_of
@@ -33,9 +36,7 @@ class Manifests(SystemTable):
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         snapshot = snapshot_to_read(table)
-        metas = []
-        if snapshot is not None:
-            metas = [*manifests_of(table, snapshot), *table.manifests.read_list(snapshot.changelog_manifest_list)]
+        metas = [] if snapshot is None else [*manifests_of(table, snapshot), *_changelog(table, snapshot)]
         low = pa.array([m.partition_stats.min_values for m in metas], pa.binary())
         high = pa.array([m.partition_stats.max_values for m in metas], pa.binary())
         columns = [
@@ -50,3 +51,10 @@ class Manifests(SystemTable):
             pa.array([m.max_row_id for m in metas], pa.int64()),
         ]
         return pa.Table.from_arrays(columns, schema=arrow_schema(self.columns))
+
+
+def _changelog(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    try:
+        return table.manifests.read_list(snapshot.changelog_manifest_list)
+    except MissingFileError:
+        return []  # a tag outlives the changelog of its snapshot

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
@@ -11,8 +9,8 @@ from paimon_sql.format.types import BigIntType, TimestampType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.clock import wall_clock
 
-_EPOCH = datetime(1970, 1, 1)
 
 
 class Snapshots(SystemTable):
@@ -47,7 +45,7 @@ class Snapshots(SystemTable):
                 "commit_user": s.commit_user,
                 "commit_identifier": s.commit_identifier,
                 "commit_kind": s.commit_kind.value,
-                "commit_time": _EPOCH + timedelta(milliseconds=s.time_millis),
+                "commit_time": wall_clock(s.time_millis),
                 "base_manifest_list": s.base_manifest_list,
                 "delta_manifest_list": s.delta_manifest_list,
                 "changelog_manifest_list": s.changelog_manifest_list,

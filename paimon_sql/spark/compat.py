@@ -29,6 +29,12 @@ def python_reader_factory(jvm: Jvm, source: Any, function: bytearray, struct: An
     )
 
 
+def python_writer_factory(jvm: Jvm, source: Any, function: bytearray, struct: Any) -> Any:
+    """Spark's factory of writers in Python workers; 4.3 has the session's id as an argument more."""
+    nothing = [jvm.none] * (2 if version(jvm) >= (4, 3) else 1)
+    return jvm.new(f"{EXECUTION}.datasources.v2.python.PythonBatchWriterFactory", source, function, struct, *nothing)
+
+
 def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
     """The rows of a ``LocalRelation`` as Arrow, without a job."""
     zone = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get().sessionLocalTimeZone()

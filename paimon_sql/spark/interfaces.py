@@ -55,6 +55,12 @@ class TableInterface(JavaObject):
     def constraints(self) -> Any:
         return self.jvm.array(f"{CATALOG}.constraints.Constraint")
 
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{_METRIC}.CustomMetric")
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
+
 
 class ScanInterface(JavaObject):
     """Defaults of ``Scan``."""

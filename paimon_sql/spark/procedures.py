@@ -10,24 +10,17 @@ import pyarrow as pa
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_type
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the columns that Apache Paimon's own connector answers with."""
-
-_GETTERS = {
-    t.BigIntType: "getLong",
-    t.IntType: "getInt",
-    t.BooleanType: "getBoolean",
-    t.DoubleType: "getDouble",
-}
 
 
 def procedure_names() -> list[str]:
@@ -78,7 +71,9 @@ class ProcedureProxy(JavaObject):
         return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", made)
 
     def call(self, row: Any) -> Any:
-        given = {a.name: self._value(row, i, a) for i, a in enumerate(self._procedure.arguments)}
+        arguments = self._procedure.arguments
+        values = row_values(row, [a.type for a in arguments])
+        given = {a.name: v for a, v in zip(arguments, values, strict=True)}
         manager = self._session.sessionState().catalogManager()
         database = ".".join(manager.currentNamespace()) or "default"
         context = Context(self._catalog, database, SparkExecutor(self.jvm))
@@ -96,21 +91,6 @@ class ProcedureProxy(JavaObject):
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         builder = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
         return (builder if argument.required else builder.defaultValue("NULL")).build()
-
-    def _value(self, row: Any, index: int, argument: Argument) -> Any:
-        if row.isNullAt(index):
-            return None
-        getter = _GETTERS.get(type(argument.type))
-        if getter is not None:
-            return getattr(row, getter)(index)
-        if isinstance(argument.type, t.MapType):
-            entries = row.getMap(index)
-            keys, values = entries.keyArray(), entries.valueArray()
-            return {
-                keys.getUTF8String(i).toString(): values.getUTF8String(i).toString()
-                for i in range(entries.numElements())
-            }
-        return row.getUTF8String(index).toString()
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure", f"{CATALOG}.procedures.BoundProcedure"]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.types import DataField
+from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
 from paimon_sql.spark.expressions import translate
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
@@ -55,7 +55,8 @@ class ScanBuilderProxy(JavaObject):
                 self._predicates.append(predicate)
             if predicate is None or not predicate.columns() <= keys:
                 left.append(expression)
-            self._pushed.append(expression)
+            if predicate is None or not any(_is_floating(types[c]) for c in predicate.columns()):
+                self._pushed.append(expression)
         return self.jvm.seq(left)
 
     def pushedFilters(self) -> Any:
@@ -115,6 +116,11 @@ class ScanBuilderProxy(JavaObject):
             f"{CONNECTOR}.read.SupportsPushDownLimit",
             f"{CONNECTOR}.read.SupportsPushDownAggregates",
         ]
+
+
+def _is_floating(data_type: DataType) -> bool:
+    """Whether a column can hold NaN, of which the statistics of Parquet files say nothing."""
+    return isinstance(data_type, (FloatType, DoubleType))
 
 
 def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:

@@ -9,16 +9,17 @@ from typing import Any
 from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.partitions import PartitionManagement
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.write import WriteBuilderProxy
 from paimon_sql.storage.table import Table
 
 PROVIDER = "paimon"
-_CAPABILITIES = ("BATCH_READ", "V1_BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+_CAPABILITIES = ("BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
 
 
-class TableProxy(TableInterface):
+class TableProxy(TableInterface, PartitionManagement):
     """A table, or one of its branches, as one statement sees it."""
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
@@ -69,7 +70,12 @@ class TableProxy(TableInterface):
         return ScanBuilderProxy(self.jvm, self.table, self.session)
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, self.table, self.session)
+        return WriteBuilderProxy(self.jvm, self.table, self.session, info.schema())
 
     class Java:
-        implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsWrite"]
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
+            f"{CATALOG}.TruncatableTable",
+        ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.v2_predicates import partition_condition
@@ -17,13 +18,16 @@ from paimon_sql.storage.table import Table
 class WriteBuilderProxy(JavaObject):
     """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+    def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any) -> None:
         super().__init__(jvm)
         self.table = table
         self.session = session
+        self._struct = struct
         self._overwrite: Overwrite | None = None
 
-    def build(self) -> V1WriteProxy:
+    def build(self) -> V1WriteProxy | DynamicOverwriteProxy:
+        if self._overwrite is not None and self._overwrite.dynamic:
+            return DynamicOverwriteProxy(self.jvm, self.table, self._struct)
         return V1WriteProxy(self.jvm, self.table, self.session, self._overwrite)
 
     def buildForBatch(self) -> Any:

@@ -10,9 +10,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from paimon_sql.format.types import DataType
-from paimon_sql.sql.dialect import Paimon, PlacedError, SparkStylePaimon
+from paimon_sql.sql.dialect import Paimon, SparkStylePaimon
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.type_parser import PlacedError
 from paimon_sql.sql.types import is_exact, spark_type
 
 

@@ -48,8 +48,9 @@ class Hints:
     def __init__(self, source: Source, calls: dict[int, Call]) -> None:
         self.source = source
         self.calls = calls
-        self.ctes = scopes(Cursor(source))
-        self.travels = _time_travels(source)
+        words = {t.word for t in source.tokens}
+        self.ctes = scopes(Cursor(source)) if "WITH" in words else []
+        self.travels = _time_travels(source) if "OF" in words else {}
         self.travel_starts = {end: start for start, end in self.travels.items()}
 
     def read(self, tokens: Sequence[Token]) -> None:
@@ -59,18 +60,19 @@ class Hints:
             group = list(run)
             if not is_hint:
                 index += len(group)
-            elif options := self._options(group):
+            elif (options := self._options(group)) is not None:
                 self._place(index, group[0], group[-1], options)
 
-    def _options(self, hints: Sequence[Token]) -> list[Property]:
-        """The options that hints in a row give; none where they are hints of Spark's."""
+    def _options(self, hints: Sequence[Token]) -> list[Property] | None:
+        """The options that hints in a row give; None where they are hints of Spark's."""
         options: list[Property] = []
-        has_others = False
+        is_ours = has_others = False
         for hint in hints:
             inner = scan(self.source.text, hint.start + len("/*+"), hint.end - len("*/")) or []
             cursor = Cursor(Source(self.source.text, inner))
             while not cursor.done:
                 if cursor.sees("OPTIONS", "("):
+                    is_ours = True
                     cursor.next()
                     inside = cursor.group()
                     if inside is None:
@@ -79,9 +81,9 @@ class Hints:
                 else:
                     has_others = has_others or not cursor.sees(",")
                     cursor.skip()
-        if options and has_others:
+        if is_ours and has_others:
             raise self._error("An OPTIONS hint stands alone in its comment.", hints[0])
-        return options
+        return options if is_ours else None
 
     def _place(self, index: int, first: Token, last: Token, options: list[Property]) -> None:
         """Turn the hint before token ``index`` into options of the table that it follows."""
@@ -93,7 +95,7 @@ class Hints:
             return
         name_end = self.travel_starts.get(before, index) - 1
         start = self._start_of_name(name_end, first)
-        relation = f"WITH ({', '.join(p.sql for p in options)})"
+        relation = f"WITH ({', '.join(p.sql for p in options)})" if options else ""
         if index in self.travels:
             at = tokens[self.travels[index]].end
             source.edits += [Edit(first.start, last.end, ""), clause(source.text, at, at, relation)]

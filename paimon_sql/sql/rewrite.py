@@ -63,6 +63,8 @@ _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) 
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
+_OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
+"""The words of a script behind which a statement may begin."""
 
 
 @dataclass(frozen=True)
@@ -94,40 +96,61 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     Raises:
         SqlSyntaxError: a construct of ours is malformed or cannot be kept.
     """
-    if not _is_worth_reading(text):
-        return Rewritten(text)
-    tokens = scan(text)
-    if not tokens:
-        return Rewritten(text)
-    source = Source(text, tokens)
-    if not source.tokens:
+    tokens = scan(text) if _is_worth_reading(text) else None
+    source = Source(text, tokens or [])
+    if tokens is None or not source.tokens:
         return Rewritten(text)
     if not _is_raw(Cursor(source)):
         read_queries(source, tokens)
-    edits, plain = list(source.edits), list(source.edits)
-    carried: list[Carried] = []
-    has_parameters = False
-    done = 0
+    draft = _Draft(source, context)
     for cursor in _statements(source):
-        start, stop = cursor.peek().start, source.tokens[cursor.end - 1].end
-        outcome = _read(cursor, context) if start >= done else None
-        if isinstance(outcome, Carried):
-            catalog = _catalog(outcome.statement, context)
-            if catalog is None:
-                continue
-            done = stop
-            edits = [*outside(edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
+        draft.add(cursor)
+    return draft.result()
+
+
+class _Draft:
+    """What has become of a text so far.
+
+    Attributes:
+        edits: what it needs to become canonical.
+        plain: the same without CALLs.
+        done: the offset up to which statements are carried, so that nothing inside them is looked at again.
+    """
+
+    def __init__(self, source: Source, context: RewriteContext) -> None:
+        self.source, self.context = source, context
+        self.edits, self.plain = list(source.edits), list(source.edits)
+        self.carried: list[Carried] = []
+        self.has_parameters = False
+        self.done = 0
+
+    def add(self, cursor: Cursor) -> None:
+        """Take in the statement at the cursor."""
+        start, stop = cursor.peek().start, self.source.tokens[cursor.end - 1].end
+        outcome = _read(cursor, self.context) if start >= self.done else None
+        if not isinstance(outcome, Carried):
+            self.edits += outcome or []
+            self.plain += outcome or []
+            return
+        catalog = _catalog(outcome.statement, self.context)
+        if catalog is not None:
+            self.done = stop
+            self.carried.append(outcome)
+            self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
             for edit in outcome.plain:
-                plain = [*outside(plain, edit.start, edit.end), edit]
-            carried.append(outcome)
-            has_parameters = has_parameters or _has_parameters(source, start, stop)
-        elif outcome:
-            edits += outcome
-            plain += outcome
-    if not edits:
-        return Rewritten(text)
-    spark_sql = apply(text, plain) if carried and all(c.spark_parses for c in carried) else None
-    return Rewritten(apply(text, edits), tuple(c.statement for c in carried), spark_sql, has_parameters)
+                self.plain = [*outside(self.plain, edit.start, edit.end), edit]
+            self.has_parameters = self.has_parameters or _has_parameters(self.source, start, stop)
+
+    def result(self) -> Rewritten:
+        """The text as it is now."""
+        text = self.source.text
+        knows_all = bool(self.carried) and all(c.spark_parses for c in self.carried)
+        return Rewritten(
+            apply(text, self.edits) if self.edits else text,
+            tuple(c.statement for c in self.carried),
+            apply(text, self.plain) if knows_all else None,
+            self.has_parameters,
+        )
 
 
 def _is_worth_reading(text: str) -> bool:
@@ -169,10 +192,6 @@ def _statements(source: Source) -> list[Cursor]:
             found.append(cursor.fork(end=inner.position))
         cursor.skip()
     return found
-
-
-_OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
-"""The words of a script behind which a statement may begin."""
 
 
 def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:

@@ -234,7 +234,7 @@ def _compacted(table: Table) -> Snapshot | None:
         every = 1
 
     def is_wanted(s: Snapshot) -> bool:
-        full = every is None or s.commit_identifier in (BATCH_COMMIT_IDENTIFIER,) or s.commit_identifier % every == 0
+        full = every is None or s.commit_identifier == BATCH_COMMIT_IDENTIFIER or s.commit_identifier % every == 0
         return s.commit_kind is CommitKind.COMPACT and full
 
     return _newest(table, is_wanted) or table.snapshots.latest()

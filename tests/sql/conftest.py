@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
@@ -61,22 +62,20 @@ def conformance(shared: Path) -> Callable[[str], Iterator[tuple[str, str]]]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A plain Spark session on one core, without anything of ours."""
+    """A Spark session on one core; one that other tests have started is taken as it is."""
+    is_started = SparkContext._active_spark_context is not None
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.log.level", "OFF").getOrCreate()
     yield session
-    session.stop()
+    if not is_started:
+        session.stop()
 
 
 @pytest.fixture(scope="session")
 def plan_of(spark: SparkSession) -> Callable[[str], str]:
     """The plan that Spark's own parser makes of a text, without the ids that differ from run to run."""
-    parser = spark._jsparkSession.sessionState().sqlParser()
+    parser = spark._jvm.org.apache.spark.sql.execution.SparkSqlParser()
 
     def parse(text: str) -> str:
         plan = str(parser.parsePlan(text).toString())

@@ -1,131 +1,36 @@
-"""Statements that several tests look at: what they become, and those that must stay as they are."""
+"""Cases that several tests look at: statements with what they become, and statements that must stay as they are.
+
+In ``cases/*.txt`` a case is two lines, the text and ``=>`` with what it becomes; ``␤`` stands for a line break.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from paimon_sql.sql import statements as s
+
+FOLDER = Path(__file__).parent / "cases"
+REWRITES = ("system_tables", "hints", "functions", "create_table", "alter_table", "call", "session")
+
+
+def pairs(name: str) -> list[tuple[str, str]]:
+    """The texts of a file with what they become."""
+    lines = [line.replace("␤", "\n") for line in _lines(name)]
+    return [(before, after.removeprefix("=> ")) for before, after in zip(lines[::2], lines[1::2], strict=True)]
+
+
+def plain() -> list[str]:
+    """Plain Spark SQL, a statement a line, and texts that hold no statement."""
+    return ["", ";", " \n ", *(line.replace("␤", "\n") for line in _lines("plain"))]
+
+
+def _lines(name: str) -> list[str]:
+    lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    return [line for line in lines if line and not line.startswith("# ")]
+
 
 T = ("paimon", "db", "t")
 CSV = {"TYPE": "CSV"}
-
-NAMES = [
-    ("SELECT * FROM t$snapshots", "SELECT * FROM `t$snapshots`"),
-    ("SELECT * FROM db.t$files f", "SELECT * FROM db.`t$files` f"),
-    ("SELECT * FROM paimon.`my db`.t$branch_b$files", "SELECT * FROM paimon.`my db`.`t$branch_b$files`"),
-    ("SELECT t$tags.tag_name FROM t$tags, u", "SELECT `t$tags`.tag_name FROM `t$tags`, u"),
-    ("INSERT INTO t$branch_b VALUES (1)", "INSERT INTO `t$branch_b` VALUES (1)"),
-    ("TABLE t$tags |> SELECT tag_name", "TABLE `t$tags` |> SELECT tag_name"),
-    ("DESCRIBE TABLE EXTENDED t$ro;", "DESCRIBE TABLE EXTENDED `t$ro`;"),
-    ("REFRESH TABLE t$ro", "REFRESH TABLE `t$ro`"),
-    ("CREATE VIEW v AS SELECT 'a$b' FROM t$ro -- c$d", "CREATE VIEW v AS SELECT 'a$b' FROM `t$ro` -- c$d"),
-    ("SELECT * FROM größe$files", "SELECT * FROM `größe$files`"),
-    ("EXPLAIN SELECT * FROM t$files", "EXPLAIN SELECT * FROM `t$files`"),
-    ("SET VAR v = (SELECT max(snapshot_id) FROM t$snapshots)", "SET VAR v = (SELECT max(snapshot_id) FROM `t$snapshots`)"),
-]  # fmt: skip
-"""Unquoted names of system tables and branches: before and after."""
-
-HINTS = [
-    ("SELECT * FROM t /*+ OPTIONS('a'='b') */", "SELECT * FROM t WITH ('a'='b')"),
-    ("SELECT * FROM t/*+OPTIONS('a'='b')*/x", "SELECT * FROM t WITH ('a'='b') x"),
-    ("select * from t /*+ options ( 'a' = 'b', c.d = 5, `e` = true ) */ AS x", "select * from t WITH ('a' = 'b', c.d = 5, `e` = true) AS x"),
-    ("SELECT * FROM t /*+ OPTIONS('a' = '*/, ''x''') */", "SELECT * FROM t WITH ('a' = '*/, ''x''')"),
-    ("SELECT * FROM t /*+ OPTIONS('a'='b'), OPTIONS('c'='d') */", "SELECT * FROM t WITH ('a'='b', 'c'='d')"),
-    ("SELECT * FROM t /*+ OPTIONS('a'='b') */ /*+ OPTIONS('c'='d') */ x", "SELECT * FROM t WITH ('a'='b', 'c'='d') x"),
-    ("SELECT * FROM `t$files` /*+ OPTIONS('a'='b') */", "SELECT * FROM `t$files` WITH ('a'='b')"),
-    ("SELECT * FROM db.t$files /*+ OPTIONS('a'='b') */", "SELECT * FROM db.`t$files` WITH ('a'='b')"),
-    ("SELECT * FROM IDENTIFIER('t') /*+ OPTIONS('a'='b') */ x", "SELECT * FROM IDENTIFIER('t') WITH ('a'='b') x"),
-    ("SELECT * FROM a /*+ OPTIONS('x'='1') */ p JOIN a /*+ OPTIONS('x'='2') */ q JOIN a r", "SELECT * FROM a WITH ('x'='1') p JOIN a WITH ('x'='2') q JOIN a r"),
-    ("SELECT * FROM a /*+ OPTIONS('x'='1') */, b /*+ OPTIONS('x'='2') */ WHERE 1=1", "SELECT * FROM a WITH ('x'='1'), b WITH ('x'='2') WHERE 1=1"),
-    ("SELECT * FROM (a /*+ OPTIONS('x'='1') */ JOIN b)", "SELECT * FROM (a WITH ('x'='1') JOIN b)"),
-    ("SELECT /*+ BROADCAST(a) */ * FROM a /*+ OPTIONS('x'='1') */", "SELECT /*+ BROADCAST(a) */ * FROM a WITH ('x'='1')"),
-    ("INSERT INTO t /*+ OPTIONS('a'='b') */ (x) SELECT 1", "INSERT INTO t WITH ('a'='b') (x) SELECT 1"),
-    ("INSERT OVERWRITE TABLE t /*+ OPTIONS('a'='b') */ PARTITION (p = 1) SELECT 1", "INSERT OVERWRITE TABLE t WITH ('a'='b') PARTITION (p = 1) SELECT 1"),
-    ("FROM t /*+ OPTIONS('a'='b') */ |> WHERE x > 1", "FROM t WITH ('a'='b') |> WHERE x > 1"),
-    ("TABLE t /*+ OPTIONS('a'='b') */ UNION TABLE u", "SELECT * FROM t WITH ('a'='b') UNION TABLE u"),
-    ("SELECT * FROM f(TABLE(t /*+ OPTIONS('a'='b') */))", "SELECT * FROM f(TABLE(SELECT * FROM t WITH ('a'='b')))"),
-    ("CACHE TABLE c AS SELECT * FROM t /*+ OPTIONS('a'='b') */", "CACHE TABLE c AS SELECT * FROM t WITH ('a'='b')"),
-    ("SELECT * FROM t\n/*+ OPTIONS(\n'a' = 'b' -- why\n) */\nx", "SELECT * FROM t\nWITH ('a' = 'b')\nx"),
-    ("SELECT * FROM t /*+ OPTIONS() */ x", "SELECT * FROM t /*+ OPTIONS() */ x"),
-    # behind the time, wherever the hint stands
-    ("SELECT * FROM t VERSION AS OF 1 /*+ OPTIONS('a'='b') */ x", "SELECT * FROM t VERSION AS OF 1 WITH ('a'='b') x"),
-    ("SELECT * FROM t /*+ OPTIONS('a'='b') */ VERSION AS OF 'g' x", "SELECT * FROM t  VERSION AS OF 'g' WITH ('a'='b') x"),
-    ("SELECT * FROM t /*+ OPTIONS('a'='b') */ FOR SYSTEM_TIME AS OF now() - INTERVAL '1' DAY AS x WHERE 1=1", "SELECT * FROM t  FOR SYSTEM_TIME AS OF now() - INTERVAL '1' DAY WITH ('a'='b') AS x WHERE 1=1"),
-    ("SELECT * FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '2999-01-01' /*+ OPTIONS('a'='b') */", "SELECT * FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '2999-01-01' WITH ('a'='b')"),
-    # a common table expression hides a table only where it can be seen
-    ("WITH c AS (SELECT * FROM t /*+ OPTIONS('a'='b') */), t AS (SELECT 1) SELECT * FROM t", "WITH c AS (SELECT * FROM t WITH ('a'='b')), t AS (SELECT 1) SELECT * FROM t"),
-    ("SELECT * FROM (WITH t AS (SELECT 1) SELECT * FROM t) a JOIN t /*+ OPTIONS('a'='b') */ b", "SELECT * FROM (WITH t AS (SELECT 1) SELECT * FROM t) a JOIN t WITH ('a'='b') b"),
-    ("WITH t AS (SELECT 1) SELECT * FROM db.t /*+ OPTIONS('a'='b') */", "WITH t AS (SELECT 1) SELECT * FROM db.t WITH ('a'='b')"),
-]  # fmt: skip
-"""OPTIONS hints: before and after."""
-
-FUNCTIONS = [
-    ("SELECT * FROM paimon_incremental_query('t', 1, 3) x", "SELECT * FROM `t` WITH ('incremental-between' = '1,3') x"),
-    ("SELECT * FROM PAIMON_INCREMENTAL_QUERY('db.t', 'a', 'b')", "SELECT * FROM `db`.`t` WITH ('incremental-between' = 'a,b')"),
-    ("SELECT * FROM paimon_incremental_query('paimon.`my db`.t$branch_b', 1, 2)", "SELECT * FROM `paimon`.`my db`.`t$branch_b` WITH ('incremental-between' = '1,2')"),
-    ("SELECT * FROM paimon_incremental_between_timestamp('t', '2024-01-01 00:00:00', 1692169900000)", "SELECT * FROM `t` WITH ('incremental-between-timestamp' = '2024-01-01 00:00:00,1692169900000')"),
-    ("SELECT * FROM paimon_incremental_to_auto_tag('t', '2024-12-04')", "SELECT * FROM `t` WITH ('incremental-to-auto-tag' = '2024-12-04')"),
-    ("SELECT * FROM paimon_incremental_query('t', 1, 3) /*+ OPTIONS('a'='b') */ x", "SELECT * FROM `t` WITH ('incremental-between' = '1,3', 'a'='b')  x"),
-    ("SELECT paimon_incremental_query FROM t", "SELECT paimon_incremental_query FROM t"),
-]  # fmt: skip
-"""Incremental table functions: before and after."""
-
-TABLES = [
-    # keys
-    ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT)", "CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("create table t (a int primary key, b int)", "create table t (a int, b int) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED COMMENT 'x')", "CREATE TABLE t (a INT COMMENT 'x') TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, `b c` INT, PRIMARY KEY (a, `b c`) NOT ENFORCED)", "CREATE TABLE t (a INT, `b c` INT) TBLPROPERTIES ('primary-key' = 'a,b c')"),
-    ("CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED, a INT)", "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, CONSTRAINT pk PRIMARY KEY (a) NOT ENFORCED, b INT)", "CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, PRIMARY /* x */ KEY\n(a) NOT ENFORCED RELY)", "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, PRIMARY KEY (`it's`) NOT ENFORCED)", "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'it\\'s')"),
-    ("CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT 1 AS a", "CREATE TABLE t  TBLPROPERTIES ('primary-key' = 'a') AS SELECT 1 AS a"),
-    ("CREATE TABLE t (a INT, PRIMARY KEY (a) NOT ENFORCED) USING paimon TBLPROPERTIES ('k' = 'v')", "CREATE TABLE t (a INT) USING paimon TBLPROPERTIES ('k' = 'v', 'primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, CHECK (a > 1), PRIMARY KEY (a) NOT ENFORCED, CONSTRAINT u UNIQUE (a))", "CREATE TABLE t (a INT, CHECK (a > 1), CONSTRAINT u UNIQUE (a)) TBLPROPERTIES ('primary-key' = 'a')"),
-    # clauses
-    ("CREATE TABLE t (a INT) WITH ('k' = 'v')", "CREATE TABLE t (a INT) TBLPROPERTIES ('k' = 'v')"),
-    ("CREATE TABLE t (a INT)with('k'='v');", "CREATE TABLE t (a INT)TBLPROPERTIES('k'='v');"),
-    ("CREATE TABLE IF NOT EXISTS paimon.x.t (a INT) COMMENT 'WITH (1)' WITH ('k' = 'v')", "CREATE TABLE IF NOT EXISTS paimon.x.t (a INT) COMMENT 'WITH (1)' TBLPROPERTIES ('k' = 'v')"),
-    ("CREATE OR REPLACE TABLE t (a INT) WITH ('k' = 'v')", "CREATE OR REPLACE TABLE t (a INT) TBLPROPERTIES ('k' = 'v')"),
-    ("REPLACE TABLE t (a INT) WITH ('k' = 'v')", "REPLACE TABLE t (a INT) TBLPROPERTIES ('k' = 'v')"),
-    ("CREATE TABLE t WITH ('type' = 'object-table')", "CREATE TABLE t TBLPROPERTIES ('type' = 'object-table')"),
-    ("CREATE TABLE t (a INT) PARTITIONED BY (a) WITH ('k' = 'v') COMMENT 'x'", "CREATE TABLE t (a INT) PARTITIONED BY (a) TBLPROPERTIES ('k' = 'v') COMMENT 'x'"),
-    ("CREATE TABLE t (a INT) WITH ('k' = 'v') TBLPROPERTIES ('l' = 'w')", "CREATE TABLE t (a INT)  TBLPROPERTIES ('l' = 'w', 'k' = 'v')"),
-    ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED) WITH (\n 'k' = 'v' -- why\n)", "CREATE TABLE t (a INT) TBLPROPERTIES (\n 'k' = 'v' -- why\n, 'primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT) WITH () ", "CREATE TABLE t (a INT)  "),
-    ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED) WITH ()", "CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (a INT, b INT) WITH ('partition' = 'a, b', 'k' = 'v')", "CREATE TABLE t (a INT, b INT) PARTITIONED BY (`a`, `b`) TBLPROPERTIES ('k' = 'v')"),
-    ("EXPLAIN CREATE TABLE t (a INT) WITH ('k' = 'v')", "EXPLAIN CREATE TABLE t (a INT) TBLPROPERTIES ('k' = 'v')"),
-    ("CREATE TABLE IDENTIFIER('db.t') (a INT) WITH ('k' = 'v')", "CREATE TABLE IDENTIFIER('db.t') (a INT) TBLPROPERTIES ('k' = 'v')"),
-    # queries
-    ("CREATE TABLE t WITH ('partition' = 'a') AS SELECT 1 AS a", "CREATE TABLE t PARTITIONED BY (`a`) AS SELECT 1 AS a"),
-    ("CREATE TABLE t WITH ('k' = 'v') AS WITH s AS (SELECT * FROM x$files) SELECT * FROM s", "CREATE TABLE t TBLPROPERTIES ('k' = 'v') AS WITH s AS (SELECT * FROM `x$files`) SELECT * FROM s"),
-    ("CREATE TABLE t WITH ('k' = 'v') WITH s AS (SELECT 1) SELECT * FROM s", "CREATE TABLE t TBLPROPERTIES ('k' = 'v') WITH s AS (SELECT 1) SELECT * FROM s"),
-    ("CREATE TABLE t WITH ('k' = 'v') AS SELECT * FROM s /*+ OPTIONS('a'='b') */", "CREATE TABLE t TBLPROPERTIES ('k' = 'v') AS SELECT * FROM s WITH ('a'='b')"),
-    # types
-    ("CREATE TABLE t (a BYTES)", "CREATE TABLE t (a BINARY)"),
-    ("CREATE TABLE t (a INT NULL, b INT NOT NULL) WITH ('k'='v')", "CREATE TABLE t (a INT, b INT NOT NULL) TBLPROPERTIES ('k'='v')"),
-    ("CREATE TABLE t (a INT DEFAULT NULL NULL COMMENT 'x')", "CREATE TABLE t (a INT DEFAULT NULL COMMENT 'x')"),
-    ("CREATE TABLE t (a TIMESTAMP) WITH ('k'='v')", "CREATE TABLE t (a TIMESTAMP_NTZ) TBLPROPERTIES ('k'='v')"),
-    ("CREATE TABLE t (a TIMESTAMP, b INT PRIMARY KEY NOT ENFORCED)", "CREATE TABLE t (a TIMESTAMP_NTZ, b INT) TBLPROPERTIES ('primary-key' = 'b')"),
-    ("CREATE TABLE t (a TIMESTAMP, b BYTES)", "CREATE TABLE t (a TIMESTAMP_NTZ, b BINARY)"),
-    ("CREATE TABLE t (a TIMESTAMP, b BYTES) USING paimon", "CREATE TABLE t (a TIMESTAMP, b BINARY) USING paimon"),
-    ("CREATE TABLE t (a TIMESTAMP, b INT PRIMARY KEY NOT ENFORCED) TBLPROPERTIES ('k'='v')", "CREATE TABLE t (a TIMESTAMP, b INT) TBLPROPERTIES ('k'='v', 'primary-key' = 'b')"),
-    ("CREATE TABLE t (a MAP<INT, INT>, b INT PRIMARY KEY NOT ENFORCED) TBLPROPERTIES ('k'='v')", "CREATE TABLE t (a MAP<INT, INT>, b INT) TBLPROPERTIES ('k'='v', 'primary-key' = 'b')"),
-    ("CREATE TABLE t (a VARBINARY(3), b BINARY(2)) USING paimon", "CREATE TABLE t (a BINARY, b BINARY) USING paimon TBLPROPERTIES ('paimon-sql.type.a' = 'VARBINARY(3)', 'paimon-sql.type.b' = 'BINARY(2)')"),
-    ("CREATE TABLE t (`a b` TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL COMMENT 'x')", "CREATE TABLE t (`a b` TIMESTAMP_LTZ NOT NULL COMMENT 'x') TBLPROPERTIES ('paimon-sql.type.a b' = 'TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL')"),
-    ("CREATE TABLE t (a TIME(3), b INT PRIMARY KEY NOT ENFORCED)", "CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('primary-key' = 'b', 'paimon-sql.type.a' = 'TIME(3)')"),
-    ("CREATE TABLE t (a TIME(3))", "CREATE TABLE t (a TIME(3))"),
-    ("CREATE TABLE t (a MULTISET<STRING>)", "CREATE TABLE t (a MAP<STRING, INT>) TBLPROPERTIES ('paimon-sql.type.a' = '{\"type\":\"MULTISET\",\"element\":\"STRING\"}')"),
-    ("CREATE TABLE t (a INT ARRAY NOT NULL)", "CREATE TABLE t (a ARRAY<INT> NOT NULL)"),
-    ("CREATE TABLE t (a ROW(x INT, `y z` CHAR NOT NULL 'it''s'))", "CREATE TABLE t (a STRUCT<`x`: INT, `y z`: CHAR(1) NOT NULL COMMENT 'it\\'s'>)"),
-    ("CREATE TABLE t (a ARRAY<INT NOT NULL>)", "CREATE TABLE t (a ARRAY<INT>) TBLPROPERTIES ('paimon-sql.type.a' = '{\"type\":\"ARRAY\",\"element\":\"INT NOT NULL\"}')"),
-    ("CREATE TABLE t (a DOUBLE PRECISION, b CHAR, c VARCHAR)", "CREATE TABLE t (a DOUBLE, b CHAR(1), c VARCHAR(1))"),
-    ("CREATE TABLE t (a INTERVAL YEAR TO MONTH, b STRING COLLATE UTF8_LCASE, c INT) WITH ('k'='v')", "CREATE TABLE t (a INTERVAL YEAR TO MONTH, b STRING COLLATE UTF8_LCASE, c INT) TBLPROPERTIES ('k'='v')"),
-    ("CREATE TABLE t (a INT DEFAULT aggregate(array(1), 0, (x, y) -> x + y), b INT PRIMARY KEY)", "CREATE TABLE t (a INT DEFAULT aggregate(array(1), 0, (x, y) -> x + y), b INT) TBLPROPERTIES ('primary-key' = 'b')"),
-    ("CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY, b INT GENERATED ALWAYS AS (a + 1), PRIMARY KEY (a))", "CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY, b INT GENERATED ALWAYS AS (a + 1)) TBLPROPERTIES ('primary-key' = 'a')"),
-    ("CREATE TABLE t (`primary` INT, `key` INT, row BYTES, time STRING, comment STRING) WITH ('k'='v')", "CREATE TABLE t (`primary` INT, `key` INT, row BINARY, time STRING, comment STRING) TBLPROPERTIES ('k'='v')"),
-]  # fmt: skip
-"""CREATE TABLE: before and after."""
 
 STATEMENTS: list[tuple[str, s.Statement]] = [
     ("ALTER TABLE t CREATE TAG `a-b`", s.CreateTag(T, "a-b")),
@@ -177,73 +82,3 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ),
 ]
 """Statements of ours: the text and what it is read into."""
-
-HOSTILE = [
-    "",
-    ";",
-    "-- nothing",
-    "/* nothing */",
-    "SELEC * FROM t",
-    "SELECT 'FROM t$files', \"t$snapshots\", 'OPTIONS(', 'it''s /* not */ one' FROM t",
-    "SELECT 1 AS `a$b`, 2 AS `x$snapshots`",
-    "SELECT length('a\\'b$files'), concat('$', 'files'), r'raw$files\\'",
-    "SELECT id -- FROM t$snapshots /*+ OPTIONS('x'='y') */\nFROM t /* t$files; WITH ('a'='b') */ -- done;",
-    "/* /* t$files */ OPTIONS('a'='b') */ SELECT 1",
-    "SELECT /*+ BROADCAST(n), REPARTITION(2) */ * FROM t",
-    "SELECT transform(a, x -> x + 1), aggregate(a, 0, (acc, x) -> acc + x) FROM t",
-    "FROM t |> WHERE a > 1 |> AGGREGATE sum(a) AS s GROUP BY b |> ORDER BY b",
-    "SELECT * EXCEPT (a, b) FROM t",
-    "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT sum(i) FROM n",
-    "WITH updates AS (SELECT 1 AS deleted) SELECT * FROM updates",
-    "SELECT * FROM t PIVOT (sum(a) FOR k IN ('x' AS xx)) UNPIVOT (v FOR c IN (xx))",
-    "SELECT * FROM t VERSION AS OF 1",
-    "SELECT * FROM t FOR SYSTEM_TIME AS OF now() - INTERVAL 1 DAY AS x",
-    "SELECT get_json_object('{\"a$b\": 1}', '$.a$b')",
-    "SELECT ${hiveconf:x} + 1",
-    "SELECT id FROM IDENTIFIER('sa' || 'les') WHERE id = :x AND k = ?",
-    "EXECUTE IMMEDIATE 'DELETE FROM t WHERE id = ?' USING 5",
-    "DECLARE OR REPLACE VARIABLE v INT DEFAULT 3",
-    "SET VAR v = (SELECT max(id) FROM t)",
-    "SET spark.paimon.scan.snapshot-id = 2",
-    "SET `spark.paimon.*.*.t.scan.snapshot-id` = 1",
-    "SET spark.x = 'it''s'",
-    "SET x = a$b",
-    "RESET `spark.paimon.scan.tag-name`",
-    "ADD JAR /path/with$dollar's/x.jar",
-    "BEGIN DECLARE x INT DEFAULT 1; IF x = 1 THEN SELECT 1; ELSE SELECT CASE WHEN x THEN 2 END; END IF; END",
-    "CREATE TEMPORARY VIEW v (i, d) COMMENT 'x' AS SELECT id, a * 2 FROM t",
-    "CREATE OR REPLACE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 1",
-    "CREATE TABLE t (a INT NOT NULL COMMENT 'with ()', b STRUCT<x: INT>) USING paimon TBLPROPERTIES ('k' = 'v')",
-    "CREATE TABLE t (a TIMESTAMP, b BINARY, row INT, bytes STRING, zone STRING, `primary` INT, precision INT)",
-    "CREATE TABLE t (a TIMESTAMP) TBLPROPERTIES ('primary-key' = 'a')",
-    "CREATE TABLE t (a INT DEFAULT NULL, b INT GENERATED ALWAYS AS (a + 1), c STRING COLLATE UTF8_LCASE)",
-    "CREATE TABLE t AS WITH s AS (SELECT 1 AS a) SELECT * FROM s",
-    "CREATE TABLE t (WITH s AS (SELECT CAST(NULL AS ARRAY<INT>)) SELECT * FROM s)",
-    "CREATE TABLE spark_catalog.db.t (a INT, PRIMARY KEY (a) NOT ENFORCED)",
-    "CREATE DATABASE d COMMENT 'x' WITH DBPROPERTIES ('a' = 'b')",
-    "ALTER TABLE t ADD COLUMNS (a INT AFTER b)",
-    "ALTER TABLE t ALTER COLUMN a TYPE BIGINT",
-    "ALTER TABLE t DROP COLUMN IF EXISTS a",
-    "ALTER TABLE t RENAME COLUMN a TO b",
-    "ALTER TABLE t RENAME TO u",
-    "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')",
-    "ALTER TABLE t DROP CONSTRAINT c",
-    "ALTER TABLE spark_catalog.db.t SET ('a' = 'b')",
-    "CALL sys.create_tag(table => 'db.t', tag => 'x', snapshot => 1)",
-    "CALL sys.expire_snapshots('db.t', 2)",
-    "CALL other.sys.rollback_to('t', 1)",
-    "DELETE FROM spark_catalog.db.t WHERE a = 1",
-    "DELETE FROM spark_catalog.t",
-    "UPDATE hive.db.t SET a = 1",
-    "MERGE INTO hive.db.t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
-    "DELETE FROM IDENTIFIER('a' || 'b')",
-    "INSERT INTO t VALUES (1), (2)",
-    "INSERT OVERWRITE t PARTITION (a = 1) SELECT * FROM s",
-    "SHOW TABLES LIKE 't*'",
-    "SHOW TAGS spark_catalog.db.t",
-    "SHOW CREATE TABLE t",
-    "DESCRIBE EXTENDED t",
-    "USE paimon.db",
-    "EXPLAIN SELECT 1",
-]
-"""Plain Spark SQL, hostile to whoever parses SQL by halves."""

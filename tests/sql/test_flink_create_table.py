@@ -1,28 +1,19 @@
-"""CREATE TABLE in Flink's spelling becomes Spark's by small edits."""
+"""CREATE TABLE: comments, and LIKE."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from sql_cases import TABLES
 
 from paimon_sql.sql.statements import CreateTableLike, Statement
 
 
-@pytest.mark.parametrize(("before", "after"), TABLES)
-def test_flinks_spelling_becomes_sparks(before: str, after: str, sql: Callable[[str], str]) -> None:
-    assert sql(before) == after
-
-
-@pytest.mark.parametrize("before", [before for before, _ in TABLES])
-def test_what_was_rewritten_once_stays_as_it_is(before: str, sql: Callable[[str], str]) -> None:
-    once = sql(before)
-    assert sql(once) == once
-
-
 def test_comments_between_the_clauses_stay_where_they_do_no_harm(sql: Callable[[str], str]) -> None:
-    before = "CREATE TABLE t ( -- with ('x')\n  a INT, -- PRIMARY KEY\n  PRIMARY KEY (a) NOT ENFORCED -- the key\n) WITH ('k' = 'v')"
+    before = (
+        "CREATE TABLE t ( -- with ('x')\n  a INT, -- PRIMARY KEY\n  PRIMARY KEY (a) NOT ENFORCED -- the key\n)"
+        " WITH ('k' = 'v')"
+    )
     after = "CREATE TABLE t ( -- with ('x')\n  a INT -- the key\n) TBLPROPERTIES ('k' = 'v', 'primary-key' = 'a')"
     assert sql(before) == after
 

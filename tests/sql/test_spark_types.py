@@ -21,6 +21,7 @@ def read(text: str, dialect: type[Paimon] = Paimon) -> p.DataType:
 
 
 ROW = p.RowType(True, (p.DataField(0, "a", p.IntType(False), "it's"), p.DataField(1, "b c", p.TimeType(True, 3))))
+STRUCT = "STRUCT<`a`: INT NOT NULL COMMENT 'it\\'s', `b c`: INT>"
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,11 @@ ROW = p.RowType(True, (p.DataField(0, "a", p.IntType(False), "it's"), p.DataFiel
         ("TIMESTAMP(3) WITH LOCAL TIME ZONE", p.LocalZonedTimestampType(True, 3), "TIMESTAMP_LTZ"),
         ("ARRAY<ARRAY<INT NOT NULL>>", p.ArrayType(True, p.ArrayType(True, p.IntType(False))), "ARRAY<ARRAY<INT>>"),
         ("INT ARRAY MULTISET", p.MultisetType(True, p.ArrayType(True, p.IntType())), "MAP<ARRAY<INT>, INT>"),
-        ("MAP<STRING NOT NULL, BYTES NULL>", p.MapType(True, p.string_type(False), p.bytes_type()), "MAP<STRING, BINARY>"),
+        ("MAP<INT NOT NULL, BYTES NULL>", p.MapType(True, p.IntType(False), p.bytes_type()), "MAP<INT, BINARY>"),
         ("VECTOR<FLOAT, 3>", p.VectorType(True, p.FloatType(), 3), "ARRAY<FLOAT>"),
-        ("ROW<a INT NOT NULL 'it''s', `b c` TIME(3)>", ROW, "STRUCT<`a`: INT NOT NULL COMMENT 'it\\'s', `b c`: INT>"),
-        ("ROW(a INT NOT NULL COMMENT 'it''s', `b c` TIME(3))", ROW, "STRUCT<`a`: INT NOT NULL COMMENT 'it\\'s', `b c`: INT>"),
-        ("STRUCT<a: INT NOT NULL COMMENT 'it\\'s', `b c`: TIME(3)>", ROW, "STRUCT<`a`: INT NOT NULL COMMENT 'it\\'s', `b c`: INT>"),
+        ("ROW<a INT NOT NULL 'it''s', `b c` TIME(3)>", ROW, STRUCT),
+        ("ROW(a INT NOT NULL COMMENT 'it''s', `b c` TIME(3))", ROW, STRUCT),
+        ("STRUCT<a: INT NOT NULL COMMENT 'it\\'s', `b c`: TIME(3)>", ROW, STRUCT),
     ],
 )  # fmt: skip
 def test_types_are_read_and_declared_to_spark(text: str, data_type: p.DataType, spark: str) -> None:

@@ -53,7 +53,8 @@ MERGES = [
         MergeInto(T, "s", "t.a = s.a", (MergeClause("MATCHED", "DELETE"),)),
     ),
     (
-        "MERGE WITH SCHEMA EVOLUTION INTO t AS x USING (SELECT 1 AS a, 'ON' AS b) AS y (a, b) ON x.a = y.a AND x.b IN (1)"
+        "MERGE WITH SCHEMA EVOLUTION INTO t AS x USING (SELECT 1 AS a, 'ON' AS b) AS y (a, b)"
+        " ON x.a = y.a AND x.b IN (1)"
         " WHEN MATCHED AND x.c > 1 THEN UPDATE SET x.a = y.a, b = CASE WHEN 1 = 1 THEN 'WHEN MATCHED' ELSE y.b END"
         " WHEN MATCHED THEN UPDATE SET *"
         " WHEN NOT MATCHED BY TARGET AND CASE WHEN y.a > 1 THEN TRUE END THEN INSERT (a, b) VALUES (y.a, f(y.b, 1))"

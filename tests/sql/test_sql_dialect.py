@@ -12,8 +12,8 @@ from paimon_sql.sql.dialect import Paimon
 
 def test_a_definition_of_flinks_is_written_as_sparks() -> None:
     text = (
-        "CREATE TABLE IF NOT EXISTS db.t (a BIGINT NOT NULL COMMENT 'x', b TIMESTAMP(3), c ROW<d BYTES>, e MULTISET<INT>,"
-        " f INT DEFAULT 1) PARTITIONED BY (a) WITH ('bucket' = '1')"
+        "CREATE TABLE IF NOT EXISTS db.t (a BIGINT NOT NULL COMMENT 'x', b TIMESTAMP(3), c ROW<d BYTES>,"
+        " e MULTISET<INT>, f INT DEFAULT 1) PARTITIONED BY (a) WITH ('bucket' = '1')"
     )
     assert sqlglot.transpile(text, read=Paimon, write=Spark) == [
         "CREATE TABLE IF NOT EXISTS db.t (a BIGINT NOT NULL COMMENT 'x', b TIMESTAMP_NTZ, c STRUCT<`d`: BINARY>,"

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sql_cases import FUNCTIONS, HINTS, NAMES
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-
-
-@pytest.mark.parametrize(("before", "after"), [*NAMES, *HINTS, *FUNCTIONS])
-def test_constructs_in_queries_become_plain_spark_sql(before: str, after: str, sql: Callable[[str], str]) -> None:
-    assert sql(before) == after
-
-
-@pytest.mark.parametrize("before", [before for before, _ in [*NAMES, *HINTS, *FUNCTIONS]])
-def test_what_was_rewritten_once_stays_as_it_is(before: str, sql: Callable[[str], str]) -> None:
-    assert sql(sql(before)) == sql(before)
 
 
 def test_constructs_in_queries_do_not_depend_on_the_catalog() -> None:

@@ -96,24 +96,3 @@ def test_a_default_is_left_out_and_another_value_is_kept() -> None:
     optional = {f.name for f in fields(s.CreateTag)} - {"table", "tag"}
     assert not optional & set(json.loads(unquote(encode(s.CreateTag(T, "a")))))
     assert "if_not_exists" in json.loads(unquote(encode(s.CreateTag(T, "a", if_not_exists=True))))
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("USE CATALOG c;", "SET CATALOG c;"),
-        ("USE CATALOG `c d`", "SET CATALOG `c d`"),
-        ("USE CATALOG", "USE CATALOG"),
-        ("SET 'a.b' = 'c'", "SET `a.b` = `c`"),
-        ("SET 'a.b'='it`s';", "SET `a.b`=`it``s`;"),
-        ("SET 'a.b' = 5", "SET `a.b` = 5"),
-        ("SET 'a.b'", "SET `a.b`"),
-        ("RESET 'a.b'", "RESET `a.b`"),
-        ("SET a = 'b'", "SET a = 'b'"),
-        ("CREATE DATABASE IF NOT EXISTS d COMMENT 'x' WITH ('a' = 'b')", "CREATE DATABASE IF NOT EXISTS d COMMENT 'x' WITH DBPROPERTIES ('a' = 'b')"),
-        ("SHOW CREATE VIEW v", "SHOW CREATE TABLE v"),
-    ],
-)  # fmt: skip
-def test_flinks_session_statements_become_sparks(before: str, after: str, sql: Callable[[str], str]) -> None:
-    assert sql(before) == after
-    assert sql(after) == after

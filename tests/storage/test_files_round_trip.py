@@ -8,8 +8,8 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 import pytest
-from columns import columns
 from hypothesis import HealthCheck, given, settings
+from typed_columns import columns
 
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
@@ -130,7 +130,7 @@ def test_batches_tell_where_they_stand(tmp_path: Path, name: str) -> None:
     fields = [t.DataField(0, "a", t.IntType())]
     path = written(tmp_path, name, fields, [pa.record_batch({"a": pa.array(range(1000), pa.int32())})] * 5)
     for ranges in (None, [(0, 3), (998, 1003), (4999, 9000)]):
-        at = []
+        at: list[int] = []
         for start, batch in file_format(name).read_with_positions(
             IO, path, None, fields, ["a"], batch_rows=300, row_ranges=ranges
         ):

@@ -100,11 +100,12 @@ class ArrowFileIO(FileIO):
         return sorted((e for e in entries if e is not None), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
-        top = self._inner(path).rstrip("/")
+        # Some file systems answer with a leading slash that the question did not have.
+        top = self._inner(path).strip("/")
         with refusals("list", path):
-            found = self._fs.get_file_info(pafs.FileSelector(top, allow_not_found=True, recursive=True))
+            found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
         for info in found:
-            entry = _status(join(path, info.path[len(top) :]), info)
+            entry = _status(join(path, info.path.strip("/")[len(top) :]), info)
             if entry is not None and not entry.is_dir:
                 yield entry
 

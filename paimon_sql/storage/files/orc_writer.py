@@ -27,6 +27,7 @@ _CODECS = {
     "none": "uncompressed",
     "uncompressed": "uncompressed",
 }
+_MAGIC = b"ORC"
 _STRIPE_SIZE = 64 * 2**20
 _COMPRESSION_BLOCK = 256 * 1024
 _ROW_INDEX_STRIDE = 10_000
@@ -69,7 +70,7 @@ class OrcWriter(DataFileWriter):
         ]
         self._write(pa.Table.from_arrays(columns, schema=self._schema))
         self._raw += batch.nbytes
-        if (out := self._sink.tell()) > self._flushed:
+        if (out := self._sink.tell()) > self._flushed + len(_MAGIC):
             self._flushed, self._flushed_raw = out, self._raw
 
     def _write(self, table: pa.Table) -> None:

@@ -18,7 +18,7 @@ from paimon_sql.format.types import (
 )
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted, refuse_key
 from paimon_sql.storage.schema_change.nesting import replace_type, resolve, type_at
-from paimon_sql.storage.schema_change.option_columns import global_index_of
+from paimon_sql.storage.option_columns import global_index_of
 from paimon_sql.storage.schema_change.promotions import Promotion, same_type
 
 _SAME_HASH = ((CharType, VarCharType), (BinaryType, VarBinaryType))

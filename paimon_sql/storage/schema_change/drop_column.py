@@ -18,7 +18,7 @@ from paimon_sql.storage.schema_change.base import (
     refuse_key,
 )
 from paimon_sql.storage.schema_change.nesting import parts_of, replace_fields, resolve, type_at
-from paimon_sql.storage.schema_change.option_columns import forget_storage, options_naming
+from paimon_sql.storage.option_columns import forget_storage, options_naming
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,158 @@
+"""The commands of the shell itself: small, few, and listed by ``help``."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.shell.formats import formats
+from paimon_sql.shell.runner import Leave, Runner
+from paimon_sql.shell.sources import from_file
+from paimon_sql.shell.splitter import Piece
+
+_DEEPEST = 20
+_EXAMPLES = (
+    ("SHOW TABLES; DESCRIBE t;", "what there is"),
+    ("SELECT * FROM `t$snapshots`;", "a system table: $snapshots, $files, $options, $audit_log, …"),
+    ("SELECT * FROM t VERSION AS OF 3;", "time travel"),
+    ("CALL sys.compact(table => 't');", "a procedure; SHOW PROCEDURES IN sys; lists them"),
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: how it is written, what it does, and what runs it, given the words behind its name."""
+
+    usage: str
+    meaning: str
+    run: Callable[[Runner, str], bool]
+
+    @property
+    def name(self) -> str:
+        """Its first word."""
+        return self.usage.split()[0]
+
+
+def run_command(runner: Runner, text: str) -> bool:
+    """Run the command that the text holds; whether it went well.
+
+    Raises:
+        Leave: it was ``quit`` or ``exit``.
+    """
+    try:
+        if text.startswith("!"):
+            runner.out.file.flush()
+            return subprocess.run(text[1:], shell=True, check=False).returncode == 0
+        name, _, rest = text.strip().partition(" ")
+        command = COMMANDS.get(name.lower())
+        if command is None:
+            raise InvalidInputError(f"There is no command {name}.", remedy="Type help for the commands there are.")
+        return command.run(runner, rest.strip())
+    except InvalidInputError as error:
+        runner.fail(error)
+        return False
+
+
+def _help(runner: Runner, _: str) -> bool:
+    grid = Table.grid(padding=(0, 3))
+    for usage, meaning in _EXAMPLES:
+        grid.add_row(Text(usage), Text(meaning, style="dim"))
+    grid.add_row()
+    for command in dict.fromkeys(COMMANDS.values()):
+        grid.add_row(Text(command.usage), Text(command.meaning, style="dim"))
+    grid.add_row(Text("!COMMAND"), Text("run a command of the operating system", style="dim"))
+    grid.add_row()
+    for name, form in formats().items():
+        grid.add_row(Text(f"  {name}"), Text(form.summary, style="dim"))
+    runner.out.print("Statements end with ';' and may take several lines. Commands take one line and need no ';'.")
+    runner.out.print(grid)
+    return True
+
+
+def _quit(runner: Runner, _: str) -> bool:
+    raise Leave
+
+
+def _clear(runner: Runner, _: str) -> bool:
+    runner.out.clear()
+    return True
+
+
+def _source(runner: Runner, argument: str) -> bool:
+    if len(runner.sources) == _DEEPEST:
+        raise InvalidInputError(f"Files include one another more than {_DEEPEST} deep: {', '.join(runner.sources)}.")
+    name = _word(argument, "source FILE")
+    source = from_file(name)
+    runner.sources.append(name)
+    try:
+        return runner.run(source.pieces, source.origin)
+    finally:
+        runner.sources.pop()
+
+
+def _format(runner: Runner, argument: str) -> bool:
+    if argument not in formats():
+        raise InvalidInputError(
+            f"'{argument}' is no output format." if argument else "Which format?", remedy=f"Use {', '.join(formats())}."
+        )
+    runner.settings.format = argument
+    return True
+
+
+def _timing(runner: Runner, argument: str) -> bool:
+    if argument.lower() not in ("on", "off"):
+        raise InvalidInputError(".timing takes on or off.")
+    runner.settings.timing = argument.lower() == "on"
+    return True
+
+
+def _limit(runner: Runner, argument: str) -> bool:
+    if not argument.isdecimal():
+        raise InvalidInputError(".limit takes a number of rows, 0 for all.")
+    runner.settings.limit = int(argument) or None
+    return True
+
+
+def _tables(runner: Runner, argument: str) -> bool:
+    statement = f"SHOW TABLES IN {argument}" if argument else "SHOW TABLES"
+    return runner.run([Piece("statement", statement, 1, len(statement), complete=True)])
+
+
+def _error(runner: Runner, _: str) -> bool:
+    problem = runner.last_problem
+    runner.report.note(problem.details or problem.message if problem else "There was no error yet.")
+    return True
+
+
+def _word(argument: str, usage: str) -> str:
+    try:
+        words = shlex.split(argument)
+    except ValueError:
+        words = []
+    if len(words) != 1:
+        raise InvalidInputError(f"Write: {usage}", remedy="Put a name with blanks in quotes.")
+    return words[0]
+
+
+_QUIT = Command("quit", "leave; so do exit and Ctrl-D", _quit)
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command("help", "this text", _help),
+        _QUIT,
+        Command("source FILE", "run the statements of a file", _source),
+        Command("clear", "clear the screen", _clear),
+        Command(".format NAME", f"how answers look: {', '.join(formats())}", _format),
+        Command(".limit N", "show at most so many rows of an answer, 0 for all", _limit),
+        Command(".timing on|off", "say row counts and times", _timing),
+        Command(".tables [DATABASE]", "short for SHOW TABLES", _tables),
+        Command(".error", "everything known about the last error", _error),
+    )
+} | {"exit": _QUIT}
+"""The commands by name."""

@@ -1,0 +1,212 @@
+"""The ``paimon-sql`` command: its arguments, and which way the shell works with them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, NoReturn
+
+import pyspark
+import typer
+from rich.console import Console
+
+import paimon_sql
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.shell.commands import run_command
+from paimon_sql.shell.engine import Engine, Interrupted
+from paimon_sql.shell.formats import formats
+from paimon_sql.shell.prompt import Prompt
+from paimon_sql.shell.report import Report
+from paimon_sql.shell.runner import Leave, Runner, Settings
+from paimon_sql.shell.setup import Setup
+from paimon_sql.shell.sources import Source, from_file, from_stream, from_text
+
+FAILED = 1
+INTERRUPTED = 128 + signal.SIGINT
+PIPE_CLOSED = 128 + signal.SIGPIPE
+_UNBOUNDED_WIDTH = 1_000_000
+
+app = typer.Typer(
+    name="paimon-sql",
+    help="Apache Paimon's tables through SQL. Without -e, -f or a pipe on standard input it asks for statements.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+def main() -> None:
+    """Run the command that the process's arguments ask for; the process ends with its status."""
+    app()
+
+
+def _pairs(values: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not sign or not key.strip():
+            raise typer.BadParameter(f"'{value}' is not KEY=VALUE.")
+        pairs[key.strip()] = text
+    return pairs
+
+
+def _check_pairs(values: list[str]) -> list[str]:
+    _pairs(values)
+    return values
+
+
+def _check_format(name: str) -> str:
+    if name not in formats():
+        raise typer.BadParameter(f"'{name}' is none of {', '.join(formats())}.")
+    return name
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"paimon-sql {paimon_sql.__version__} (Spark {pyspark.__version__}, Python {platform.python_version()})")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def sql(
+    context: typer.Context,
+    execute: Annotated[
+        list[str] | None, typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and leave; repeatable.")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option("-f", "--file", metavar="FILE", help="Run a file and leave, - for standard input; repeatable.")
+    ] = None,
+    init: Annotated[
+        list[str] | None, typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable.")
+    ] = None,
+    warehouse: Annotated[
+        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.  [default: ./warehouse]")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="DB", help="The current database: db or catalog.db.")
+    ] = None,
+    catalog_option: Annotated[
+        list[str] | None,
+        typer.Option("--catalog-option", metavar="KEY=VALUE", callback=_check_pairs, help="An option of the catalog 'paimon'; repeatable."),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("-c", "--conf", metavar="KEY=VALUE", callback=_check_pairs, help="A setting of Spark; repeatable."),
+    ] = None,
+    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")] = None,
+    define: Annotated[
+        list[str] | None,
+        typer.Option("-d", "--define", "--hivevar", metavar="NAME=VALUE", callback=_check_pairs, help="What ${NAME} stands for; repeatable."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--format", metavar="NAME", callback=_check_format, help=f"How answers look: {', '.join(formats())}.")
+    ] = "table",
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="Rows shown at most where the format is for eyes; 0 for all.")
+    ] = 1000,
+    header: Annotated[bool, typer.Option(help="Put column names out.")] = True,
+    timing: Annotated[
+        bool | None, typer.Option("--timing/--no-timing", help="Say row counts and times.  [default: at the prompt]", show_default=False)
+    ] = None,
+    keep_going: Annotated[bool, typer.Option("--continue-on-error", help="Run what stands behind a failed statement.")] = False,
+    silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say each statement, and all details of errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
+    ] = False,
+) -> None:
+    """What the command does without a subcommand: run SQL."""
+    if context.invoked_subcommand is not None:
+        return
+    if execute and file:
+        raise typer.BadParameter("Give either -e or -f: their order would be lost. A statement 'source FILE;' runs a file.")
+    typed = not execute and not file and sys.stdin.isatty() and sys.stdout.isatty()
+    setup = Setup(
+        warehouse=warehouse,
+        conf=_settings_of_spark(conf, catalog_option, master),
+        database=database,
+        variables=_pairs(define or []),
+    )
+    settings = Settings(
+        format=output,
+        limit=limit or None,
+        header=header,
+        timing=typed if timing is None else timing,
+        silent=silent,
+        echo=verbose,
+        keep_going=keep_going,
+    )
+    try:
+        before = [from_file(name) for name in init or []]
+        sources = _sources(execute or [], file or [], typed=typed)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=verbose)
+    runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
+    _leave(_guarded(runner, lambda: _work(runner, before, sources, setup)))
+
+
+def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> int:
+    if sources:
+        ready = runner.prepare(lambda _: None)
+        well = ready and all(_each(runner, [*before, *sources]))
+        return 0 if well else FAILED
+    return Prompt(runner, before, setup.warehouse).run()
+
+
+def _each(runner: Runner, sources: Sequence[Source]) -> list[bool]:
+    done: list[bool] = []
+    try:
+        for source in sources:
+            done.append(runner.run(source.pieces, source.origin))
+            if not done[-1] and not runner.settings.keep_going:
+                break
+    except Leave:
+        pass
+    return done
+
+
+def _settings_of_spark(conf: list[str] | None, catalog: list[str] | None, master: str | None) -> dict[str, str]:
+    settings = {f"spark.sql.catalog.paimon.{key}": value for key, value in _pairs(catalog or []).items()}
+    if master:
+        settings["spark.master"] = master
+    return settings | _pairs(conf or [])
+
+
+def _sources(execute: Sequence[str], files: Sequence[str], *, typed: bool) -> list[Source]:
+    if execute:
+        return [from_text(text) for text in execute]
+    if files:
+        return [from_stream(sys.stdin) if name == "-" else from_file(name) for name in files]
+    return [] if typed else [from_stream(sys.stdin)]
+
+
+def _standard_output() -> Console:
+    # A character that the terminal's encoding lacks is no reason to stop in the middle of an answer.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    width = None if sys.stdout.isatty() else _UNBOUNDED_WIDTH
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def _guarded(runner: Runner, work: Callable[[], int]) -> int:
+    """The status of the process, whatever the work ends with."""
+    try:
+        return work()
+    except (KeyboardInterrupt, Interrupted):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our answers has gone; without this Python would say so once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except Exception as error:
+        runner.fail(error)
+        return FAILED
+
+
+def _leave(status: int) -> NoReturn:
+    raise typer.Exit(status)

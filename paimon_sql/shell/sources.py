@@ -1,0 +1,45 @@
+"""Where statements come from when nobody types them: the command line, files, standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.shell.splitter import Piece, split, split_lines
+
+
+@dataclass(frozen=True)
+class Source:
+    """Pieces to run, and the name of the file they are from, None for the command line."""
+
+    pieces: Iterable[Piece]
+    origin: str | None = None
+
+
+def from_text(text: str) -> Source:
+    """The pieces of one ``-e``."""
+    return Source(split(text))
+
+
+def from_file(name: str) -> Source:
+    """The pieces of a file, read and cut at once, so that a missing file is an error before anything runs.
+
+    Raises:
+        InvalidInputError: it cannot be read or is not UTF-8.
+    """
+    try:
+        return Source(split(Path(name).expanduser().read_text(encoding="utf-8-sig")), origin=name)
+    except OSError as error:
+        raise InvalidInputError(f"The file {name} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"The file {name} is not UTF-8: the byte at {error.start} is none of it.", remedy="Convert it with iconv."
+        ) from error
+
+
+def from_stream(stream: TextIO) -> Source:
+    """The pieces of a pipe, each run as soon as it came."""
+    return Source(split_lines(stream), origin="standard input")

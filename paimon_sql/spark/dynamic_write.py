@@ -1,0 +1,113 @@
+"""Dynamic overwrites: Spark offers them to batch writes alone, so each task writes its rows and all is committed here.
+
+Rows are clustered by partition beforehand, so that one task owns all buckets of a partition.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, WriterCommitMessage
+from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.udf import _wrap_function
+
+from paimon_sql.spark.compat import python_writer_factory
+from paimon_sql.spark.interfaces import WriteInterface
+from paimon_sql.spark.java import CONNECTOR, Jvm
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+
+_PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"
+_ANSWER = StructType([StructField("message", BinaryType(), False)])
+
+
+@dataclass
+class WrittenFiles(WriterCommitMessage):
+    """What one task wrote."""
+
+    messages: list[CommitMessage]
+
+
+class _Target(DataSource):
+    """Spark wants to know which data source a writer belongs to; nothing of it is ever called."""
+
+
+class DynamicOverwriteProxy(WriteInterface):
+    """A write that replaces the partitions that occur in its rows."""
+
+    def __init__(self, jvm: Jvm, table: Table, struct: Any) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self._struct = struct
+
+    def toString(self) -> str:
+        return f"paimon {self.table.name}, dynamic overwrite"
+
+    def toBatch(self) -> Any:
+        return self
+
+    def requiredDistribution(self) -> Any:
+        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
+        columns = [expressions.column(name) for name in self.table.schema.partition_keys]
+        clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
+        return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
+
+    def distributionStrictlyRequired(self) -> bool:
+        return True
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def requiredOrdering(self) -> Any:
+        return self.jvm.array(f"{CONNECTOR}.expressions.SortOrder")
+
+    def createBatchWriterFactory(self, info: Any) -> Any:
+        task = plan_write(self.table, overwrite=True)
+
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            answer = pickle.dumps(WrittenFiles(task.run(batches)))
+            yield pa.RecordBatch.from_pydict({"message": pa.array([answer], pa.binary())})
+
+        source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Target))
+        return python_writer_factory(self.jvm, source, self.jvm.pickle((write, _ANSWER)), self._struct)
+
+    def useCommitCoordinator(self) -> bool:
+        return True
+
+    def onDataWriterCommit(self, message: Any) -> None:
+        pass
+
+    def commit(self, answers: Any, *summary: Any) -> None:
+        messages = _messages(answers)
+        if not messages:
+            return
+        overwrite = Overwrite(dynamic=True)
+        Committer(self.table).overwrite(messages, lambda latest: overwritten(self.table, latest, overwrite, messages))
+
+    def abort(self, answers: Any) -> None:
+        locations = self.table.locations
+        self.table.file_io.delete_many(
+            [
+                path
+                for m in _messages(a for a in answers if a is not None)
+                for f in m.new_files
+                for path in locations.files_of(m.partition, m.bucket, f)
+            ]
+        )
+
+    class Java:
+        implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
+
+
+def _messages(answers: Iterable[Any]) -> list[CommitMessage]:
+    return [m for a in answers for m in pickle.loads(bytes(a.pickledMessage())).messages if not m.is_empty()]

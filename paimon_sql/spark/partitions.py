@@ -1,0 +1,111 @@
+"""Partition management: SHOW PARTITIONS, and partitions emptied by DROP PARTITION and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.arrow import arrow_schema, arrow_type
+from paimon_sql.format.snapshot import Operation
+from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.local_scan import internal_rows
+from paimon_sql.spark.rows import row_values
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
+from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
+from paimon_sql.storage.table import Table
+
+
+class PartitionManagement(JavaObject):
+    """The part of a table's proxy that lists and empties partitions; a partition exists while it holds files."""
+
+    jvm: Jvm
+    table: Table
+    session: Any
+
+    def partitionSchema(self) -> Any:
+        struct = spark_struct(self.table.schema.partition_fields)
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
+
+    def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
+        fields = self.table.schema.partition_fields
+        values = self._live(self._matching(list(names), row))
+        table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
+        return internal_rows(self.jvm, self.session, table, json.dumps(spark_struct(fields)))
+
+    def partitionExists(self, row: Any) -> bool:
+        names = list(self.table.schema.partition_keys)
+        return len(next(iter(self._live(self._matching(names, row)).values()))) > 0
+
+    def loadPartitionMetadata(self, row: Any) -> Any:
+        return self.jvm.java_map({})
+
+    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
+        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
+
+    def renamePartition(self, source: Any, target: Any) -> bool:
+        raise UnsupportedError(
+            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
+        )
+
+    def createPartition(self, row: Any, properties: Any) -> None:
+        raise UnsupportedError(
+            f"{self.table.name}: a partition comes into being with its first row.", remedy="INSERT into it."
+        )
+
+    def createPartitions(self, rows: Any, properties: Any) -> None:
+        self.createPartition(rows, properties)
+
+    def dropPartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def truncatePartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartitions(self, rows: Any) -> bool:
+        return self.dropPartitions(rows)
+
+    def truncatePartitions(self, rows: Any) -> bool:
+        return self.dropPartitions(rows)
+
+    def dropPartitions(self, rows: Any) -> bool:
+        names = list(self.table.schema.partition_keys)
+        wanted = [p for p in (self._matching(names, row) for row in rows) if p is not None]
+        empty_table(self.table, wanted[0] if len(wanted) == 1 else Or(tuple(wanted)))
+        return True
+
+    def truncateTable(self, *options: Any) -> bool:
+        empty_table(self.table, None)
+        return True
+
+    def _matching(self, names: list[str], row: Any) -> Predicate | None:
+        fields = self.table.schema.select(names)
+        values = row_values(row, [f.type for f in fields])
+        return all_of(
+            [
+                IsNull(f.name) if v is None else Comparison(f.name, "=", pa.scalar(v, arrow_type(f.type)))
+                for f, v in zip(fields, values, strict=True)
+            ]
+        )
+
+    def _live(self, predicate: Predicate | None) -> dict[str, pa.Array]:
+        entries = live_files(self.table, self.table.snapshots.latest()).entries
+        chosen = filter_partitions(self.table, entries, predicate)["partition"].combine_chunks()
+        return partition_values(self.table, pc.unique(chosen))
+
+
+def empty_table(table: Table, partitions: Predicate | None) -> None:
+    """Remove all rows, or those of the partitions for which a condition is true; what was there stays readable as of
+    earlier snapshots.
+    """
+    committer = Committer(table, operation=Operation.TRUNCATE)
+    committer.overwrite([], lambda latest: overwritten(table, latest, Overwrite(partitions), []))
