@@ -17,6 +17,7 @@ from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER
 from paimon_sql.format.types import ArrayType, BigIntType, DataField, IntType, TimestampType, string_type
+from paimon_sql.storage.file_paths import data_file_paths
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -65,7 +66,7 @@ class Files(SystemTable):
         columns = {
             "partition": partition_labels(seen.schema, entries["partition"]),
             "bucket": entries["bucket"],
-            "file_path": paths(seen, entries),
+            "file_path": data_file_paths(seen, entries),
             "file_format": formats(entries["file_name"]),
             "schema_id": entries["schema_id"],
             "level": entries["level"],
@@ -93,16 +94,6 @@ def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:
     if not table.schema.primary_keys or table.options.get(BUCKET) != POSTPONE_BUCKET:
         return entries
     return entries.filter(pc.greater_equal(entries["bucket"], 0))
-
-
-def paths(table: Table, entries: pa.Table) -> pa.Array:
-    """The whole paths of data files."""
-    partitions = one_chunk(entries["partition"]).dictionary_encode()
-    owners = np.stack([partitions.indices.to_numpy(), one_chunk(entries["bucket"]).to_numpy()])
-    known, places = np.unique(owners, axis=1, return_inverse=True)
-    folders = [table.locations.bucket(partitions.dictionary[int(p)].as_py(), int(b)) for p, b in known.T]
-    inside = pc.binary_join_element_wise(pa.array(folders, pa.string()).take(pa.array(places.ravel())), entries["file_name"], "/")
-    return pc.coalesce(one_chunk(entries["external_path"]), one_chunk(inside))
 
 
 def formats(names: pa.ChunkedArray) -> pa.Array:

@@ -12,7 +12,6 @@ from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.clock import wall_clock
 
 
-
 class Snapshots(SystemTable):
     """The snapshots that are retained, oldest first; time travel does not apply to them."""
 
@@ -38,6 +37,8 @@ class Snapshots(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
+        # Below the earliest one stand only those whose expiry is under way.
+        earliest = table.snapshots.earliest_id() or 0
         found = [
             {
                 "snapshot_id": s.id,
@@ -58,5 +59,6 @@ class Snapshots(SystemTable):
                 "writer_version": s.writer_version,
             }
             for s in table.snapshots.all()
+            if s.id >= earliest
         ]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))

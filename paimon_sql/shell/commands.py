@@ -48,7 +48,7 @@ def run_command(runner: Runner, text: str) -> bool:
     try:
         if text.startswith("!"):
             runner.out.file.flush()
-            return subprocess.run(text[1:], shell=True, check=False).returncode == 0
+            return _shell(text[1:])
         name, _, rest = text.strip().partition(" ")
         command = COMMANDS.get(name.lower())
         if command is None:
@@ -57,6 +57,12 @@ def run_command(runner: Runner, text: str) -> bool:
     except InvalidInputError as error:
         runner.fail(error)
         return False
+
+
+def _shell(command: str) -> bool:
+    if status := subprocess.run(command, shell=True, check=False).returncode:
+        raise InvalidInputError(f"The command ended with status {status}: {command.strip()}")
+    return True
 
 
 def _help(runner: Runner, _: str) -> bool:

@@ -16,7 +16,7 @@ TICK = 0.1
 """Seconds between two looks at the work that is waited for."""
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818 - nothing is wrong
     """The user pressed Ctrl-C while a statement ran.
 
     ``abandoned`` says that the statement did not stop: it may still go on behind, and may still succeed.

@@ -53,13 +53,22 @@ _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
 _OUR_PLACE = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+(?:: |$)")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
-_NAMING = ("objectName", "relationName", "argumentName", "fieldName", "columnName", "routineName", "schemaName", "tableName")
+_NAMING = (
+    "objectName",
+    "relationName",
+    "argumentName",
+    "fieldName",
+    "columnName",
+    "routineName",
+    "schemaName",
+    "tableName",
+)
 _VAGUE = ("Job aborted", "Exception thrown in awaitResult", "Writing job", "Task failed while writing")
 _VAGUE_CODES = frozenset({"FAILED_TO_LOAD_ROUTINE", "TASK_WRITE_FAILED", "CANNOT_LOAD_CATALOG"})
 
 
 def _of_spark(error: CapturedException, statement: str, details: str) -> Problem:
-    error = _telling(error)
+    outer, error = error, _telling(error)
     text = _said(error)
     if "Traceback (most recent call last):" in text:
         return Problem(_of_python(text), details=details)
@@ -70,7 +79,7 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
     hint = offset_of(statement, int(place[1]), int(place[2])) if place else None
     if own := _OUR_PLACE.search(message):
         hint, message = offset_of(statement, int(own[1]), int(own[2]) - 1), _OUR_PLACE.sub("", message)
-    parameters = error.getMessageParameters() or {}
+    parameters = error.getMessageParameters() or outer.getMessageParameters() or {}
     span = _context(error, statement) or (None if hint is None else (hint, hint + 1))
     return Problem(
         message or type(error).__name__,

@@ -7,7 +7,7 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import pyspark
 import typer
@@ -35,6 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    subcommand_metavar="[COMMAND]",
     add_completion=False,
 )
 
@@ -54,9 +55,9 @@ def _pairs(values: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _check_pairs(values: list[str]) -> list[str]:
-    _pairs(values)
-    return values
+def _check_pairs(values: list[str] | None) -> list[str]:
+    _pairs(values or [])
+    return values or []
 
 
 def _check_format(name: str) -> str:
@@ -67,7 +68,9 @@ def _check_format(name: str) -> str:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"paimon-sql {paimon_sql.__version__} (Spark {pyspark.__version__}, Python {platform.python_version()})")
+        typer.echo(
+            f"paimon-sql {paimon_sql.__version__} (Spark {pyspark.__version__}, Python {platform.python_version()})"
+        )
         raise typer.Exit
 
 
@@ -75,46 +78,79 @@ def _show_version(wanted: bool) -> None:
 def sql(
     context: typer.Context,
     execute: Annotated[
-        list[str] | None, typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and leave; repeatable.")
+        list[str] | None,
+        typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and leave; repeatable."),
     ] = None,
     file: Annotated[
-        list[str] | None, typer.Option("-f", "--file", metavar="FILE", help="Run a file and leave, - for standard input; repeatable.")
+        list[str] | None,
+        typer.Option("-f", "--file", metavar="FILE", help="Run a file and leave, - for standard input; repeatable."),
     ] = None,
     init: Annotated[
-        list[str] | None, typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable.")
+        list[str] | None,
+        typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable."),
     ] = None,
     warehouse: Annotated[
-        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.  [default: ./warehouse]")
+        str | None,
+        typer.Option(
+            "-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.  [default: ./warehouse]"
+        ),
     ] = None,
     database: Annotated[
         str | None, typer.Option("--database", metavar="DB", help="The current database: db or catalog.db.")
     ] = None,
     catalog_option: Annotated[
         list[str] | None,
-        typer.Option("--catalog-option", metavar="KEY=VALUE", callback=_check_pairs, help="An option of the catalog 'paimon'; repeatable."),
+        typer.Option(
+            "--catalog-option",
+            metavar="KEY=VALUE",
+            callback=_check_pairs,
+            help="An option of the catalog 'paimon'; repeatable.",
+        ),
     ] = None,
     conf: Annotated[
         list[str] | None,
-        typer.Option("-c", "--conf", metavar="KEY=VALUE", callback=_check_pairs, help="A setting of Spark; repeatable."),
+        typer.Option(
+            "-c", "--conf", metavar="KEY=VALUE", callback=_check_pairs, help="A setting of Spark; repeatable."
+        ),
     ] = None,
-    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")
+    ] = None,
     define: Annotated[
         list[str] | None,
-        typer.Option("-d", "--define", "--hivevar", metavar="NAME=VALUE", callback=_check_pairs, help="What ${NAME} stands for; repeatable."),
+        typer.Option(
+            "-d",
+            "--define",
+            "--hivevar",
+            metavar="NAME=VALUE",
+            callback=_check_pairs,
+            help="What ${NAME} stands for; repeatable.",
+        ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--format", metavar="NAME", callback=_check_format, help=f"How answers look: {', '.join(formats())}.")
+        str,
+        typer.Option(
+            "--format", metavar="NAME", callback=_check_format, help=f"How answers look: {', '.join(formats())}."
+        ),
     ] = "table",
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Rows shown at most where the format is for eyes; 0 for all.")
+        int,
+        typer.Option("--limit", metavar="N", min=0, help="Rows shown at most where the format is for eyes; 0 for all."),
     ] = 1000,
     header: Annotated[bool, typer.Option(help="Put column names out.")] = True,
     timing: Annotated[
-        bool | None, typer.Option("--timing/--no-timing", help="Say row counts and times.  [default: at the prompt]", show_default=False)
+        bool | None,
+        typer.Option(
+            "--timing/--no-timing", help="Say row counts and times.  [default: at the prompt]", show_default=False
+        ),
     ] = None,
-    keep_going: Annotated[bool, typer.Option("--continue-on-error", help="Run what stands behind a failed statement.")] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--continue-on-error", help="Run what stands behind a failed statement.")
+    ] = False,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say each statement, and all details of errors.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Say each statement, and all details of errors.")
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
     ] = False,
@@ -123,7 +159,9 @@ def sql(
     if context.invoked_subcommand is not None:
         return
     if execute and file:
-        raise typer.BadParameter("Give either -e or -f: their order would be lost. A statement 'source FILE;' runs a file.")
+        raise typer.BadParameter(
+            "Give either -e or -f: their order would be lost. A statement 'source FILE;' runs a file."
+        )
     typed = not execute and not file and sys.stdin.isatty() and sys.stdout.isatty()
     setup = Setup(
         warehouse=warehouse,
@@ -147,27 +185,19 @@ def sql(
         raise typer.BadParameter(str(error)) from error
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=verbose)
     runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
-    _leave(_guarded(runner, lambda: _work(runner, before, sources, setup)))
+    raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
 
 
-def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> int:
-    if sources:
-        ready = runner.prepare(lambda _: None)
-        well = ready and all(_each(runner, [*before, *sources]))
-        return 0 if well else FAILED
-    return Prompt(runner, before, setup.warehouse).run()
-
-
-def _each(runner: Runner, sources: Sequence[Source]) -> list[bool]:
-    done: list[bool] = []
-    try:
-        for source in sources:
-            done.append(runner.run(source.pieces, source.origin))
-            if not done[-1] and not runner.settings.keep_going:
-                break
-    except Leave:
-        pass
-    return done
+def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> None:
+    if not sources:
+        Prompt(runner, before, setup.warehouse).run()
+    elif runner.prepare(lambda _: None):
+        try:
+            for source in (*before, *sources):
+                if not runner.run(source.pieces, source.origin) and not runner.settings.keep_going:
+                    break
+        except Leave:
+            pass
 
 
 def _settings_of_spark(conf: list[str] | None, catalog: list[str] | None, master: str | None) -> dict[str, str]:
@@ -193,10 +223,10 @@ def _standard_output() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
-def _guarded(runner: Runner, work: Callable[[], int]) -> int:
+def _status(runner: Runner, work: Callable[[], None]) -> int:
     """The status of the process, whatever the work ends with."""
     try:
-        return work()
+        work()
     except (KeyboardInterrupt, Interrupted):
         return INTERRUPTED
     except BrokenPipeError:
@@ -205,8 +235,4 @@ def _guarded(runner: Runner, work: Callable[[], int]) -> int:
         return PIPE_CLOSED
     except Exception as error:
         runner.fail(error)
-        return FAILED
-
-
-def _leave(status: int) -> NoReturn:
-    raise typer.Exit(status)
+    return FAILED if runner.failures else 0

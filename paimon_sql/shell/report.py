@@ -33,9 +33,9 @@ class Report:
             origin: the file that the statement is from.
             line: the line of that file on which the statement begins.
         """
-        self._say(Text.assemble(("Error: ", "bold red"), visible_lines(problem.message)))
+        self._say(Text.assemble(("Error: ", "bold red"), _indented(problem.message)))
         if problem.remedy:
-            self._say(Text(f"  {visible_lines(problem.remedy)}"))
+            self._say(Text(f"  {_indented(problem.remedy)}"))
         at = statement.count("\n", 0, problem.span[0]) if problem.span else 0
         if origin is not None:
             self._say(Text(f"  at {origin}:{line + at}", style="dim"))
@@ -66,9 +66,9 @@ class Report:
         self.console.print(text, soft_wrap=True)
 
 
-def visible_lines(text: str) -> str:
-    """The text with its line breaks, and every other control character written out."""
-    return "\n".join(map(visible, text.split("\n")))
+def _indented(text: str) -> str:
+    """The text with its lines below one another, and every control character but line breaks written out."""
+    return "\n  ".join(map(visible, text.split("\n")))
 
 
 def underlined(statement: str, start: int, end: int) -> Text:

@@ -41,7 +41,7 @@ class Settings:
     keep_going: bool = False
 
 
-class Leave(Exception):
+class Leave(Exception):  # noqa: N818 - nothing is wrong
     """The user wants to leave the shell."""
 
 
@@ -56,6 +56,7 @@ class Runner:
         command: runs a command of the shell; it may raise `Leave`.
 
     Attributes:
+        failures: how many errors were said.
         last_problem: the last error that was said.
         sources: the files that include one another at this moment, the outermost first.
     """
@@ -72,6 +73,7 @@ class Runner:
         self.settings = settings
         self.out = out
         self.report = report
+        self.failures = 0
         self.last_problem: Problem | None = None
         self.sources: list[str] = []
         self._command = command
@@ -100,6 +102,7 @@ class Runner:
     def fail(self, error: BaseException, piece: Piece | None = None, origin: str | None = None) -> None:
         """Say that something failed."""
         statement, line = (piece.text, piece.line) if piece else ("", 1)
+        self.failures += 1
         self.last_problem = describe(error, statement)
         self.report.problem(self.last_problem, statement, origin=origin, line=line)
 

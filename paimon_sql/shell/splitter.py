@@ -160,9 +160,8 @@ def _end_of_script(tokens: Sequence[Token], first: int) -> int | None:
         if at_start:
             declares, handles = word == "DECLARE", False
         handles = handles or (declares and word == "HANDLER")
-        if word == "BEGIN" and (at_start or handles or not open_blocks):
-            open_blocks.append(word)
-        elif word == "CASE" and previous not in (".", "END"):
+        opens = word == "BEGIN" and (at_start or handles or not open_blocks)
+        if opens or (word == "CASE" and previous not in (".", "END")):
             open_blocks.append(word)
         elif word == "END" and previous != "." and open_blocks:
             following = tokens[i + 1].word if i + 1 < len(tokens) else ""

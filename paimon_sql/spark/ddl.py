@@ -3,47 +3,160 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from py4j.java_collections import JavaArray
 
-from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
+from paimon_sql.format.options import canonical
+from paimon_sql.format.options.data_file import FILE_FORMAT
+from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import TableSchema, new_schema
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.column_kinds import blobs_and_vectors
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.types import paimon_fields
+from paimon_sql.sql.types import take_types
+from paimon_sql.storage.default_values import stored_default
+from paimon_sql.storage.schema_change import Context
+from paimon_sql.storage.schema_validation import ORDINARY_TYPES, validate_schema
 
-_SPARKS_OWN = frozenset({"provider", "owner", "location", "external", "is_managed_location", "comment"})
+PROVIDER = "paimon"
+_TABLE_DEFAULT = "table-default."
+_OPTION = "option."
+_SPARKS_OWN = frozenset(
+    ("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation")
+)
+_FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
 
 
-def schema_of_create(jvm: Jvm, definition: tuple[Any, ...]) -> TableSchema:
-    """The schema that a ``createTable`` call describes.
+def schema_of_create(
+    jvm: Jvm,
+    definition: tuple[Any, ...],
+    *,
+    catalog_options: Mapping[str, str] | None = None,
+    case_sensitive: bool = False,
+) -> TableSchema:
+    """The schema that a ``createTable`` call describes, checked.
+
+    The exact types that the dialect keeps in reserved properties take the place of Spark's; LOCATION becomes the
+    option ``path``, which the catalog judges.
 
     Args:
         jvm: the JVM.
         definition: a ``TableInfo``, or columns, partition transforms and properties.
+        catalog_options: the catalog's options, whose ``table-default.*`` hold where the statement says nothing.
+        case_sensitive: whether ``A`` and ``a`` are two columns.
 
     Raises:
         InvalidSchemaError: a column, key or partition is not possible.
+        InvalidOptionError: an option does not exist, does not take its value, or does not go with the rest.
+        UnsupportedError: USING names what is not offered.
     """
     if len(definition) == 1:
         info = definition[0]
         columns, partitions, properties = info.columns(), info.partitions(), info.properties()
     else:
         columns, partitions, properties = definition
-    given = {key: properties.get(key) for key in properties.keySet()}
-    fields = paimon_fields(struct_json(jvm, columns))
-    primary_keys = _names(given.pop("primary-key", ""))
-    partition_keys = [_partition_column(p) for p in partitions] or _names(given.pop("partition", ""))
-    options = {key: value for key, value in given.items() if key not in _SPARKS_OWN and not key.startswith("option.")}
-    if owner := given.get("owner"):
-        options["owner"] = owner
-    return new_schema(
+    given = {str(key): str(properties.get(key)) for key in properties.keySet()}
+    return build_schema(
+        struct_json(jvm, columns),
+        [_partition_column(p) for p in partitions],
+        given,
+        catalog_options=catalog_options or {},
+        case_sensitive=case_sensitive,
+    )
+
+
+def build_schema(
+    struct: Mapping[str, Any],
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+    *,
+    catalog_options: Mapping[str, str],
+    case_sensitive: bool,
+) -> TableSchema:
+    """As `schema_of_create`, of the columns as a Spark struct and the names of the partition columns."""
+    exact, given = take_types(properties)
+    options = {
+        **_defaults_of(catalog_options),
+        **{k: v for k, v in given.items() if k not in _SPARKS_OWN and not k.startswith(_OPTION)},
+        **_kind_of(given.get("provider")),
+    }
+    if location := given.get("location"):
+        options[PATH.key] = location
+    context = Context(case_sensitive=case_sensitive)
+    fields = _with_exact_types(paimon_fields(struct), exact, context)
+    fields = [_with_default(f, sql) for f, sql in zip(fields, _defaults(struct), strict=True)]
+    fields, options = blobs_and_vectors(fields, options)
+    names = [f.name for f in fields]
+    primary_keys = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
+    said = _spelled(comma_separated(options.pop(PARTITION.key, None)), names, context)
+    partition_keys = _spelled(partitions, names, context) or said
+    if said and said != partition_keys:
+        raise InvalidOptionError(
+            f"The partition columns are said twice, as ({', '.join(partition_keys)}) and ({', '.join(said)}).",
+            key=PARTITION.key,
+            remedy="Say them in PARTITIONED BY alone.",
+        )
+    schema = new_schema(
         fields,
         partition_keys=partition_keys,
         primary_keys=primary_keys,
-        options=options,
+        options=canonical(options),
         comment=given.get("comment"),
     )
+    schema = _with_nullable_keys(schema)
+    validate_schema(schema)
+    if TableOptions(schema.options).get(TYPE) not in ORDINARY_TYPES:
+        raise UnsupportedError(
+            f"Tables of type '{schema.options[TYPE.key]}' are not offered.", remedy="Leave USING and 'type' out."
+        )
+    return schema
+
+
+def schema_like(
+    source: TableSchema, properties: Mapping[str, str], features: Sequence[str] = (), *, case_sensitive: bool = False
+) -> TableSchema:
+    """The first version of a table LIKE another: its columns, keys, comment and options, where nothing else is said.
+
+    Args:
+        source: the other table's schema.
+        properties: options that win over those of the other table.
+        features: ``EXCLUDING OPTIONS``, ``EXCLUDING PARTITIONS``, ``EXCLUDING CONSTRAINTS`` or ``EXCLUDING ALL``; those
+            that begin with INCLUDING or OVERWRITING change nothing.
+        case_sensitive: whether ``A`` and ``a`` are two columns.
+
+    Raises:
+        InvalidSchemaError, InvalidOptionError: as `schema_of_create`.
+    """
+    left_out = {f.upper().removeprefix("EXCLUDING ") for f in features if f.upper().startswith("EXCLUDING ")}
+
+    def keeps(what: str) -> bool:
+        return not left_out & {what, "ALL"}
+
+    own = {k: v for k, v in source.options.items() if k not in (PATH.key, "owner")}
+    given = {k: v for k, v in properties.items() if k not in _SPARKS_OWN and not k.startswith(_OPTION)}
+    options = {**(own if keeps("OPTIONS") else {}), **given, **_kind_of(properties.get("provider"))}
+    if location := properties.get("location"):
+        options[PATH.key] = location
+    context = Context(case_sensitive=case_sensitive)
+    said_key = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), source.names, context)
+    said_partition = _spelled(comma_separated(options.pop(PARTITION.key, None)), source.names, context)
+    schema = new_schema(
+        source.fields,
+        partition_keys=said_partition or (source.partition_keys if keeps("PARTITIONS") else ()),
+        primary_keys=said_key or (source.primary_keys if keeps("CONSTRAINTS") else ()),
+        options=canonical(options),
+        comment=properties.get("comment", source.comment),
+    )
+    schema = _with_nullable_keys(schema)
+    validate_schema(schema)
+    return schema
 
 
 def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
@@ -54,11 +167,64 @@ def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
     return body
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, Any], context: Context) -> list[DataField]:
+    """The columns with the types that Spark's words could not say, as nullable as Spark declares them."""
+    kept = list(fields)
+    by_name = {f.name: f for f in kept}
+    for name, data_type in exact.items():
+        found = context.find(name, by_name)
+        if found is None:
+            raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
+        field = by_name[found]
+        by_name[found] = replace(field, type=data_type.as_nullable(field.type.nullable))
+    # Names that stand there twice are left to the rules, which say so.
+    return [by_name[f.name] if f.name in exact or f.name.lower() in map(str.lower, exact) else f for f in kept]
+
+
+def _defaults(struct: Mapping[str, Any]) -> list[str | None]:
+    return [f.get("metadata", {}).get("CURRENT_DEFAULT") for f in struct["fields"]]
+
+
+def _with_default(field: DataField, sql: str | None) -> DataField:
+    return stored_default(field, sql)
+
+
+def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:
+    prefix = _TABLE_DEFAULT
+    return {key[len(prefix) :]: value for key, value in catalog_options.items() if key.startswith(prefix)}
+
+
+def _kind_of(provider: str | None) -> dict[str, str]:
+    """The options that USING stands for."""
+    kind = (provider or PROVIDER).lower()
+    if kind == PROVIDER:
+        return {}
+    if kind in _FORMAT_TABLES:
+        return {TYPE.key: "format-table", FILE_FORMAT.key: kind}
+    raise UnsupportedError(
+        f"USING {provider}: a Paimon catalog holds tables of the provider '{PROVIDER}'.", remedy="Leave USING out."
+    )
+
+
+def _spelled(names: Sequence[str], columns: Sequence[str], context: Context) -> tuple[str, ...]:
+    """The names as the columns spell them; those that are no columns stay, for the rules to refuse."""
+    return tuple(context.find(name, columns) or name for name in names)
+
+
+def _with_nullable_keys(schema: TableSchema) -> TableSchema:
+    """Key columns hold null where the table says so; `new_schema` made them NOT NULL."""
+    nullable = schema.options.get(PRIMARY_KEY_NULLABLE.key, "false").strip().lower() == "true"
+    if not nullable:
+        return schema
+    fields = [replace(f, type=f.type.as_nullable()) if f.name in schema.primary_keys else f for f in schema.fields]
+    return replace(schema, fields=tuple(fields))
 
 
 def _partition_column(transform: Any) -> str:
+    if transform.name() == "cluster_by":
+        raise InvalidSchemaError(
+            "CLUSTER BY is not how a Paimon table says its order.", remedy="Set the option 'clustering.columns'."
+        )
     if transform.name() != "identity":
         raise InvalidSchemaError(
             f"PARTITIONED BY {transform.describe()}: Paimon partitions by columns, not by expressions of them.",

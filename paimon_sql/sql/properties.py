@@ -50,5 +50,5 @@ def _value(piece: Cursor) -> str | None:
         return text
     if piece.sees("TRUE|FALSE"):
         return piece.next().word.lower()
-    sign = "-" if piece.accept("-") else ""
-    return sign + piece.next().text if piece.peek().kind == "number" else None
+    is_plain = piece.peek().kind == "number" and piece.peek().text.replace(".", "", 1).isdecimal()
+    return piece.next().text if is_plain else None

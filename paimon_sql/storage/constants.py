@@ -1,4 +1,4 @@
-"""Constants as text: literals of SQL, ``array(..)``, ``map(..)``, ``struct(..)``, and the bracket forms of schema files.
+"""Constants as text: literals of SQL, ``array(..)``, ``map(..)``, ``struct(..)``, and the brackets of schema files.
 
 Nothing is computed: an expression such as ``1 + 1`` or ``current_date()`` is no constant.
 """

@@ -168,10 +168,14 @@ def _column(parts: Sequence[Constant], data_type: t.DataType, time_zone: str) ->
 
 
 def _check_length(text: str, data_type: t.DataType) -> None:
-    lengths = {t.CharType: len(text), t.VarCharType: len(text)}
-    lengths |= dict.fromkeys((t.BinaryType, t.VarBinaryType), len(text.encode()))
-    limit = getattr(data_type, "length", None)
-    if limit is not None and lengths.get(type(data_type), 0) > limit:
+    match data_type:
+        case t.CharType() | t.VarCharType():
+            length = len(text)
+        case t.BinaryType() | t.VarBinaryType():
+            length = len(text.encode())
+        case _:
+            return
+    if length > data_type.length:
         raise InvalidInputError(f"'{text}' is too long.")
 
 

@@ -42,6 +42,8 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("SELECT * FROM t /*+ OPTIONS(a b) */", "'a' needs one value", "b"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b' 'c') */", "'a' needs one value", "'c'"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b',) */", "missing", None),
+        ("SELECT * FROM t /*+ OPTIONS('a' = -1) */", "'a' needs one value", "-1"),
+        ("SELECT * FROM t /*+ OPTIONS('a' = 5L) */", "'a' needs one value", "5L"),
         ("SELECT * FROM t /*+ OPTIONS(= 'b') */", "key in quotes", "="),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b' */", "never closes", None),
         ("SELECT * FROM t /*+ OPTIONS('a'='b'), BROADCAST(t) */", "alone", None),

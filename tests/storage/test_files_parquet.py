@@ -62,6 +62,13 @@ def test_the_compression_is_the_tables(tmp_path: Path, compression: str, codec: 
     assert metadata.row_group(0).column(0).compression == codec
 
 
+def test_bloom_filters_are_written_for_the_columns_named(tmp_path: Path) -> None:
+    options = {"parquet.bloom.filter.enabled#k": "true", "parquet.bloom.filter.expected.ndv#k": "100"}
+    group = write(tmp_path / "f.parquet", [batch(0, 100)], options).row_group(0)
+    assert group.column(0).bloom_filter_offset is not None
+    assert group.column(1).bloom_filter_offset is None
+
+
 def test_an_unknown_compression_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(InvalidOptionError, match="'lzo' is no compression of parquet files") as error:
         write(tmp_path / "f.parquet", [], {"file.compression": "lzo"})

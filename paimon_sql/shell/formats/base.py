@@ -38,7 +38,7 @@ class Format(ABC):
     def write(self, rows: Sequence[Row]) -> None:
         """The next rows, never none."""
 
-    def end(self) -> None:
+    def end(self) -> None:  # noqa: B027 - most formats have nothing left to write
         """There are no more rows."""
 
     def emit(self, text: str) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from paimon_sql.shell.formats.base import Format
 from paimon_sql.shell.result import Encoding, Row
 
 
 class JsonLines(Format):
-    """One object a row, made by Spark: numbers with all digits, times as ISO 8601, binary as base64, nested as nested."""
+    """One object a row, made by Spark: numbers with all their digits, times as ISO 8601, binary as base64."""
 
     name = "json"
     summary = "one object a line, with numbers, nulls and nested values as JSON has them"
-    encoding: Encoding = "json"
+    encoding: ClassVar[Encoding] = "json"
 
     def write(self, rows: Sequence[Row]) -> None:
         self.emit("".join(f"{row[0]}\n" for row in rows))

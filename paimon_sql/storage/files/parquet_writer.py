@@ -100,8 +100,7 @@ class ParquetWriter(DataFileWriter):
             write_page_index=True,
             store_schema=False,
             store_decimal_as_integer=True,
-            write_time_adjusted_to_utc=True,
-            bloom_filter_options=self._bloom_filters(),
+            **self._newer_options(),
         )
 
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
@@ -118,6 +117,15 @@ class ParquetWriter(DataFileWriter):
             if column is None or not _is_flat(column.type) or _repeats(column):
                 chosen.append(path)
         return chosen
+
+    def _newer_options(self) -> dict[str, Any]:
+        """Arguments that only the newer of the supported versions of Arrow know, where the file needs them."""
+        options: dict[str, Any] = {}
+        if any(pa.types.is_time(physical) for _, physical in leaves(self._schema)):
+            options["write_time_adjusted_to_utc"] = True
+        if filters := self._bloom_filters():
+            options["bloom_filter_options"] = filters
+        return options
 
     def _bloom_filters(self) -> dict[str, dict[str, Any]] | None:
         settings = self._settings

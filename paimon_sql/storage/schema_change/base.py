@@ -37,9 +37,7 @@ class Context:
 
     def clash(self, name: str, among: Iterable[str]) -> str | None:
         """The name among those given that stands in the way of a new one."""
-        return next(
-            (n for n in among if n == name or (not self.case_sensitive and n.lower() == name.lower())), None
-        )
+        return next((n for n in among if n == name or (not self.case_sensitive and n.lower() == name.lower())), None)
 
 
 CAREFUL = Context()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, RowType
-from paimon_sql.storage.default_values import default_scalar
+from paimon_sql.storage.default_values import default_scalar, stored_default
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted
 from paimon_sql.storage.schema_change.nesting import replace_field, resolve, type_at
 
@@ -28,14 +28,20 @@ class UpdateColumnComment(SchemaChange):
 class UpdateColumnDefaultValue(SchemaChange):
     """Give a column another default value, for rows to come; None takes it away.
 
-    ``default`` is a text that `default_scalar` reads.
+    Attributes:
+        path: the column.
+        default: its text, in the form of schema files.
+        is_sql: whether the text is an expression of SQL instead.
     """
 
     path: Path
     default: str | None
+    is_sql: bool = False
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
         def edit(field: DataField) -> DataField:
+            if self.is_sql:
+                return stored_default(field, self.default)
             changed = replace(field, default=self.default)
             default_scalar(changed)
             return changed

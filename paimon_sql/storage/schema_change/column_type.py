@@ -16,9 +16,9 @@ from paimon_sql.format.types import (
     VarCharType,
     walk,
 )
+from paimon_sql.storage.option_columns import global_index_of
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted, refuse_key
 from paimon_sql.storage.schema_change.nesting import replace_type, resolve, type_at
-from paimon_sql.storage.option_columns import global_index_of
 from paimon_sql.storage.schema_change.promotions import Promotion, same_type
 
 _SAME_HASH = ((CharType, VarCharType), (BinaryType, VarBinaryType))
@@ -71,7 +71,9 @@ def _refuse_bound(schema: TableSchema, path: Path, source: DataType, target: Dat
     """Refuse types that the place of rows or the form of files depends on."""
     where = dotted(path)
     if any(isinstance(inner, BlobType) for side in (source, target) for inner in walk(side)):
-        raise InvalidSchemaError(f"Column '{where}' cannot change from {source.sql()} to {target.sql()}: blobs stay blobs.")
+        raise InvalidSchemaError(
+            f"Column '{where}' cannot change from {source.sql()} to {target.sql()}: blobs stay blobs."
+        )
     if len(path) > 1:
         return
     alike = any(isinstance(source, kinds) and isinstance(target, kinds) for kinds in _SAME_HASH)

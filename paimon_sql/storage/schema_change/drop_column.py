@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField
+from paimon_sql.storage.option_columns import forget_storage, options_naming
 from paimon_sql.storage.schema_change.base import (
     CAREFUL,
     Context,
@@ -18,7 +19,6 @@ from paimon_sql.storage.schema_change.base import (
     refuse_key,
 )
 from paimon_sql.storage.schema_change.nesting import parts_of, replace_fields, resolve, type_at
-from paimon_sql.storage.option_columns import forget_storage, options_naming
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,7 @@ def replace_fields(schema: TableSchema, parent: Path, edit: Callable[[Fields], S
 
 def replace_field(schema: TableSchema, path: Path, edit: Callable[[DataField], DataField]) -> TableSchema:
     """The schema with the column or field at a resolved path replaced."""
-    return replace_fields(
-        schema, path[:-1], lambda fields: [edit(f) if f.name == path[-1] else f for f in fields]
-    )
+    return replace_fields(schema, path[:-1], lambda fields: [edit(f) if f.name == path[-1] else f for f in fields])
 
 
 def _replaced(root: DataType, path: Path, edit: Callable[[DataType], DataType]) -> DataType:

@@ -126,9 +126,7 @@ def is_widening(source: t.DataType, target: t.DataType) -> bool:
         return True
     match source, target:
         case t.DecimalType(), t.DecimalType():
-            return target.scale >= source.scale and (
-                target.precision - target.scale >= source.precision - source.scale
-            )
+            return target.scale >= source.scale and (target.precision - target.scale >= source.precision - source.scale)
         case _, t.DecimalType() if type(source) in _INTEGERS:
             return target.precision - target.scale >= _INTEGERS[type(source)]
     if isinstance(source, _TIMES) and isinstance(target, _TIMES) and type(source) is type(target):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import BlobType, DataField, walk
+from paimon_sql.storage.option_columns import rename_column, rename_member
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted, refuse_key
 from paimon_sql.storage.schema_change.nesting import replace_fields, resolve, type_at
-from paimon_sql.storage.option_columns import rename_column, rename_member
 
 
 @dataclass(frozen=True)

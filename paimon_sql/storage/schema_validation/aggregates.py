@@ -90,7 +90,9 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
             continue
         if function not in FUNCTIONS:
             yield conflict(
-                key, f"names '{function}', which is no aggregate function.", f"There are {', '.join(sorted(FUNCTIONS))}."
+                key,
+                f"names '{function}', which is no aggregate function.",
+                f"There are {', '.join(sorted(FUNCTIONS))}.",
             )
             continue
         wanted, test = FUNCTIONS[function]
@@ -134,4 +136,6 @@ def _members(table: Definition, field: t.DataField, function: str) -> Iterator[P
 def _known(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonError]:
     for name in names:
         if name not in row.names:
-            yield conflict(key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {listed(row.names)}.")
+            yield conflict(
+                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {listed(row.names)}."
+            )

@@ -15,7 +15,9 @@ from paimon_sql.storage.schema_validation.definition import Definition, conflict
 def bucket_number(table: Definition) -> Iterator[PaimonError]:
     """Dynamic and postponed buckets are for tables that can have them."""
     if table.bucket == -2 and not table.has_key:
-        yield conflict(BUCKET, "can be -2 (postponed) only for a table with a primary key.", "Use -1 or a number above 0.")
+        yield conflict(
+            BUCKET, "can be -2 (postponed) only for a table with a primary key.", "Use -1 or a number above 0."
+        )
     if table.bucket != -1 and table.is_cross_partition:
         lacking = [name for name in table.schema.partition_keys if name not in table.schema.primary_keys]
         yield conflict(
@@ -31,16 +33,19 @@ def bucket_number(table: Definition) -> Iterator[PaimonError]:
 
 
 def bucket_key(table: Definition) -> Iterator[PaimonError]:
-    """The bucket key is made of columns whose values have a hash, and of those of the primary key where there is one."""
+    """The bucket key is made of columns whose values have a hash, those of the primary key where there is one."""
     schema = table.schema
     given = table.names_of(BUCKET_KEY)
     if table.bucket == -1 and table.options.has(BUCKET_KEY):
         yield conflict(
-            BUCKET_KEY, "has no meaning for dynamic buckets ('bucket' = -1).", "Leave it out, or set a number of buckets."
+            BUCKET_KEY,
+            "has no meaning for dynamic buckets ('bucket' = -1).",
+            "Leave it out, or set a number of buckets.",
         )
     if table.bucket > 0 and not table.has_key and not given:
         yield conflict(
-            BUCKET_KEY, f"is needed to spread the rows of an append table over {table.bucket} buckets.",
+            BUCKET_KEY,
+            f"is needed to spread the rows of an append table over {table.bucket} buckets.",
             "Set it to a column, or set 'bucket' = '-1'.",
         )
     for name in given:

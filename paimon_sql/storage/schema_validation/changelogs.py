@@ -75,7 +75,9 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
     if not table.has_key:
         yield conflict(SEQUENCE_SNAPSHOT_ORDERING, "is for tables with a primary key.", "Leave it out.")
     if table.sequence_fields:
-        yield conflict(SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out.")
+        yield conflict(
+            SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
+        )
     if not table.is_on(WRITE_ONLY):
         yield conflict(
             SEQUENCE_SNAPSHOT_ORDERING,
@@ -85,14 +87,17 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
 
 
 def retention(table: Definition) -> Iterator[PaimonError]:
-    """The least number that stays is not above the greatest."""
+    """The least number that stays is not above the greatest; changelogs stay as snapshots do unless said."""
+    low: int | None = None
+    high: int | None = None
     for least, most in (
         (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
         (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
     ):
-        low, high = table.options.get(least), table.options.get(most)
-        if low is not None and high is not None and low > high:
-            said = table.options.has(least)
+        said = table.options.has(least)
+        low = table.options.get(least) or low
+        high = table.options.get(most) or high
+        if low is not None and high is not None and low > high and (said or table.options.has(most)):
             yield conflict(
                 most,
                 f"cannot be {high}, less than '{least.key}', which is {low}{'' if said else ' by default'}.",

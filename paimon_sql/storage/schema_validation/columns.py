@@ -55,7 +55,9 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
             yield wrong(f"The {kind} key names the column '{name}' twice (a duplicate).")
         for name in names:
             if name not in table.columns:
-                yield wrong(f"The {kind} key names '{name}', which is no column.", f"Columns are {listed(schema.names)}.")
+                yield wrong(
+                    f"The {kind} key names '{name}', which is no column.", f"Columns are {listed(schema.names)}."
+                )
             elif isinstance(table.columns[name].type, UNORDERED):
                 yield wrong(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")
     if schema.primary_keys and set(schema.primary_keys) <= set(schema.partition_keys):

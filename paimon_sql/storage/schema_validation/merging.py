@@ -37,7 +37,9 @@ def sequence_fields(table: Definition) -> Iterator[PaimonError]:
                 FIELD_AGG_FUNCTION.for_name(name), "is given for a sequence field, which takes the latest value."
             )
         if name in table.columns and isinstance(table.columns[name].type, UNORDERED):
-            yield conflict(SEQUENCE_FIELD, f"names '{name}' of type {table.columns[name].type.sql()}, which has no order.")
+            yield conflict(
+                SEQUENCE_FIELD, f"names '{name}' of type {table.columns[name].type.sql()}, which has no order."
+            )
     if not table.sequence_fields:
         return
     if table.merge_engine == "first-row":
@@ -89,7 +91,9 @@ def rowkind_field(table: Definition) -> Iterator[PaimonError]:
     """The kind of a row is said by text."""
     name = table.options.get(ROWKIND_FIELD)
     if name in table.columns and not isinstance(table.columns[name].type, t.CharType | t.VarCharType):
-        yield conflict(ROWKIND_FIELD, f"names '{name}' of type {table.columns[name].type.sql()}.", "It must be a STRING.")
+        yield conflict(
+            ROWKIND_FIELD, f"names '{name}' of type {table.columns[name].type.sql()}.", "It must be a STRING."
+        )
 
 
 def record_time(table: Definition) -> Iterator[PaimonError]:

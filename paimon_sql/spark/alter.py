@@ -1,0 +1,152 @@
+"""ALTER TABLE as Spark hands it over, as changes of a schema: one function a kind of ``TableChange``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.types import DataType
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.types import paimon_type
+from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
+from paimon_sql.sql.types import read_type_text
+from paimon_sql.storage.schema_change import (
+    FIRST,
+    AddColumn,
+    DropColumn,
+    ModifyColumn,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefaultValue,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+
+_COMMENT = "comment"
+
+
+def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
+    """The changes that an ``alterTable`` call asks for.
+
+    Args:
+        jvm: the JVM.
+        changes: Java objects of the classes inside ``TableChange``.
+
+    Raises:
+        UnsupportedError: a kind of change that Paimon's tables do not have.
+    """
+    made: list[SchemaChange] = []
+    for change in changes:
+        kind = str(change.getClass().getSimpleName())
+        if kind not in READERS:
+            raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
+        made.append(READERS[kind](change))
+    return made
+
+
+def column_changes(statement: AddColumns | ModifyColumns) -> list[SchemaChange]:
+    """The changes that a statement in Flink's words carries."""
+    if isinstance(statement, AddColumns):
+        return [AddColumn((c.name,), read_type_text(c.type), c.comment, _place(c)) for c in statement.columns]
+    return [ModifyColumn(c.name, read_type_text(c.type), c.comment, _place(c)) for c in statement.columns]
+
+
+def _set_property(change: Any) -> SchemaChange:
+    key, value = str(change.property()), str(change.value())
+    return UpdateComment(value) if key == _COMMENT else SetOption(key, value)
+
+
+def _remove_property(change: Any) -> SchemaChange:
+    key = str(change.property())
+    return UpdateComment(None) if key == _COMMENT else RemoveOption(key)
+
+
+def _add_column(change: Any) -> SchemaChange:
+    default = change.defaultValue()
+    return AddColumn(
+        _path(change),
+        _type(change.dataType()).as_nullable(change.isNullable()),
+        _text(change.comment()),
+        _position(change.position()),
+        None if default is None else str(default.getSql()),
+    )
+
+
+def _rename_column(change: Any) -> SchemaChange:
+    return RenameColumn(_path(change), str(change.newName()))
+
+
+def _delete_column(change: Any) -> SchemaChange:
+    return DropColumn(_path(change), bool(change.ifExists()))
+
+
+def _update_type(change: Any) -> SchemaChange:
+    return UpdateColumnType(_path(change), _type(change.newDataType()))
+
+
+def _update_nullability(change: Any) -> SchemaChange:
+    return UpdateColumnNullability(_path(change), bool(change.nullable()))
+
+
+def _update_comment(change: Any) -> SchemaChange:
+    return UpdateColumnComment(_path(change), _text(change.newComment()))
+
+
+def _update_position(change: Any) -> SchemaChange:
+    return UpdateColumnPosition(_path(change), _position(change.position()) or FIRST)
+
+
+def _update_default(change: Any) -> SchemaChange:
+    return UpdateColumnDefaultValue(_path(change), _text(change.newDefaultValue()) or None, is_sql=True)
+
+
+READERS: dict[str, Callable[[Any], SchemaChange]] = {
+    "SetProperty": _set_property,
+    "RemoveProperty": _remove_property,
+    "AddColumn": _add_column,
+    "RenameColumn": _rename_column,
+    "DeleteColumn": _delete_column,
+    "UpdateColumnType": _update_type,
+    "UpdateColumnNullability": _update_nullability,
+    "UpdateColumnComment": _update_comment,
+    "UpdateColumnPosition": _update_position,
+    "UpdateColumnDefaultValue": _update_default,
+}
+"""What reads each kind of change, by the name of its class."""
+
+_REMEDIES = {
+    "ClusterBy": "Set the option 'clustering.columns'.",
+    "AddConstraint": "A primary key is given in CREATE TABLE; other constraints are not kept.",
+    "DropConstraint": "A primary key cannot be dropped; other constraints are not kept.",
+}
+
+
+def _path(change: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in change.fieldNames())
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _type(spark: Any) -> DataType:
+    return paimon_type(json.loads(spark.json()))
+
+
+def _position(position: Any) -> Position | None:
+    if position is None:
+        return None
+    name = str(position.getClass().getSimpleName())
+    return Position("AFTER", str(position.column())) if name == "After" else FIRST
+
+
+def _place(column: ColumnChange) -> Position | None:
+    return None if column.position is None else Position(column.position, column.after)

@@ -1,0 +1,60 @@
+"""Default values as Spark reads them: SQL for the text that a schema file keeps."""
+
+from __future__ import annotations
+
+import re
+
+from paimon_sql.format import types as t
+from paimon_sql.sql.types import spark_type
+from paimon_sql.storage.constants import Constant, ConstantCall, ConstantText, quoted
+from paimon_sql.storage.default_values import default_constant, default_scalar
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
+
+
+def default_sql(field: t.DataField) -> str | None:
+    """An expression of Spark SQL that gives a column's default value; None without a default.
+
+    Raises:
+        InvalidSchemaError: the default's text cannot be read.
+    """
+    constant = default_constant(field)
+    if constant is None:
+        return None
+    if isinstance(field.type, t.TimeType):
+        value = default_scalar(field)
+        return None if value is None or not value.is_valid else str(value.value)
+    return _sql(constant, field.type)
+
+
+def _sql(constant: Constant, data_type: t.DataType) -> str:
+    if isinstance(constant, ConstantCall):
+        return f"CAST({_nested(constant, data_type)} AS {spark_type(data_type)})"
+    return _atom(constant, data_type)
+
+
+def _nested(constant: ConstantCall, data_type: t.DataType) -> str:
+    match data_type:
+        case t.RowType():
+            named = [
+                f"{quoted(f.name)}, {_sql(part, f.type)}" for f, part in zip(data_type.fields, constant.parts, strict=False)
+            ]
+            return f"named_struct({', '.join(named)})"
+        case t.MapType():
+            sides = (data_type.key, data_type.value)
+            return f"map({', '.join(_sql(part, sides[i % 2]) for i, part in enumerate(constant.parts))})"
+    element = data_type.children()[0]
+    return f"array({', '.join(_sql(part, element) for part in constant.parts)})"
+
+
+def _atom(constant: ConstantText, data_type: t.DataType) -> str:
+    text = constant.text
+    if text is None:
+        return "NULL"
+    if isinstance(data_type, t.CharType | t.VarCharType):
+        return quoted(text)
+    plain = isinstance(data_type, _NUMBERS) and _NUMBER.fullmatch(text)
+    if plain or (isinstance(data_type, t.BooleanType) and text.lower() in ("true", "false")):
+        return text
+    return f"CAST({quoted(text)} AS {spark_type(data_type)})"

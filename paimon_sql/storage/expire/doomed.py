@@ -1,0 +1,99 @@
+"""Files that nobody needs any more, by kind, and their removal in an order that a crash may interrupt anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.format.options.snapshot import SNAPSHOT_CLEAN_EMPTY_DIRECTORIES
+from paimon_sql.format.options.write import FILE_OPERATION_THREAD_NUM
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.file_paths import bucket_folders, data_file_paths, extra_file_paths
+from paimon_sql.storage.table import Table
+
+DEFAULT_THREADS = 8
+Sizes = dict[str, int]
+
+
+@dataclass
+class DoomedFiles:
+    """Files to be removed: their sizes in bytes by path, 0 where nobody tells the size.
+
+    Attributes:
+        data: data files and their extra files.
+        changelog: changelog files.
+        manifests: manifests.
+        lists: manifest lists and index manifests, which tell of other files.
+        indexes: index files.
+        statistics: files of table statistics.
+        folders: the folders of buckets that lose files.
+    """
+
+    data: Sizes = field(default_factory=dict)
+    changelog: Sizes = field(default_factory=dict)
+    manifests: Sizes = field(default_factory=dict)
+    lists: Sizes = field(default_factory=dict)
+    indexes: Sizes = field(default_factory=dict)
+    statistics: Sizes = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+    def _kinds(self) -> tuple[Sizes, ...]:
+        return (self.data, self.changelog, self.manifests, self.lists, self.indexes, self.statistics)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files."""
+        return sum(sum(kind.values()) for kind in self._kinds())
+
+    @property
+    def count(self) -> int:
+        """The number of all files."""
+        return sum(map(len, self._kinds()))
+
+    def take(self, other: DoomedFiles) -> None:
+        """Add the files of another."""
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
+            mine.update(theirs)
+        self.folders |= other.folders
+
+    def add_data(self, table: Table, entries: pa.Table) -> None:
+        """Add the data files of manifest entries."""
+        if len(entries):
+            self.data.update(_paths(table, entries))
+            self.folders.update(bucket_folders(table, entries).unique().to_pylist())
+
+    def add_changelog(self, table: Table, entries: pa.Table) -> None:
+        """Add the changelog files of manifest entries."""
+        if len(entries):
+            self.changelog.update(_paths(table, entries))
+            self.folders.update(bucket_folders(table, entries).unique().to_pylist())
+
+    def delete(self, table: Table) -> None:
+        """Remove the files; those that are gone already are no trouble.
+
+        Data goes before the manifests that tell of it, these before the lists that tell of them: whatever is left after
+        a crash can still be found by whoever goes on.
+        """
+        file_io, threads = table.file_io, table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
+        file_io.delete_many([*self.data, *self.changelog], threads)
+        if self.folders and table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+            remove_empty_folders(file_io, self.folders, table.paths.data_root())
+        file_io.delete_many([*self.manifests, *self.indexes, *self.statistics], threads)
+        file_io.delete_many(list(self.lists), threads)
+
+
+def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> None:
+    """Remove folders that hold nothing, and those above them, but never ``root``."""
+    wanted = set(folders)
+    while wanted:
+        removed = {folder for folder in wanted if file_io.delete_dir(folder)}
+        above = {parent_of(folder) for folder in removed}
+        wanted = {folder for folder in above if folder.startswith(f"{root}/")}
+
+
+def _paths(table: Table, entries: pa.Table) -> Mapping[str, int]:
+    main = dict(zip(data_file_paths(table, entries).to_pylist(), entries["file_size"].to_pylist(), strict=True))
+    return {**main, **dict.fromkeys(extra_file_paths(table, entries).to_pylist(), 0)}

@@ -1,0 +1,193 @@
+"""The plan of an expiry: the snapshots that go and the files that go with them.
+
+A data file goes when a commit after the first of these snapshots took it away and nobody who stays has it live; a
+manifest, index or statistics file when a snapshot that goes names it and nobody who stays does. Who stays: the first
+snapshot after those that go, tags, the other branches (seed: snapshot expiry; reference: procedures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CorruptFileError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.data_file import FileSource
+from paimon_sql.format.index_manifest import IndexManifestEntry
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
+from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.protectors import (
+    Protector,
+    Uses,
+    branch_protectors,
+    changelogs_of,
+    nearest_tags,
+    other_branches,
+    snapshot_protector,
+    tag_protector,
+    uses_of,
+)
+from paimon_sql.storage.expire.uses import UsedFiles, lists_that_are_left, manifests_that_are_left, with_kind
+from paimon_sql.storage.scan.deletions import index_entries, index_path
+from paimon_sql.storage.scan.live_files import manifests_of
+from paimon_sql.storage.table import Table
+
+FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files")
+_FILES = pa.schema([MANIFEST_SCHEMA.field(name) for name in FILE_COLUMNS])
+
+
+@dataclass(frozen=True)
+class ExpiryPlan:
+    """Snapshots that go, and what goes with them.
+
+    Attributes:
+        snapshots: the snapshots, in order of id.
+        end: the first that stays.
+        files: the files that nobody needs any more.
+        keeps_changelog: whether the changelogs of the snapshots outlive them.
+    """
+
+    snapshots: tuple[Snapshot, ...]
+    end: int
+    files: DoomedFiles = field(default_factory=DoomedFiles)
+    keeps_changelog: bool = False
+
+
+def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool) -> ExpiryPlan:
+    """Plan the end of some snapshots, all of them the oldest of the table.
+
+    Args:
+        table: the table.
+        ids: the snapshots that go, ascending.
+        retained: all that stay, ascending; numbers may be missing in both where snapshots were removed by hand.
+        keeps_changelog: whether changelogs have a longer life than snapshots.
+
+    Raises:
+        PaimonError: somebody who stays cannot be read; nothing may be deleted then.
+    """
+    going = _still_there(table, ids)
+    end = table.snapshots.get(retained[0])
+    if not going:
+        return ExpiryPlan((), end.id)
+    produces = table.options.get(CHANGELOG_PRODUCER) != "none"
+    taken = _taken_away(table, [*going, end])
+    if keeps_changelog and not produces:
+        # Level 0 files are the changelog of a table that makes none of its own.
+        taken = taken.filter(pc.equal(pc.fill_null(taken["file_source"], 0), int(FileSource.COMPACT)))
+    uses = uses_of(table, *_who_stays(table, going, end, retained), taken["file_name"].combine_chunks())
+    files = DoomedFiles()
+    files.add_data(table, _without(taken, uses))
+    if not keeps_changelog:
+        files.add_changelog(table, _without(_changelog_files(table, going, uses), uses))
+    lists: dict[str, int] = {}
+    for s in going:
+        if produces or not keeps_changelog:
+            lists[s.base_manifest_list] = s.base_manifest_list_size or 0
+            lists[s.delta_manifest_list] = s.delta_manifest_list_size or 0
+        if s.changelog_manifest_list and not keeps_changelog:
+            lists[s.changelog_manifest_list] = s.changelog_manifest_list_size or 0
+    add_manifests(table, files, lists, uses)
+    for s in going:
+        add_indexes(table, files, s, uses)
+    return ExpiryPlan(tuple(going), end.id, files, keeps_changelog)
+
+
+def add_manifests(table: Table, files: DoomedFiles, lists: Mapping[str, int], uses: Uses) -> None:
+    """Add the manifest lists, given with their sizes, and the manifests in them that nobody uses."""
+    for name, metas in lists_that_are_left(table, lists).items():
+        for meta in metas:
+            if meta.file_name not in uses.metadata:
+                files.manifests[table.paths.manifest(meta.file_name)] = meta.file_size
+    # A list that cannot be read goes as well.
+    files.lists.update((table.paths.manifest(n), size) for n, size in lists.items() if n not in uses.metadata)
+
+
+def add_indexes(table: Table, files: DoomedFiles, snapshot: Snapshot, uses: Uses) -> None:
+    """Add the index manifest, index files and statistics of a snapshot that nobody else uses."""
+    manifest, statistics = snapshot.index_manifest, snapshot.statistics
+    if manifest and manifest not in uses.metadata:
+        path = table.paths.manifest(manifest)
+        if path not in files.lists:
+            entries = [e for e in _index_entries_left(table, snapshot) if e.file.file_name not in uses.metadata]
+            files.indexes.update((index_path(table, e), e.file.file_size) for e in entries)
+            files.lists[path] = 0
+    if statistics and statistics not in uses.metadata:
+        files.statistics[table.paths.statistics(statistics)] = 0
+
+
+def _index_entries_left(table: Table, snapshot: Snapshot) -> list[IndexManifestEntry]:
+    try:
+        return index_entries(table, snapshot)
+    except (MissingFileError, CorruptFileError):
+        return []
+
+
+def _still_there(table: Table, ids: Sequence[int]) -> list[Snapshot]:
+    found = []
+    for snapshot_id in ids:
+        try:
+            found.append(table.snapshots.get(snapshot_id))
+        except NoSuchSnapshotError:
+            continue  # a rival's expiry was quicker
+    return found
+
+
+def _who_stays(
+    table: Table, going: Sequence[Snapshot], end: Snapshot, retained: Sequence[int]
+) -> tuple[list[Protector], list[Snapshot]]:
+    # What is live in a later snapshot is live in the first that stays or came after it, unless the history has a gap.
+    after_gaps = [b for a, b in pairwise(retained) if b != a + 1]
+    own = [end, *_still_there(table, after_gaps)]
+    branches = other_branches(table)
+    protectors = [
+        *(snapshot_protector(table, s) for s in own),
+        *(tag_protector(table, t) for t in nearest_tags(table.tags.all(), going[0].id, end.id)),
+        *(p for b in branches for p in branch_protectors(b)),
+    ]
+    return protectors, [c for b in branches for c in changelogs_of(b)]
+
+
+def _taken_away(table: Table, chain: Sequence[Snapshot]) -> pa.Table:
+    """The files that the commits of a chain took away from what its first snapshot held, each once."""
+    deltas = lists_that_are_left(table, [s.delta_manifest_list for s in chain[1:]])
+    metas = [m for found in deltas.values() for m in found if m.num_deleted_files > 0]
+    deleted = [with_kind(e, FileKind.DELETE) for e in manifests_that_are_left(table, metas)]
+    # Where snapshots are missing, nobody can tell what they took away: all that the one before held is looked at.
+    deleted += [_live(table, a) for a, b in pairwise(chain) if b.id != a.id + 1]
+    return _distinct([e.select([*FILE_COLUMNS, "file_source"]) for e in deleted])
+
+
+def _live(table: Table, snapshot: Snapshot) -> pa.Table:
+    """The live files of a snapshot; none if it is not left whole, as then nobody can tell which of them are live."""
+    try:
+        metas = manifests_of(table, snapshot)
+        live = pa.array(list(UsedFiles(table).live(snapshot)), pa.string())
+        entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *table.manifests.read_all([m.file_name for m in metas])])
+    except (MissingFileError, CorruptFileError):
+        return MANIFEST_SCHEMA.empty_table()
+    return entries.filter(pc.is_in(entries["file_name"], value_set=live))
+
+
+def _distinct(parts: Sequence[pa.Table]) -> pa.Table:
+    empty = pa.schema([*_FILES, MANIFEST_SCHEMA.field("file_source")]).empty_table()
+    table = pa.concat_tables([empty, *parts]).combine_chunks()
+    numbered = table.select(["file_name"]).append_column("row", pa.array(np.arange(len(table))))
+    first = numbered.group_by("file_name").aggregate([("row", "min")])["row_min"]
+    return table.take(first.combine_chunks().sort() if len(first) else first)
+
+
+def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses) -> pa.Table:
+    lists = [s.changelog_manifest_list for s in going if s.changelog_manifest_list not in uses.metadata]
+    metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
+    added = [with_kind(e, FileKind.ADD).select(list(FILE_COLUMNS)) for e in manifests_that_are_left(table, metas)]
+    return pa.concat_tables([_FILES.empty_table(), *added])
+
+
+def _without(entries: pa.Table, uses: Uses) -> pa.Table:
+    return entries.filter(pc.invert(pc.is_in(entries["file_name"], value_set=pa.array(list(uses.data), pa.string()))))

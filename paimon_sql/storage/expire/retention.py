@@ -1,0 +1,152 @@
+"""How many snapshots and changelogs stay and for how long, and which of them may therefore go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
+from paimon_sql.format.options import Option, TableOptions
+from paimon_sql.format.options.changelog import (
+    CHANGELOG_NUM_RETAINED_MAX,
+    CHANGELOG_NUM_RETAINED_MIN,
+    CHANGELOG_TIME_RETAINED,
+)
+from paimon_sql.format.options.snapshot import (
+    CONSUMER_CHANGELOG_ONLY,
+    SNAPSHOT_EXPIRE_LIMIT,
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    SNAPSHOT_TIME_RETAINED,
+)
+from paimon_sql.storage.table import Table
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What stays.
+
+    Attributes:
+        most: how many snapshots stay at most, whatever their age.
+        least: how many stay at least.
+        older_than_millis: what is not older than this time stays, in milliseconds since the epoch.
+        limit: how many may go in one run.
+        consumers: whether snapshots wait for consumers.
+    """
+
+    most: int
+    least: int
+    older_than_millis: int
+    limit: int
+    consumers: bool = True
+
+
+@dataclass(frozen=True)
+class ExpiryRange:
+    """The snapshots that may go: those before ``end``.
+
+    Attributes:
+        earliest: the first retained snapshot, None without any.
+        latest: the last one.
+        end: the first that stays.
+        reason: what keeps it.
+    """
+
+    earliest: int | None
+    latest: int | None
+    end: int
+    reason: str
+
+
+def retention_of(
+    options: TableOptions,
+    now_millis: int,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_millis: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """What a table's options say, where the arguments say nothing else.
+
+    Raises:
+        InvalidInputError: the maximum is less than the minimum, or a number is none that its option takes.
+    """
+    most = _number(options, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
+    least = _number(options, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
+    if most < least:
+        said = "the argument" if retain_min is not None else f"the table's {SNAPSHOT_NUM_RETAINED_MIN.key}"
+        raise InvalidInputError(
+            f"No more than {most} snapshots should stay, but no less than {least}, as {said} says.",
+            remedy=f"Give retain_min as well: retain_max => {most}, retain_min => {most}.",
+        )
+    if older_than_millis is None:
+        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
+    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    return Retention(most, least, older_than_millis, limit, not options.get(CONSUMER_CHANGELOG_ONLY))
+
+
+def changelog_retention_of(options: TableOptions, now_millis: int) -> Retention | None:
+    """How changelogs outlive their snapshots; None when they go with them, as nothing longer is said of them."""
+    most, least = options.get(SNAPSHOT_NUM_RETAINED_MAX), options.get(SNAPSHOT_NUM_RETAINED_MIN)
+    kept = options.get(SNAPSHOT_TIME_RETAINED)
+    changelogs_most: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
+    changelogs_least: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
+    changelogs_kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+    longer = (
+        (changelogs_most is not None and changelogs_most > most)
+        or (changelogs_least is not None and changelogs_least > least)
+        or (changelogs_kept is not None and changelogs_kept > kept)
+    )
+    if not longer:
+        return None
+    most = most if changelogs_most is None else changelogs_most
+    least = least if changelogs_least is None else changelogs_least
+    if most < least:
+        raise InvalidInputError(
+            f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}, which is {least}."
+        )
+    older_than = _ago(now_millis, kept if changelogs_kept is None else changelogs_kept)
+    return Retention(most, least, older_than, options.get(SNAPSHOT_EXPIRE_LIMIT))
+
+
+def choose_range(table: Table, retention: Retention) -> ExpiryRange:
+    """The snapshots that may go.
+
+    What is over the maximum goes whatever its age, the minimum stays; in between a snapshot goes only if the one after
+    it is older than the limit. What comes cheap is asked first: mostly nothing is to be done.
+    """
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is None or latest is None:
+        return ExpiryRange(None, None, 0, "the table has no snapshot")
+    end, reason = latest - retention.least + 1, f"the last {retention.least} snapshots stay"
+    if earliest + retention.limit < end:
+        end, reason = earliest + retention.limit, f"one run takes no more than {retention.limit} snapshots"
+    if end <= earliest:
+        return ExpiryRange(earliest, latest, earliest, reason)
+    for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
+        if not _is_older(table, snapshot_id + 1, retention.older_than_millis):
+            end, reason = snapshot_id, "the next snapshot is too young"
+            break
+    if end > earliest and retention.consumers:
+        wanted = table.consumers.min_next_snapshot()
+        if wanted is not None and wanted < end:
+            end, reason = wanted, f"a consumer still wants snapshot {wanted}"
+    return ExpiryRange(earliest, latest, max(end, earliest), reason)
+
+
+def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:
+    try:
+        return table.snapshots.get(snapshot_id).time_millis < older_than_millis
+    except NoSuchSnapshotError:
+        return True  # removed by another process, or never there
+
+
+def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:
+    return options.get(option) if given is None else option.read(str(given), argument)
+
+
+def _ago(now_millis: int, length: timedelta) -> int:
+    return now_millis - length // _MILLISECOND

@@ -1,0 +1,107 @@
+"""Expiry carried out: in rounds of a few snapshots each, so that memory stays bounded and a crash loses little.
+
+A round first moves the hint ``EARLIEST`` past the snapshots that go: from then on nobody reads, tags or rolls back to
+them. Then it makes sure that no tag or branch came since its plan was made: whoever makes one looks at the hint after
+writing it, so that one of the two sees the other. Files are removed next, the snapshots' own files last: what a crash
+leaves stands below the hint, where the next run finds it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from paimon_sql.errors import CommitConflictError
+from paimon_sql.storage.changelogs import ChangelogManager
+from paimon_sql.storage.expire.changelogs import expire_changelogs
+from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
+from paimon_sql.storage.expire.protectors import fingerprint
+from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.versioned import EARLIEST
+
+ROUND = 50
+_ATTEMPTS = 5
+
+
+@dataclass
+class ExpiryResult:
+    """What an expiry did, or would do.
+
+    Attributes:
+        snapshots: the snapshots that went, in order of id.
+        files: the files that went with them.
+        changelogs: how many changelogs that outlived their snapshots went.
+        earliest: the first snapshot that is left, None without any.
+        latest: the last one.
+        reason: why it is left.
+    """
+
+    snapshots: list[int] = field(default_factory=list)
+    files: DoomedFiles = field(default_factory=DoomedFiles)
+    changelogs: int = 0
+    earliest: int | None = None
+    latest: int | None = None
+    reason: str = ""
+
+
+def expire_snapshots(
+    table: Table, retention: Retention, *, dry_run: bool = False, now_millis: int | None = None
+) -> ExpiryResult:
+    """Let the snapshots go that need not stay, and the files that nobody else needs.
+
+    Args:
+        table: the table or branch.
+        retention: what stays.
+        dry_run: only say what would be done.
+        now_millis: the time, in milliseconds since the epoch; the present one by default.
+
+    Raises:
+        PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
+    """
+    chosen = choose_range(table, retention)
+    result = ExpiryResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
+    if chosen.earliest is None:
+        return result
+    ids = table.snapshots.directory.versions()
+    going = [i for i in ids if i < chosen.end]
+    retained = [i for i in ids if i >= chosen.end]
+    changelogs = changelog_retention_of(table.options, int(time.time() * 1000) if now_millis is None else now_millis)
+    for start in range(0, len(going) if retained else 0, ROUND):
+        part, rest = going[start : start + ROUND], [*going[start + ROUND :], *retained]
+        plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
+        result.snapshots += [s.id for s in plan.snapshots]
+        result.files.take(plan.files)
+        result.earliest = plan.end
+    if changelogs is not None and not dry_run:
+        result.changelogs = expire_changelogs(table, changelogs)
+    return result
+
+
+def _round(table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool) -> ExpiryPlan:
+    for _ in range(_ATTEMPTS):
+        seen = fingerprint(table)
+        plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
+        if dry_run:
+            return plan
+        if (table.snapshots.earliest_id() or 0) < plan.end:
+            table.snapshots.directory.write_hint(EARLIEST, plan.end)
+        if fingerprint(table) == seen and table.snapshots.exists(plan.end):
+            _carry_out(table, plan)
+            return plan
+    raise CommitConflictError(
+        f"{table.name}: tags or branches were changed {_ATTEMPTS} times while snapshots were about to expire.",
+        remedy="Run the expiry again.",
+    )
+
+
+def _carry_out(table: Table, plan: ExpiryPlan) -> None:
+    if plan.keeps_changelog:
+        changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
+        for snapshot in plan.snapshots:
+            changelogs.keep(snapshot)
+    plan.files.delete(table)
+    table.file_io.delete_many([table.snapshots.directory.path(s.id) for s in plan.snapshots])
+    table.snapshots.forget()

@@ -1,0 +1,148 @@
+"""What a snapshot uses: its live data files, among some that are asked for, and its metadata files, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
+from paimon_sql.format.snapshot import Changelog, Snapshot
+from paimon_sql.storage.scan.deletions import index_entries
+from paimon_sql.storage.table import Table
+
+_THREADS = 8
+_NAMES = pa.schema([MANIFEST_SCHEMA.field("kind"), MANIFEST_SCHEMA.field("file_name")])
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+class UsedFiles:
+    """Tells what snapshots use; every list and manifest is read once, whatever number of snapshots names it.
+
+    Args:
+        table: the table, any branch of it.
+        names: the names of the data files that are asked for; None for all files.
+    """
+
+    def __init__(self, table: Table, names: pa.Array | None = None) -> None:
+        self._table = table
+        self._names = names
+        self._lists: dict[str, list[ManifestFileMeta]] = {}
+        self._entries: dict[str, pa.Table] = {}
+
+    def prefetch(self, snapshots: Iterable[Snapshot]) -> None:
+        """Read the manifest lists of snapshots at once; what is not there is found out by whoever asks for it."""
+        names = {n for s in snapshots for n in (s.base_manifest_list, s.delta_manifest_list, s.changelog_manifest_list)}
+        self._lists.update(lists_that_are_left(self._table, names))
+
+    def live(self, snapshot: Snapshot) -> set[str]:
+        """The names of the data files that are live in a snapshot, among those asked for.
+
+        A file is live when it was added more often than it was taken away, on whatever level: it moves from one to
+        another by being taken away from the one and added to the other.
+
+        Raises:
+            MissingFileError: a manifest is not there, so that nobody can say what the snapshot uses.
+        """
+        if self._names is not None and not len(self._names):
+            return set()
+        metas = self._data_manifests(snapshot)
+        unknown = [m.file_name for m in metas if m.file_name not in self._entries]
+        for name, entries in zip(unknown, self._table.manifests.read_all(unknown, _THREADS), strict=True):
+            self._entries[name] = self._filtered(entries)
+        entries = pa.concat_tables([_NAMES.empty_table(), *(self._entries[m.file_name] for m in metas)])
+        sign = pc.if_else(pc.equal(entries["kind"], int(FileKind.ADD)), 1, -1)
+        counted = pa.table({"name": entries["file_name"], "sign": sign}).group_by("name").aggregate([("sign", "sum")])
+        return set(counted.filter(pc.greater(counted["sign_sum"], 0))["name"].to_pylist())
+
+    def metadata(self, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
+        """The names of the metadata files that a snapshot uses: lists, manifests, indexes and statistics.
+
+        Args:
+            snapshot: the snapshot.
+            changelog: whether those of its changelog count, which a tag does without.
+
+        Raises:
+            MissingFileError: one of them that tells of others is not there.
+        """
+        names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+        names.update(m.file_name for m in self._data_manifests(snapshot))
+        if changelog and snapshot.changelog_manifest_list:
+            names.add(snapshot.changelog_manifest_list)
+            names.update(m.file_name for m in self._list(snapshot.changelog_manifest_list))
+        if snapshot.index_manifest:
+            names.add(snapshot.index_manifest)
+            names.update(e.file.file_name for e in index_entries(self._table, snapshot))
+        if snapshot.statistics:
+            names.add(snapshot.statistics)
+        return names
+
+    def _data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        return [*self._list(snapshot.base_manifest_list), *self._list(snapshot.delta_manifest_list)]
+
+    def _list(self, name: str) -> list[ManifestFileMeta]:
+        if name not in self._lists:
+            self._lists[name] = self._table.manifests.read_list(name)
+        return self._lists[name]
+
+    def _filtered(self, entries: pa.Table) -> pa.Table:
+        entries = entries.select(_NAMES.names)
+        if self._names is None:
+            return entries
+        return entries.filter(pc.is_in(entries["file_name"], value_set=self._names))
+
+
+def changelog_data(table: Table, changelog: Changelog) -> set[str]:
+    """The names of the files that a changelog consists of: its changelog files, else what its commit added."""
+    name = changelog.changelog_manifest_list or changelog.delta_manifest_list
+    entries = manifests_that_are_left(table, lists_that_are_left(table, [name]).get(name, []))
+    return {n for e in entries for n in with_kind(e, FileKind.ADD)["file_name"].to_pylist()}
+
+
+def changelog_metadata(table: Table, changelog: Changelog) -> set[str]:
+    """The names of the manifest lists and manifests that a changelog needs."""
+    own = changelog.changelog_manifest_list
+    left = lists_that_are_left(table, [own] if own else [changelog.base_manifest_list, changelog.delta_manifest_list])
+    return {*left, *(meta.file_name for metas in left.values() for meta in metas)}
+
+
+def with_kind(entries: pa.Table, kind: FileKind) -> pa.Table:
+    """The entries that add, or those that delete."""
+    return entries.filter(pc.equal(entries["kind"], int(kind)))
+
+
+def lists_that_are_left(table: Table, names: Iterable[str | None]) -> dict[str, list[ManifestFileMeta]]:
+    """The manifests that manifest lists name, by list; lists that are gone or broken are left out.
+
+    For files that go anyway: a run that was interrupted has removed some of them already, in an order that leaves
+    nothing behind of what they alone could tell.
+    """
+    wanted = sorted({name for name in names if name})
+    found = _each(lambda name: _if_left(table.manifests.read_list, name), wanted)
+    return {name: metas for name, metas in zip(wanted, found, strict=True) if metas is not None}
+
+
+def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> list[pa.Table]:
+    """The entries of manifests; those that are gone or broken are left out, as in `lists_that_are_left`."""
+    found = _each(lambda meta: _if_left(table.manifests.read, meta.file_name), metas)
+    return [entries for entries in found if entries is not None]
+
+
+def _if_left(read: Callable[[str], R], name: str) -> R | None:
+    try:
+        return read(name)
+    except (MissingFileError, CorruptFileError):
+        return None
+
+
+def _each(function: Callable[[A], R], items: Sequence[A]) -> list[R]:
+    if len(items) < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
+        return list(pool.map(function, items))

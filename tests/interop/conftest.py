@@ -1,0 +1,33 @@
+"""One Spark session, and Java beside it, on one warehouse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conformance.session import make
+
+from .java import JavaPaimon, available
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that both sides work in."""
+    return tmp_path_factory.mktemp("interop")
+
+
+@pytest.fixture(scope="session")
+def spark(warehouse: Path) -> Iterator[SparkSession]:
+    """Our side."""
+    yield make(str(warehouse))
+
+
+@pytest.fixture(scope="session")
+def java(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> JavaPaimon:
+    """Their side."""
+    if not available():
+        pytest.skip("Java's side needs Maven, which fetches it once, and a JDK")
+    return JavaPaimon(shared / "interop" / "PaimonCheck.java", tmp_path_factory.mktemp("classes"))

@@ -1,0 +1,66 @@
+"""Apache Paimon's own Java library as a second reader and writer of the tables of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+PAIMON = "org.apache.paimon:paimon-bundle:1.4.2"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "paimon-sql-tests"
+_FROM_PYSPARK = ("hadoop-client-api", "hadoop-client-runtime", "slf4j-api", "jcl-over-slf4j", "snappy-java", "lz4-java")
+
+
+def available() -> bool:
+    """Whether the library can be had: it is fetched by Maven once."""
+    return bool(shutil.which("mvn") or list(CACHE.glob("paimon-bundle-*.jar"))) and bool(shutil.which("javac"))
+
+
+class JavaPaimon:
+    """Calls ``PaimonCheck`` on tables of a warehouse."""
+
+    def __init__(self, source: Path, classes: Path) -> None:
+        jars = Path(pyspark.__file__).parent / "jars"
+        needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
+        classpath = [str(_bundle()), *map(str, needed)]
+        subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), str(source)], check=True)
+        self._command = ["java", "-cp", ":".join([str(classes), *classpath]), "PaimonCheck"]
+
+    def read(self, warehouse: Path, table: str, *options: str) -> list[list[Any]]:
+        """The table's rows as Java reads them, without their kinds, which must all be inserts."""
+        rows = [json.loads(line) for line in self._run("read", warehouse, table, options)]
+        assert all(kind == "+I" for kind, *_ in rows), rows
+        return sorted(([*values] for _, *values in rows), key=json.dumps)
+
+    def write(self, warehouse: Path, table: str, rows: Iterable[Sequence[Any]], *options: str) -> None:
+        """Append rows in one commit."""
+        text = "\n".join(json.dumps(["+I", *row]) for row in rows)
+        self._run("write", warehouse, table, options, text)
+
+    def compact(self, warehouse: Path, table: str) -> None:
+        """Compact the table fully."""
+        self._run("compact", warehouse, table, ())
+
+    def _run(
+        self, verb: str, warehouse: Path, table: str, options: Sequence[str], text: str | None = None
+    ) -> list[str]:
+        command = [*self._command, verb, str(warehouse), table, *options]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return [line for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
+
+
+def _bundle() -> Path:
+    _, name, version = PAIMON.split(":")
+    jar = CACHE / f"{name}-{version}.jar"
+    if not jar.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        goal = ["dependency:copy", f"-Dartifact={PAIMON}", f"-DoutputDirectory={CACHE}", "-Dmdep.stripClassifier"]
+        subprocess.run(["mvn", "-q", "-B", *goal], check=True, cwd=CACHE)
+    return jar
