@@ -58,7 +58,7 @@ class Partitions(SystemTable):
             "deleted_record_count": pa.array([hidden.get(p, 0) for p in partitions.to_pylist()], pa.int64()),
         }
         schema = arrow_schema(self.columns)
-        made = [one_chunk(columns[f.name]).cast(f.type) if f.name in columns else pa.nulls(size, f.type) for f in schema]
+        made = [one_chunk(columns.get(f.name, pa.nulls(size))).cast(f.type) for f in schema]
         return pa.Table.from_arrays(made, schema=schema).sort_by("partition")
 
 

@@ -39,8 +39,8 @@ class SqlCompleter(Completer):
         self._names = names
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        pieces = split(document.text_before_cursor)
-        statement = pieces[-1].text if pieces and not pieces[-1].complete else ""
+        before = document.text_before_cursor
+        statement = before[max((piece.end for piece in split(before) if piece.complete), default=0) :]
         line = document.current_line_before_cursor.lstrip()
         if line.lower().startswith("source "):
             yield from PathCompleter(expanduser=True).get_completions(Document(line[len("source ") :]), complete_event)
@@ -49,6 +49,8 @@ class SqlCompleter(Completer):
             yield from _of_command(line)
             return
         tokens, is_open = tokens_of(statement)
+        if statement[tokens[-1].end if tokens else 0 :].strip():
+            return  # a comment
         if is_open and tokens and tokens[-1].kind == "string":
             yield from self._of_string(tokens)
             return

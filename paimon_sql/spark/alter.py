@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.table import PATH
+from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataType
 from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.types import paimon_type
 from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.types import read_type_text
@@ -28,9 +33,10 @@ from paimon_sql.storage.schema_change import (
     UpdateColumnPosition,
     UpdateColumnType,
     UpdateComment,
+    apply_changes,
 )
 
-_COMMENT = "comment"
+_COMMENT, _LOCATION = "comment", "location"
 
 
 def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
@@ -52,6 +58,25 @@ def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
     return made
 
 
+def alter_table(
+    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
+) -> TableSchema:
+    """Make changes of a table's schema, or of a branch's, as one new version.
+
+    Raises:
+        NoSuchTableError: there is no such table.
+        InvalidInputError: the name is that of a system table, or a change is not possible.
+    """
+    if identifier.system_table is not None:
+        refuse_parts(identifier, "altered")
+
+    def change(schema: TableSchema) -> TableSchema:
+        has_data = catalog.table(identifier).snapshots.latest_id() is not None
+        return apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+
+    return catalog.alter_table(identifier, change)
+
+
 def column_changes(statement: AddColumns | ModifyColumns) -> list[SchemaChange]:
     """The changes that a statement in Flink's words carries."""
     if isinstance(statement, AddColumns):
@@ -61,6 +86,8 @@ def column_changes(statement: AddColumns | ModifyColumns) -> list[SchemaChange]:
 
 def _set_property(change: Any) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
+    if key == _LOCATION:
+        return SetOption(PATH.key, value)
     return UpdateComment(value) if key == _COMMENT else SetOption(key, value)
 
 

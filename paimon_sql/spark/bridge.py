@@ -23,15 +23,52 @@ IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
 
 
+class AttachedSession:
+    """One JVM session and its Paimon catalogs."""
+
+    def __init__(self, jvm: Jvm, session: Any) -> None:
+        self.jvm = jvm
+        self.session = session
+        self.catalogs: dict[str, CatalogProxy] = {}
+        _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
+
+    def add(self, name: str, options: dict[str, str]) -> bool:
+        """Make a catalog with its database ``default``; False if the session has one of that name."""
+        if self._registered.contains(name):
+            return False
+        catalog = open_catalog(name, options)
+        with contextlib.suppress(DatabaseExistsError):
+            catalog.create_database("default", {})
+        self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
+        self._registered.put(name, self.catalogs[name])
+        return True
+
+    def drop(self, name: str) -> bool:
+        """Forget a catalog; False if there is none of ours of that name. Its files stay."""
+        if self.catalogs.pop(name, None) is None:
+            return False
+        self._registered.remove(name)
+        return True
+
+    def add_configured(self) -> None:
+        """Make the catalogs that the session's settings name and that it has not yet."""
+        settings = dict(self.session.conf().getAllAsJava())
+        for key, value in settings.items():
+            name = key.removeprefix(CATALOG_PREFIX)
+            if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:
+                prefix = f"{CATALOG_PREFIX}{name}."
+                self.add(name, {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)})
+
+
 class Bridge:
-    """What one Spark context shares: the JVM, and the catalogs of each of its sessions."""
+    """What one Spark context shares: the JVM, and its sessions with their catalogs."""
 
     _bridges: dict[int, Bridge] = {}
     _lock = threading.RLock()
 
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
-        self._sessions: dict[str, dict[str, CatalogProxy]] = {}
+        self._sessions: dict[str, AttachedSession] = {}
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -47,46 +84,18 @@ class Bridge:
         """Give a JVM session the catalogs that its settings name, and the parser to it and its descendants."""
         with self._lock:
             state = session.sessionState()
-            if not self._is_hooked(state):
+            if not str(state.sqlParser().toString()).startswith(ParserProxy.MARK):
                 builder = ParserBuilder(self.jvm, self)
                 session.extensions().injectParser(builder)
                 field, parser = private_field(state, "sqlParser")
                 field.set(state, builder.apply(session, parser))
-            self.attach_catalogs(session)
+            self.session(session).add_configured()
 
-    def attach_catalogs(self, session: Any) -> dict[str, CatalogProxy]:
-        """The session's Paimon catalogs by name; those its settings name and that it has not yet are made."""
+    def session(self, session: Any) -> AttachedSession:
+        """What is attached to a JVM session; its configured catalogs are made when it is seen first."""
         with self._lock:
-            known = self._sessions.setdefault(session.sessionUUID(), {})
-            wanted = self._configured(session)
-            missing = {name: options for name, options in wanted.items() if name not in known}
-            if missing:
-                _, registered = private_field(session.sessionState().catalogManager(), "catalogs")
-                for name, options in missing.items():
-                    catalog = open_catalog(name, options)
-                    with contextlib.suppress(DatabaseExistsError):
-                        catalog.create_database("default", {})
-                    known[name] = CatalogProxy(self.jvm, catalog, session)
-                    registered.put(name, known[name])
-            return known
-
-    def _is_hooked(self, state: Any) -> bool:
-        return bool(state.sqlParser().toString().startswith(ParserProxy.MARK))
-
-    def _configured(self, session: Any) -> dict[str, dict[str, str]]:
-        settings = dict(session.conf().getAllAsJava() if hasattr(session.conf(), "getAllAsJava") else {})
-        ours = [
-            key.removeprefix(CATALOG_PREFIX)
-            for key, value in settings.items()
-            if key.startswith(CATALOG_PREFIX)
-            and value == IMPLEMENTATION
-            and "." not in key.removeprefix(CATALOG_PREFIX)
-        ]
-        return {
-            name: {
-                key.removeprefix(f"{CATALOG_PREFIX}{name}."): value
-                for key, value in settings.items()
-                if key.startswith(f"{CATALOG_PREFIX}{name}.")
-            }
-            for name in ours
-        }
+            key = session.sessionUUID()
+            if key not in self._sessions:
+                self._sessions[key] = AttachedSession(self.jvm, session)
+                self._sessions[key].add_configured()
+            return self._sessions[key]

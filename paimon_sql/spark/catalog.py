@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
@@ -12,28 +12,50 @@ from paimon_sql.errors import (
     DatabaseNotEmptyError,
     NoSuchDatabaseError,
     NoSuchTableError,
+    PaimonError,
     TableExistsError,
 )
-from paimon_sql.spark.ddl import schema_of_create
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark.alter import alter_table, schema_changes
+from paimon_sql.spark.ddl import schema_like, schema_of_create
+from paimon_sql.spark.execute import ExecuteProxy
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.placement import placed
 from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
+from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, travel_options
+from paimon_sql.sql.carry import INTERNAL_PROCEDURE
+from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import system_tables
 
 T = TypeVar("T")
+
+
+class SessionCatalogs(Protocol):
+    """The Paimon catalogs of one session, which statements may change."""
+
+    def add(self, name: str, options: dict[str, str]) -> bool:
+        """Make a catalog; False if there is one of that name."""
+
+    def drop(self, name: str) -> bool:
+        """Forget a catalog; False if there is none of ours of that name."""
+
+
 _ANALYSIS = f"{CATALYST}.analysis"
 
 
 class CatalogProxy(CatalogInterface):
     """One catalog of one session."""
 
-    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any) -> None:
+    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs) -> None:
         super().__init__(jvm)
         self.catalog = catalog
         self.session = session
+        self.session_catalogs = session_catalogs
 
     def toString(self) -> str:
         return f"paimon catalog {self.catalog.name}"
@@ -105,15 +127,67 @@ class CatalogProxy(CatalogInterface):
         return self._found(ident, lambda: self._load(ident, *context))
 
     def createTable(self, ident: Any, *definition: Any) -> TableProxy:
-        identifier = self._identifier(ident)
-        schema = schema_of_create(self.jvm, definition)
+        return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)
+
+    def createTableLike(self, ident: Any, info: Any, source: Any) -> TableProxy:
+        properties = info.properties()
+        given = {str(key): str(properties.get(key)) for key in properties.keySet()}
+        if isinstance(source, TableProxy):
+            schema = schema_like(source.table.schema, given, case_sensitive=self._is_case_sensitive())
+        else:
+            schema = self._schema((info,))
+        return TableProxy(self.jvm, self._create(ident, schema), self.session)
+
+    def stageCreate(self, ident: Any, *definition: Any) -> StagedTableProxy:
+        table = self._create(ident, self._schema(definition))
+        return CreatedTableProxy(self.jvm, table, self.session, self.catalog, self._identifier(ident))
+
+    def stageReplace(self, ident: Any, *definition: Any) -> StagedTableProxy:
+        return self._found(ident, lambda: self._replace(ident, definition))
+
+    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> StagedTableProxy:
         try:
-            table = self.catalog.create_table(identifier, schema)
+            return self._replace(ident, definition)
+        except NoSuchTableError:
+            return self.stageCreate(ident, *definition)
+
+    def alterTable(self, ident: Any, changes: Any) -> TableInterface:
+        try:
+            requested = schema_changes(self.jvm, changes)
+            identifier, exact = self._identifier(ident), self._is_case_sensitive()
+            self._found(ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=exact))
+        except PaimonError as error:
+            # Spark wraps an illegal argument here into an error that PySpark shows with its Java stack.
+            raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
+        return self.loadTable(ident)
+
+    def _schema(self, definition: tuple[Any, ...]) -> TableSchema:
+        return schema_of_create(
+            self.jvm,
+            definition,
+            catalog_options=self.catalog.options,
+            case_sensitive=self._is_case_sensitive(),
+        )
+
+    def _create(self, ident: Any, schema: TableSchema) -> Table:
+        identifier = self._identifier(ident)
+        try:
+            return self.catalog.create_table(identifier, placed(self.catalog, identifier, schema))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
+            raise
         except NoSuchDatabaseError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", ident.namespace()))
-        return TableProxy(self.jvm, table, self.session)
+            raise
+
+    def _replace(self, ident: Any, definition: tuple[Any, ...]) -> StagedTableProxy:
+        identifier = self._identifier(ident)
+        old = self.catalog.table(identifier)
+        schema = placed(self.catalog, identifier, self._schema(definition))
+        return ReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
+
+    def _is_case_sensitive(self) -> bool:
+        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
 
     def dropTable(self, ident: Any) -> bool:
         try:
@@ -134,6 +208,13 @@ class CatalogProxy(CatalogInterface):
     # Procedures
 
     def loadProcedure(self, ident: Any) -> Any:
+        if ident.name() == INTERNAL_PROCEDURE:
+            return ExecuteProxy(
+                self.jvm,
+                Surroundings(
+                    self.jvm, self.session, self.catalog, self.session_catalogs.add, self.session_catalogs.drop
+                ),
+            )
         return load_procedure(self.jvm, self.catalog, self.session, ident)
 
     def listProcedures(self, namespace: Any) -> Any:

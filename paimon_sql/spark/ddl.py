@@ -16,11 +16,11 @@ from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, PRIMAR
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.column_kinds import blobs_and_vectors
+from paimon_sql.format.types import DataField, DataType
 from paimon_sql.spark.java import CATALOG, Jvm
-from paimon_sql.spark.types import paimon_fields
+from paimon_sql.spark.types import CURRENT_DEFAULT, paimon_fields
 from paimon_sql.sql.types import take_types
+from paimon_sql.storage.column_kinds import blobs_and_vectors
 from paimon_sql.storage.default_values import stored_default
 from paimon_sql.storage.schema_change import Context
 from paimon_sql.storage.schema_validation import ORDINARY_TYPES, validate_schema
@@ -91,7 +91,7 @@ def build_schema(
         options[PATH.key] = location
     context = Context(case_sensitive=case_sensitive)
     fields = _with_exact_types(paimon_fields(struct), exact, context)
-    fields = [_with_default(f, sql) for f, sql in zip(fields, _defaults(struct), strict=True)]
+    fields = [stored_default(f, sql) for f, sql in zip(fields, _defaults(struct), strict=True)]
     fields, options = blobs_and_vectors(fields, options)
     names = [f.name for f in fields]
     primary_keys = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
@@ -167,26 +167,23 @@ def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
     return body
 
 
-def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, Any], context: Context) -> list[DataField]:
+def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType], context: Context) -> list[DataField]:
     """The columns with the types that Spark's words could not say, as nullable as Spark declares them."""
-    kept = list(fields)
-    by_name = {f.name: f for f in kept}
-    for name, data_type in exact.items():
-        found = context.find(name, by_name)
-        if found is None:
-            raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
-        field = by_name[found]
-        by_name[found] = replace(field, type=data_type.as_nullable(field.type.nullable))
-    # Names that stand there twice are left to the rules, which say so.
-    return [by_name[f.name] if f.name in exact or f.name.lower() in map(str.lower, exact) else f for f in kept]
+    made = []
+    unused = set(exact)
+    for field in fields:
+        name = context.find(field.name, exact)
+        if name is not None:
+            unused.discard(name)
+            field = replace(field, type=exact[name].as_nullable(field.type.nullable))
+        made.append(field)
+    for name in unused:
+        raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
+    return made
 
 
 def _defaults(struct: Mapping[str, Any]) -> list[str | None]:
-    return [f.get("metadata", {}).get("CURRENT_DEFAULT") for f in struct["fields"]]
-
-
-def _with_default(field: DataField, sql: str | None) -> DataField:
-    return stored_default(field, sql)
+    return [f.get("metadata", {}).get(CURRENT_DEFAULT) for f in struct["fields"]]
 
 
 def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:

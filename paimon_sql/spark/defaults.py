@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format import types as t
 from paimon_sql.sql.types import spark_type
 from paimon_sql.storage.constants import Constant, ConstantCall, ConstantText, quoted
@@ -16,15 +17,17 @@ _NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalTyp
 def default_sql(field: t.DataField) -> str | None:
     """An expression of Spark SQL that gives a column's default value; None without a default.
 
-    Raises:
-        InvalidSchemaError: the default's text cannot be read.
+    A text that cannot be read goes to Spark as it is, which refuses it when a row needs it, and not before.
     """
-    constant = default_constant(field)
-    if constant is None:
+    try:
+        constant = default_constant(field)
+        value = default_scalar(field)
+    except InvalidSchemaError:
+        return field.default
+    if constant is None or value is None:
         return None
     if isinstance(field.type, t.TimeType):
-        value = default_scalar(field)
-        return None if value is None or not value.is_valid else str(value.value)
+        return str(value.value) if value.is_valid else None
     return _sql(constant, field.type)
 
 
@@ -38,7 +41,8 @@ def _nested(constant: ConstantCall, data_type: t.DataType) -> str:
     match data_type:
         case t.RowType():
             named = [
-                f"{quoted(f.name)}, {_sql(part, f.type)}" for f, part in zip(data_type.fields, constant.parts, strict=False)
+                f"{quoted(f.name)}, {_sql(part, f.type)}"
+                for f, part in zip(data_type.fields, constant.parts, strict=False)
             ]
             return f"named_struct({', '.join(named)})"
         case t.MapType():

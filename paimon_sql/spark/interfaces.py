@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
+from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 
 
 class CatalogInterface(JavaObject):
-    """Defaults of ``TableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
+    """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
     def initialize(self, name: str, options: Any) -> None:
         pass
@@ -24,7 +25,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        return self.jvm.java_set([])
+        return self.jvm.java_set(sorted(TRAVEL_KEYS))
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])
@@ -35,9 +36,12 @@ class CatalogInterface(JavaObject):
     def useNullableQuerySchema(self) -> bool:
         return True
 
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{_METRIC}.CustomMetric")
+
     class Java:
         implements = [
-            f"{CATALOG}.TableCatalog",
+            f"{CATALOG}.StagingTableCatalog",
             f"{CATALOG}.SupportsNamespaces",
             f"{CATALOG}.ProcedureCatalog",
         ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 
 if TYPE_CHECKING:
-    from paimon_sql.spark.bridge import Bridge
+    from paimon_sql.spark.bridge import AttachedSession, Bridge
 
 
 class ParserProxy(JavaObject):
@@ -20,25 +22,19 @@ class ParserProxy(JavaObject):
         self._bridge = bridge
         self._session = session
         self._delegate = delegate
-        self._attached = False
-
-    def _prepare(self, text: str) -> str:
-        if not self._attached:
-            self._bridge.attach_catalogs(self._session)
-            self._attached = True
-        return text
+        self._attached: AttachedSession | None = None
 
     def toString(self) -> str:
         return self.MARK
 
     def parsePlan(self, text: str) -> Any:
-        return self._delegate.parsePlan(self._prepare(text))
+        return self._delegate.parsePlan(self._canonical(text))
 
     def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:
-        return self._delegate.parsePlanWithParameters(self._prepare(text), parameters)
+        return self._delegate.parsePlanWithParameters(self._canonical(text), parameters)
 
     def parseQuery(self, text: str) -> Any:
-        return self._delegate.parseQuery(self._prepare(text))
+        return self._delegate.parseQuery(self._canonical(text))
 
     def parseExpression(self, text: str) -> Any:
         return self._delegate.parseExpression(text)
@@ -50,10 +46,10 @@ class ParserProxy(JavaObject):
         return self._delegate.parseFunctionIdentifier(text)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
-        return self._delegate.parseMultipartIdentifier(self._prepare(text))
+        return self._delegate.parseMultipartIdentifier(_quoted_system_table(text))
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
-        return self._delegate.parseTemporalTableIdentifier(self._prepare(text))
+        return self._delegate.parseTemporalTableIdentifier(_quoted_system_table(text))
 
     def parseTableSchema(self, text: str) -> Any:
         return self._delegate.parseTableSchema(text)
@@ -66,6 +62,36 @@ class ParserProxy(JavaObject):
 
     def splitStatements(self, text: str) -> Any:
         return self._delegate.splitStatements(text)
+
+    def _canonical(self, text: str) -> str:
+        attached = self._attached or self._bridge.session(self._session)
+        self._attached = attached
+        if not holds_ours(text):
+            return text
+        rewritten = rewrite(text, self._context(attached))
+        self._check(rewritten)
+        return rewritten.sql
+
+    def _check(self, rewritten: Rewritten) -> None:
+        if rewritten.has_parameters:
+            raise UnsupportedError(
+                "Parameters (? and :name) are not offered in UPDATE, DELETE, MERGE and other statements of Paimon.",
+                remedy="Write the values into the statement.",
+            )
+        if rewritten.spark_sql is not None:
+            # Errors inside carried expressions are told now, with their place, before anything runs.
+            self._delegate.parsePlan(rewritten.spark_sql)
+
+    def _context(self, attached: AttachedSession) -> RewriteContext:
+        manager = self._session.sessionState().catalogManager()
+        ours = frozenset(attached.catalogs)
+        known = frozenset(self.jvm.items(manager.listCatalogs(self.jvm.none)))
+        return RewriteContext(
+            current_catalog=manager.currentCatalog().name(),
+            current_database=".".join(manager.currentNamespace()),
+            catalogs=ours,
+            other_catalogs=known - ours,
+        )
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]
@@ -83,3 +109,10 @@ class ParserBuilder(JavaObject):
 
     class Java:
         implements = ["scala.Function2"]
+
+
+def _quoted_system_table(text: str) -> str:
+    """A table's name with back-quotes round the part that holds a ``$``, as ``spark.table("db.t$files")`` needs."""
+    if "$" not in text or "`" in text:
+        return text
+    return ".".join(f"`{part}`" if "$" in part else part for part in text.split("."))

@@ -13,6 +13,7 @@ from paimon_sql.spark.expressions import translate
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
@@ -55,7 +56,8 @@ class SystemTableProxy(TableInterface):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
 
     def newScanBuilder(self, options: Any) -> SystemScanBuilderProxy:
-        return SystemScanBuilderProxy(self.jvm, self.table, self.system_table, self.session)
+        table = under_options(self.table, given_options(options))
+        return SystemScanBuilderProxy(self.jvm, table, self.system_table, self.session)
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]

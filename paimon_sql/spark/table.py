@@ -10,6 +10,7 @@ from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
+from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.write import WriteBuilderProxy
@@ -67,7 +68,7 @@ class TableProxy(TableInterface, PartitionManagement):
         return self.jvm.java_set([self.jvm.enum(kind, name) for name in _CAPABILITIES])
 
     def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
-        return ScanBuilderProxy(self.jvm, self.table, self.session)
+        return ScanBuilderProxy(self.jvm, under_options(self.table, given_options(options)), self.session)
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         return WriteBuilderProxy(self.jvm, self.table, self.session, info.schema())

@@ -7,8 +7,9 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
+from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import snapshot_to_read
+from paimon_sql.storage.travel import TRAVEL_KEYS, version_to_read
 
 _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
 
@@ -27,6 +28,10 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     if isinstance(wanted, int):
         return {_MILLIS: str(wanted // 1000)}
     if isinstance(wanted, JavaObject) and wanted.getClass().getSimpleName() == "TableContext":
+        options = given_options(context[1]) if len(context) > 1 else {}
+        named = {key: text for key, text in options.items() if key in TRAVEL_KEYS}
+        if named:
+            return named
         travel = wanted.timeTravel()
         if travel.isPresent():
             point = travel.get()
@@ -41,5 +46,4 @@ def as_of(table: Table, options: Mapping[str, str]) -> Table:
     if not options:
         return table
     moved = table.with_options(options)
-    snapshot = snapshot_to_read(moved)
-    return moved if snapshot is None else moved.at_schema(snapshot.schema_id)
+    return version_to_read(moved).of(moved)

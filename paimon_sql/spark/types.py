@@ -13,6 +13,10 @@ from typing import Any
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format import types as t
+from paimon_sql.spark.defaults import default_sql
+
+CURRENT_DEFAULT = "CURRENT_DEFAULT"
+"""Where a column's metadata hold the default value for new rows, as SQL."""
 
 _TO_SPARK: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
@@ -78,7 +82,10 @@ def _spark_map(key: Any, value: Any, nullable: bool) -> dict[str, Any]:
 
 
 def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
-    """Columns as a Spark struct; descriptions become comments."""
+    """Columns as a Spark struct; descriptions become comments, defaults what rows without a value take.
+
+    The value that rows of old files have is never a default's, so ``EXISTS_DEFAULT`` is left out.
+    """
     return {
         "type": "struct",
         "fields": [
@@ -86,11 +93,17 @@ def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
                 "name": f.name,
                 "type": spark_type(f.type),
                 "nullable": f.type.nullable,
-                "metadata": {"comment": f.description} if f.description else {},
+                "metadata": _metadata(f),
             }
             for f in fields
         ],
     }
+
+
+def _metadata(field: t.DataField) -> dict[str, str]:
+    default = default_sql(field)
+    known = {"comment": field.description or None, CURRENT_DEFAULT: default}
+    return {key: text for key, text in known.items() if text is not None}
 
 
 def paimon_type(json: Any, nullable: bool = True) -> t.DataType:
@@ -129,7 +142,7 @@ def paimon_fields(struct: Mapping[str, Any]) -> tuple[t.DataField, ...]:
             name=f["name"],
             type=paimon_type(f["type"], f["nullable"]),
             description=f.get("metadata", {}).get("comment"),
-            default=f.get("metadata", {}).get("CURRENT_DEFAULT"),
+            default=f.get("metadata", {}).get(CURRENT_DEFAULT),
         )
         for f in struct["fields"]
     )

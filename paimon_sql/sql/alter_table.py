@@ -10,7 +10,6 @@ from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome
-from paimon_sql.sql.partitions import add_or_drop_partitions
 from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.tags import alter_tag
 from paimon_sql.sql.types import type_text
@@ -33,7 +32,7 @@ def alter_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if cursor.sees("RESET", "("):
         return [Edit(verb.start, verb.end, "UNSET TBLPROPERTIES")]
     if cursor.sees("ADD|DROP", "PARTITION|IF"):
-        return add_or_drop_partitions(begin, context)
+        return None
     if cursor.sees("CREATE|REPLACE|DELETE|DROP|RENAME", "TAG|BRANCH|OR"):
         return alter_tag(begin, context)
     if cursor.sees("ADD") and (is_column or after.word == "("):

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from paimon_sql.sql.alter_table import alter_table
+from paimon_sql.sql.analyze import analyze_table
 from paimon_sql.sql.call import call
 from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.catalogs import (
@@ -29,13 +30,12 @@ from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
-from paimon_sql.sql.partitions import analyze_table, show_partitions, truncate_table
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import scan
 from paimon_sql.sql.statements import Statement
 from paimon_sql.sql.tags import show_tags
 
-__all__ = ["RewriteContext", "Rewritten", "rewrite"]
+__all__ = ["RewriteContext", "Rewritten", "holds_ours", "rewrite"]
 
 READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("CREATE", "CATALOG"), create_catalog),
@@ -47,9 +47,7 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
     (("MERGE", "INTO|WITH"), merge_into),
-    (("TRUNCATE", "TABLE"), truncate_table),
     (("ANALYZE", "TABLE"), analyze_table),
-    (("SHOW", "PARTITIONS"), show_partitions),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
     (("CALL",), call),
@@ -96,7 +94,7 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     Raises:
         SqlSyntaxError: a construct of ours is malformed or cannot be kept.
     """
-    tokens = scan(text) if _is_worth_reading(text) else None
+    tokens = scan(text) if holds_ours(text) else None
     source = Source(text, tokens or [])
     if tokens is None or not source.tokens:
         return Rewritten(text)
@@ -153,7 +151,7 @@ class _Draft:
         )
 
 
-def _is_worth_reading(text: str) -> bool:
+def holds_ours(text: str) -> bool:
     """A quick look: False where nothing of ours can be in the text; most statements need no more."""
     if "$" in text or "/*" in text:
         return True

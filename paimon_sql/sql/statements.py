@@ -97,41 +97,7 @@ class MergeInto(Statement):
     options: Options = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TruncateTable(Statement):
-    """TRUNCATE TABLE, of one partition where ``partition`` is given."""
-
-    table: TableName
-    partition: PartitionSpec | None = None
-
-
-# -- partitions and statistics ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ShowPartitions(Statement):
-    """SHOW PARTITIONS, of those that agree with ``partition`` where it is given."""
-
-    table: TableName
-    partition: PartitionSpec | None = None
-
-
-@dataclass(frozen=True)
-class AddPartitions(Statement):
-    """ALTER TABLE .. ADD PARTITION."""
-
-    table: TableName
-    partitions: tuple[PartitionSpec, ...]
-    if_not_exists: bool = False
-
-
-@dataclass(frozen=True)
-class DropPartitions(Statement):
-    """ALTER TABLE .. DROP PARTITION; a spec that names some of the columns drops all partitions that agree with it."""
-
-    table: TableName
-    partitions: tuple[PartitionSpec, ...]
-    if_exists: bool = False
+# -- statistics -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

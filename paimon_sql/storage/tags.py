@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ from paimon_sql.format.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.storage.file_io import FileIO, FileStatus
 
 _PREFIX = "tag-"
+_THREADS = 8
 _FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
 
 
@@ -41,8 +43,8 @@ class TagManager:
 
     def files(self) -> list[FileStatus]:
         """The tag files, sorted by name; strange files are passed over."""
-        return [s for s in self.file_io.list(self.directory) if not s.is_dir and len(s.name) > len(_PREFIX)
-                and s.name.startswith(_PREFIX)]  # fmt: skip
+        found = self.file_io.list(self.directory)
+        return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
 
     def names(self) -> list[str]:
         """The names of all tags, sorted."""
@@ -54,8 +56,13 @@ class TagManager:
         Raises:
             CorruptFileError: a file is no tag, so that nobody can say what it keeps.
         """
-        found = ((name, self.find(name)) for name in self.names())
-        return [NamedTag(name, tag) for name, tag in found if tag is not None]
+        names = self.names()
+        if len(names) < 2:
+            tags = [self.find(name) for name in names]
+        else:
+            with ThreadPoolExecutor(min(_THREADS, len(names))) as pool:
+                tags = list(pool.map(self.find, names))
+        return [NamedTag(name, tag) for name, tag in zip(names, tags, strict=True) if tag is not None]
 
     def exists(self, name: str) -> bool:
         """Whether there is a tag of that name."""
@@ -175,6 +182,14 @@ def check_tag_name(name: str) -> str:
             remedy="A name must not be blank, nor hold a slash, backslash or control character.",
         )
     return name
+
+
+def is_same_commit(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots of one id are the same commit, and not one made after the other was rolled back.
+
+    Their manifest lists tell, as no two commits share a name; other members may differ by the version that wrote them.
+    """
+    return (one.id, one.delta_manifest_list) == (other.id, other.delta_manifest_list)
 
 
 def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:

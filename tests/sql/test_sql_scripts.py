@@ -14,7 +14,7 @@ CHANGES = ["DeleteFrom", "Update"]
     [
         ("BEGIN DELETE FROM t WHERE a = 1; SELECT 1; UPDATE t SET a = 2; END", CHANGES),
         ("BEGIN\n  IF x THEN DELETE FROM t; ELSEIF y THEN SELECT 1; ELSE UPDATE t SET a = 1; END IF;\nEND;", CHANGES),
-        ("lbl: BEGIN WHILE x DO TRUNCATE TABLE t; END WHILE; END lbl", ["TruncateTable"]),
+        ("lbl: BEGIN WHILE x DO DELETE FROM t; END WHILE; END lbl", ["DeleteFrom"]),
         ("BEGIN NOT ATOMIC LOOP SHOW TAGS t; END LOOP; END", ["ShowTags"]),
         ("BEGIN REPEAT SHOW TAGS t; UNTIL x END REPEAT; END", ["ShowTags"]),
         ("BEGIN MERGE INTO t USING s ON a WHEN MATCHED THEN UPDATE SET a = 1; END", ["MergeInto"]),

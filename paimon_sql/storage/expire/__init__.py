@@ -1,1 +1,1 @@
-"""Expiry: which snapshots may go, which files nobody needs then, and their removal in an order that survives a crash."""
+"""Expiry: which snapshots may go, which files nobody needs then, and their removal, which may be interrupted."""

@@ -11,7 +11,7 @@ from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.snapshot import Changelog
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.doomed import DoomedFiles
-from paimon_sql.storage.expire.plan import FILE_COLUMNS, add_manifests, distinct_files, who_else_stays, without
+from paimon_sql.storage.expire.plan import add_manifests, distinct_files, who_else_stays, without
 from paimon_sql.storage.expire.protectors import fingerprint, snapshot_protector, uses_of
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left, with_kind
@@ -91,4 +91,4 @@ def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog
 def _entries(table: Table, lists: Sequence[str | None], kinds: Sequence[FileKind]) -> pa.Table:
     metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
     entries = manifests_that_are_left(table, metas)
-    return distinct_files([with_kind(e, kind).select(list(FILE_COLUMNS)) for e in entries for kind in kinds])
+    return distinct_files([with_kind(e, kind) for e in entries for kind in kinds])

@@ -79,7 +79,8 @@ class DoomedFiles:
         """
         file_io, threads = table.file_io, table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
         file_io.delete_many([*self.data, *self.changelog], threads)
-        if self.folders and table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+        cleans = table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES)
+        if cleans and self.folders:
             remove_empty_folders(file_io, self.folders, table.paths.data_root())
         file_io.delete_many([*self.manifests, *self.indexes, *self.statistics], threads)
         file_io.delete_many(list(self.lists), threads)

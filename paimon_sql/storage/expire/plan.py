@@ -20,7 +20,7 @@ from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.protectors import (
     Protector,
@@ -33,12 +33,12 @@ from paimon_sql.storage.expire.protectors import (
     tag_protector,
     uses_of,
 )
-from paimon_sql.storage.expire.uses import UsedFiles, lists_that_are_left, manifests_that_are_left, with_kind
+from paimon_sql.storage.expire.uses import lists_that_are_left, live_entries, manifests_that_are_left, with_kind
 from paimon_sql.storage.scan.deletions import index_entries, index_path
-from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 
-FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files")
+FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files", "file_source")
+"""The columns of manifests that expiry needs of a data file."""
 _FILES = pa.schema([MANIFEST_SCHEMA.field(name) for name in FILE_COLUMNS])
 
 
@@ -80,11 +80,15 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     if keeps_changelog and not produces:
         # Level 0 files are the changelog of a table that makes none of its own.
         taken = taken.filter(pc.equal(pc.fill_null(taken["file_source"], 0), int(FileSource.COMPACT)))
-    uses = uses_of(table, *_who_stays(table, going, end, retained), taken["file_name"].combine_chunks())
+    # What is live in a later snapshot is live in the first that stays or came after it, unless the history has a gap.
+    staying = [end, *_still_there(table, [b for a, b in pairwise(retained) if b != a + 1])]
+    others, changelogs = who_else_stays(table, going[0].id, end.id)
+    protectors = [*(snapshot_protector(table, s) for s in staying), *others]
+    uses = uses_of(table, protectors, changelogs, taken["file_name"].combine_chunks())
     files = DoomedFiles()
-    files.add_data(table, _without(taken, uses))
+    files.add_data(table, without(taken, uses))
     if not keeps_changelog:
-        files.add_changelog(table, _without(_changelog_files(table, going, uses), uses))
+        files.add_changelog(table, without(_changelog_files(table, going, uses), uses))
     lists: dict[str, int] = {}
     for s in going:
         if produces or not keeps_changelog:
@@ -100,10 +104,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
 
 def add_manifests(table: Table, files: DoomedFiles, lists: Mapping[str, int], uses: Uses) -> None:
     """Add the manifest lists, given with their sizes, and the manifests in them that nobody uses."""
-    for name, metas in lists_that_are_left(table, lists).items():
-        for meta in metas:
-            if meta.file_name not in uses.metadata:
-                files.manifests[table.paths.manifest(meta.file_name)] = meta.file_size
+    for meta in (m for metas in lists_that_are_left(table, lists).values() for m in metas):
+        if meta.file_name not in uses.metadata:
+            files.manifests[table.paths.manifest(meta.file_name)] = meta.file_size
     # A list that cannot be read goes as well.
     files.lists.update((table.paths.manifest(n), size) for n, size in lists.items() if n not in uses.metadata)
 
@@ -138,19 +141,12 @@ def _still_there(table: Table, ids: Sequence[int]) -> list[Snapshot]:
     return found
 
 
-def _who_stays(
-    table: Table, going: Sequence[Snapshot], end: Snapshot, retained: Sequence[int]
-) -> tuple[list[Protector], list[Snapshot]]:
-    # What is live in a later snapshot is live in the first that stays or came after it, unless the history has a gap.
-    after_gaps = [b for a, b in pairwise(retained) if b != a + 1]
-    own = [end, *_still_there(table, after_gaps)]
+def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[Protector], list[Changelog]]:
+    """Who may need what the snapshots of ``[begin, end)`` used, besides later snapshots: tags and other branches."""
     branches = other_branches(table)
-    protectors = [
-        *(snapshot_protector(table, s) for s in own),
-        *(tag_protector(table, t) for t in nearest_tags(table.tags.all(), going[0].id, end.id)),
-        *(p for b in branches for p in branch_protectors(b)),
-    ]
-    return protectors, [c for b in branches for c in changelogs_of(b)]
+    tags = [tag_protector(table, t) for t in nearest_tags(table.tags.all(), begin, end)]
+    others = [p for b in branches for p in branch_protectors(b)]
+    return [*tags, *others], [c for b in branches for c in changelogs_of(b)]
 
 
 def _taken_away(table: Table, chain: Sequence[Snapshot]) -> pa.Table:
@@ -159,35 +155,24 @@ def _taken_away(table: Table, chain: Sequence[Snapshot]) -> pa.Table:
     metas = [m for found in deltas.values() for m in found if m.num_deleted_files > 0]
     deleted = [with_kind(e, FileKind.DELETE) for e in manifests_that_are_left(table, metas)]
     # Where snapshots are missing, nobody can tell what they took away: all that the one before held is looked at.
-    deleted += [_live(table, a) for a, b in pairwise(chain) if b.id != a.id + 1]
-    return _distinct([e.select([*FILE_COLUMNS, "file_source"]) for e in deleted])
+    deleted += [live_entries(table, a) for a, b in pairwise(chain) if b.id != a.id + 1]
+    return distinct_files(deleted)
 
 
-def _live(table: Table, snapshot: Snapshot) -> pa.Table:
-    """The live files of a snapshot; none if it is not left whole, as then nobody can tell which of them are live."""
-    try:
-        metas = manifests_of(table, snapshot)
-        live = pa.array(list(UsedFiles(table).live(snapshot)), pa.string())
-        entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *table.manifests.read_all([m.file_name for m in metas])])
-    except (MissingFileError, CorruptFileError):
-        return MANIFEST_SCHEMA.empty_table()
-    return entries.filter(pc.is_in(entries["file_name"], value_set=live))
-
-
-def _distinct(parts: Sequence[pa.Table]) -> pa.Table:
-    empty = pa.schema([*_FILES, MANIFEST_SCHEMA.field("file_source")]).empty_table()
-    table = pa.concat_tables([empty, *parts]).combine_chunks()
+def distinct_files(parts: Sequence[pa.Table]) -> pa.Table:
+    """The files of manifest entries, each once, with `FILE_COLUMNS`."""
+    table = pa.concat_tables([_FILES.empty_table(), *(part.select(list(FILE_COLUMNS)) for part in parts)])
     numbered = table.select(["file_name"]).append_column("row", pa.array(np.arange(len(table))))
     first = numbered.group_by("file_name").aggregate([("row", "min")])["row_min"]
-    return table.take(first.combine_chunks().sort() if len(first) else first)
+    return table.take(first)
 
 
 def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses) -> pa.Table:
     lists = [s.changelog_manifest_list for s in going if s.changelog_manifest_list not in uses.metadata]
     metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
-    added = [with_kind(e, FileKind.ADD).select(list(FILE_COLUMNS)) for e in manifests_that_are_left(table, metas)]
-    return pa.concat_tables([_FILES.empty_table(), *added])
+    return distinct_files([with_kind(e, FileKind.ADD) for e in manifests_that_are_left(table, metas)])
 
 
-def _without(entries: pa.Table, uses: Uses) -> pa.Table:
+def without(entries: pa.Table, uses: Uses) -> pa.Table:
+    """The entries of files that nobody uses."""
     return entries.filter(pc.invert(pc.is_in(entries["file_name"], value_set=pa.array(list(uses.data), pa.string()))))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import CommitConflictError
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.doomed import DoomedFiles
@@ -72,6 +72,9 @@ def expire_snapshots(
     for start in range(0, len(going) if retained else 0, ROUND):
         part, rest = going[start : start + ROUND], [*going[start + ROUND :], *retained]
         plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
+        if plan is None:
+            result.reason = "another job lets snapshots expire at the same time"
+            break
         result.snapshots += [s.id for s in plan.snapshots]
         result.files.take(plan.files)
         result.earliest = plan.end
@@ -80,15 +83,24 @@ def expire_snapshots(
     return result
 
 
-def _round(table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool) -> ExpiryPlan:
+def _round(
+    table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
+) -> ExpiryPlan | None:
+    """One round: what was done, None if a rival has gone farther meanwhile."""
     for _ in range(_ATTEMPTS):
         seen = fingerprint(table)
-        plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
+        try:
+            plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
+        except NoSuchSnapshotError:
+            return None
         if dry_run:
             return plan
-        if (table.snapshots.earliest_id() or 0) < plan.end:
-            table.snapshots.directory.write_hint(EARLIEST, plan.end)
-        if fingerprint(table) == seen and table.snapshots.exists(plan.end):
+        if (table.snapshots.earliest_id() or 0) > plan.end:
+            return None
+        table.snapshots.directory.write_hint(EARLIEST, plan.end)
+        if not table.snapshots.exists(plan.end):
+            return None
+        if fingerprint(table) == seen:
             _carry_out(table, plan)
             return plan
     raise CommitConflictError(

@@ -52,7 +52,7 @@ class UsedFiles:
         """
         if self._names is not None and not len(self._names):
             return set()
-        metas = self._data_manifests(snapshot)
+        metas = self.manifests(snapshot)
         unknown = [m.file_name for m in metas if m.file_name not in self._entries]
         for name, entries in zip(unknown, self._table.manifests.read_all(unknown, _THREADS), strict=True):
             self._entries[name] = self._filtered(entries)
@@ -72,7 +72,7 @@ class UsedFiles:
             MissingFileError: one of them that tells of others is not there.
         """
         names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
-        names.update(m.file_name for m in self._data_manifests(snapshot))
+        names.update(m.file_name for m in self.manifests(snapshot))
         if changelog and snapshot.changelog_manifest_list:
             names.add(snapshot.changelog_manifest_list)
             names.update(m.file_name for m in self._list(snapshot.changelog_manifest_list))
@@ -83,7 +83,8 @@ class UsedFiles:
             names.add(snapshot.statistics)
         return names
 
-    def _data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    def manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        """The manifests that make up a snapshot."""
         return [*self._list(snapshot.base_manifest_list), *self._list(snapshot.delta_manifest_list)]
 
     def _list(self, name: str) -> list[ManifestFileMeta]:
@@ -96,6 +97,18 @@ class UsedFiles:
         if self._names is None:
             return entries
         return entries.filter(pc.is_in(entries["file_name"], value_set=self._names))
+
+
+def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
+    """The entries of a snapshot's live files; none if it is not left whole, as then nobody can tell what is live."""
+    used = UsedFiles(table)
+    try:
+        live = pa.array(list(used.live(snapshot)), pa.string())
+        parts = table.manifests.read_all([m.file_name for m in used.manifests(snapshot)], _THREADS)
+    except (MissingFileError, CorruptFileError):
+        return MANIFEST_SCHEMA.empty_table()
+    entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *parts])
+    return entries.filter(pc.is_in(entries["file_name"], value_set=live))
 
 
 def changelog_data(table: Table, changelog: Changelog) -> set[str]:

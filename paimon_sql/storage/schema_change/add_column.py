@@ -11,6 +11,7 @@ from paimon_sql.format.options.table import ADD_COLUMN_BEFORE_PARTITION
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, DataType, RowType, field_ids, reassign_ids
+from paimon_sql.storage.column_kinds import directed_column, is_directive
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted
 from paimon_sql.storage.schema_change.nesting import replace_fields, resolve
 from paimon_sql.storage.schema_change.position import LAST, Position
@@ -50,6 +51,11 @@ class AddColumn(SchemaChange):
         next_id = count(schema.highest_field_id + 1)
         own = next(next_id)
         field = DataField(own, self.path[-1], reassign_ids(self.type, next_id.__next__), self.comment)
+        options = schema.options
+        if is_directive(self.comment):
+            if parent:
+                raise InvalidSchemaError(f"Column '{where}': only a whole column can be a blob or a vector.")
+            field, options = directed_column(field, options)
         place = self.position or (LAST if parent else _default_place(schema))
 
         def add(fields: Sequence[DataField]) -> list[DataField]:
@@ -58,7 +64,7 @@ class AddColumn(SchemaChange):
             return place.insert(fields, field, parent, context)
 
         changed = replace_fields(schema, parent, add)
-        return replace(changed, highest_field_id=max(field_ids(RowType(True, (field,)))))
+        return replace(changed, options=options, highest_field_id=max(field_ids(RowType(True, (field,)))))
 
 
 def _default_place(schema: TableSchema) -> Position:

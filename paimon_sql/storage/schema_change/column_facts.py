@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, RowType
+from paimon_sql.storage.column_kinds import is_directive
 from paimon_sql.storage.default_values import default_scalar, stored_default
 from paimon_sql.storage.schema_change.base import CAREFUL, Context, Path, SchemaChange, dotted
 from paimon_sql.storage.schema_change.nesting import replace_field, resolve, type_at
@@ -21,6 +22,12 @@ class UpdateColumnComment(SchemaChange):
     comment: str | None
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        if is_directive(self.comment):
+            raise InvalidSchemaError(
+                f"The comment of column '{dotted(self.path)}' cannot be '{self.comment}': a column cannot become a blob"
+                " or a vector.",
+                remedy="Add a new column with that comment.",
+            )
         return _edit(schema, self.path, context, lambda field: replace(field, description=self.comment))
 
 

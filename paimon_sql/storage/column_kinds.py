@@ -56,15 +56,20 @@ def blobs_and_vectors(
     return made, stored
 
 
+def is_directive(comment: str | None) -> bool:
+    """Whether a comment says what kind of column it belongs to."""
+    return _DIRECTIVE.fullmatch(comment or "") is not None
+
+
 def directed_column(field: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
-    """A column that is added, with the type that its comment says, and the options that then change.
+    """A column that is added, with the type that its comment says, and the options that then hold.
 
     Raises:
         InvalidSchemaError: as `blobs_and_vectors`.
     """
     stored = dict(options)
     made, _ = _directed(field, stored)
-    return made, {key: value for key, value in stored.items() if options.get(key) != value}
+    return made, stored
 
 
 def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, bool]:
@@ -116,15 +121,19 @@ def _blob(field: DataField, option: Option[str | None]) -> DataType:
         return BlobType(found.nullable)
     wanted = "BINARY, ARRAY<BINARY> or MAP<.., BINARY>" if option is BLOB_FIELD else "BINARY"
     raise InvalidSchemaError(
-        f"Column '{field.name}' of type {found.sql()} cannot be a blob by '{option.key}'.", remedy=f"Declare it as {wanted}."
+        f"Column '{field.name}' of type {found.sql()} cannot be a blob by '{option.key}'.",
+        remedy=f"Declare it as {wanted}.",
     )
 
 
 def _vector(field: DataField, length: str) -> DataType:
     if not re.fullmatch(r"\s*[1-9]\d*\s*", length):
-        raise InvalidSchemaError(f"Column '{field.name}': the length of a vector is a whole number above 0, not '{length}'.")
+        raise InvalidSchemaError(
+            f"Column '{field.name}': the length of a vector is a whole number above 0, not '{length}'."
+        )
     if not isinstance(field.type, ArrayType):
         raise InvalidSchemaError(
-            f"Column '{field.name}' of type {field.type.sql()} cannot be a vector.", remedy="Declare it as ARRAY<FLOAT>."
+            f"Column '{field.name}' of type {field.type.sql()} cannot be a vector.",
+            remedy="Declare it as ARRAY<FLOAT>.",
         )
     return VectorType(field.type.nullable, field.type.element, int(length))

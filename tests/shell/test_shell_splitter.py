@@ -94,7 +94,9 @@ def test_a_line_is_cut_as_soon_as_its_end_is_there() -> None:
     assert [(piece.text, piece.line) for piece in rest] == [("SELECT\n2", 2), ("SELECT 3", 3)]
 
 
-@pytest.mark.parametrize("text", ["SELECT 'a; b;", "SELECT 1; /* open", "SELECT `a;", 'SELECT "a;', "SELECT $$ a;", "SELECT 'a\\"])
+@pytest.mark.parametrize(
+    "text", ["SELECT 'a; b;", "SELECT 1; /* open", "SELECT `a;", 'SELECT "a;', "SELECT $$ a;", "SELECT 'a\\"]
+)
 def test_what_is_open_waits_for_more(text: str) -> None:
     assert not is_complete(text)
     assert split(text)[-1].text == text.removeprefix("SELECT 1; ")

@@ -1,0 +1,32 @@
+"""Options of one read: OPTIONS hints, ``WITH (..)`` behind a table, and those of a ``DataFrameReader``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paimon_sql.format.options import Scope, canonical, check_changes, validate
+from paimon_sql.storage.table import Table
+
+_SPARKS_OWN = ("__", "path")
+
+
+def given_options(options: Any) -> dict[str, str]:
+    """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds."""
+    if options is None or options.isEmpty():
+        return {}
+    return {k: v for k, v in dict(options.asCaseSensitiveMap()).items() if not k.startswith(_SPARKS_OWN)}
+
+
+def under_options(table: Table, given: Mapping[str, str]) -> Table:
+    """The table under the options of a read.
+
+    Raises:
+        InvalidOptionError: a key is no option, does not take its value, or is fixed for the life of a table.
+    """
+    if not given:
+        return table
+    validate(given, Scope.SPARK)
+    options = canonical(given)
+    check_changes(table.schema.options, options, has_snapshots=True)
+    return table.with_options(options)

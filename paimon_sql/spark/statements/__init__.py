@@ -1,0 +1,41 @@
+"""Statements that Python executes: each kind one class, found by the statement that it takes."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
+from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
+from paimon_sql.spark.statements.tables import RunCreateTableLike
+from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
+from paimon_sql.sql.statements import Statement
+
+__all__ = ["Answer", "Surroundings", "run_statement"]
+
+RUNNERS: dict[type[Statement], Runner] = {
+    runner.statement: runner
+    for runner in (
+        RunAddColumns(),
+        RunCreateCatalog(),
+        RunCreateTableLike(),
+        RunCreateTag(),
+        RunDeleteTag(),
+        RunDropCatalog(),
+        RunModifyColumns(),
+        RunRenameTag(),
+        RunShowBranches(),
+        RunShowTags(),
+    )
+}
+
+
+def run_statement(statement: Statement, surroundings: Surroundings) -> Answer:
+    """Execute a statement.
+
+    Raises:
+        UnsupportedError: nothing here takes such a statement.
+    """
+    runner = RUNNERS.get(type(statement))
+    if runner is None:
+        raise UnsupportedError(f"The statement {type(statement).__name__} is not offered yet.")
+    return runner.run(statement, surroundings)

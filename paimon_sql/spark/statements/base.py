@@ -1,0 +1,59 @@
+"""What executes a carried statement, and what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier, parse_identifier
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.java import Jvm
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.statements import Statement
+from paimon_sql.storage.table import Table
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a statement is executed: the session, and the catalog that carries it.
+
+    ``add_catalog`` and ``drop_catalog`` change the session's catalogs; they say whether they did.
+    """
+
+    jvm: Jvm
+    session: Any
+    catalog: Catalog
+    add_catalog: Callable[[str, dict[str, str]], bool]
+    drop_catalog: Callable[[str], bool]
+
+    def identifier(self, name: TableName) -> Identifier:
+        """A table's full name as an identifier of the catalog."""
+        if len(name) != 3:
+            raise InvalidInputError(f"{'.'.join(name)} is no table: a name is catalog.database.table.")
+        return parse_identifier(name[1], name[2])
+
+    def table(self, name: TableName) -> Table:
+        """The table of that full name."""
+        return self.catalog.table(self.identifier(name))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows that a statement answers with."""
+
+    columns: tuple[DataField, ...] = ()
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+class Runner(ABC):
+    """Executes statements of one kind, ``statement``."""
+
+    statement: ClassVar[type[Statement]]
+
+    @abstractmethod
+    def run(self, statement: Any, surroundings: Surroundings) -> Answer:
+        """Do it."""

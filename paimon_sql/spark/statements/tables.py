@@ -1,0 +1,32 @@
+"""CREATE TABLE LIKE in Flink's spelling."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.ddl import schema_like
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.sql.statements import CreateTableLike
+
+
+class RunCreateTableLike(Runner):
+    """CREATE TABLE .. LIKE: columns, keys and options of another table, with options put over them."""
+
+    statement = CreateTableLike
+
+    def run(self, statement: CreateTableLike, surroundings: Surroundings) -> Answer:
+        target = surroundings.identifier(statement.table)
+        if statement.if_not_exists and surroundings.catalog.table_exists(target):
+            return Answer()
+        if statement.source[0] != surroundings.catalog.name:
+            raise UnsupportedError(
+                f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
+                remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
+            )
+        source = surroundings.table(statement.source).schema
+        properties = dict(statement.options)
+        if statement.provider:
+            properties["provider"] = statement.provider
+        if statement.location:
+            properties["location"] = statement.location
+        surroundings.catalog.create_table(target, schema_like(source, properties, statement.features))
+        return Answer()

@@ -1,0 +1,89 @@
+"""Tag DDL, SHOW TAGS and SHOW BRANCHES."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.types import DataField, string_type
+from paimon_sql.procedures import procedures
+from paimon_sql.procedures.base import Context
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowBranches, ShowTags
+from paimon_sql.storage.table import Table
+
+
+class RunCreateTag(Runner):
+    """CREATE TAG, REPLACE TAG and CREATE OR REPLACE TAG."""
+
+    statement = CreateTag
+
+    def run(self, statement: CreateTag, surroundings: Surroundings) -> Answer:
+        table = surroundings.table(statement.table)
+        exists = table.tags.exists(statement.tag)
+        if exists and statement.if_not_exists:
+            return Answer()
+        snapshot = _snapshot(table, statement.snapshot)
+        retained = parse_duration(statement.time_retained) if statement.time_retained else None
+        if statement.mode == "REPLACE" or (statement.mode == "CREATE OR REPLACE" and exists):
+            table.tags.replace(statement.tag, snapshot, retained)
+        else:
+            table.tags.create(statement.tag, snapshot, retained)
+        return Answer()
+
+
+class RunDeleteTag(Runner):
+    """DELETE TAG."""
+
+    statement = DeleteTag
+
+    def run(self, statement: DeleteTag, surroundings: Surroundings) -> Answer:
+        table = surroundings.table(statement.table)
+        names = [name.strip() for name in statement.tag.split(",") if name.strip()]
+        if not statement.if_exists:
+            for name in names:
+                table.tags.get(name)
+        name = f"{statement.table[1]}.`{statement.table[2]}`"
+        procedures()["delete_tag"].call(Context(surroundings.catalog), table=name, tag=",".join(names))
+        return Answer()
+
+
+class RunRenameTag(Runner):
+    """RENAME TAG."""
+
+    statement = RenameTag
+
+    def run(self, statement: RenameTag, surroundings: Surroundings) -> Answer:
+        surroundings.table(statement.table).tags.rename(statement.tag, statement.target)
+        return Answer()
+
+
+class RunShowTags(Runner):
+    """SHOW TAGS."""
+
+    statement = ShowTags
+
+    def run(self, statement: ShowTags, surroundings: Surroundings) -> Answer:
+        return _names("tag", surroundings.table(statement.table).tags.names())
+
+
+class RunShowBranches(Runner):
+    """SHOW BRANCHES."""
+
+    statement = ShowBranches
+
+    def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
+        return _names("branch", surroundings.table(statement.table).branches.names())
+
+
+def _names(column: str, names: Iterable[str]) -> Answer:
+    return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
+
+
+def _snapshot(table: Table, wanted: int | None) -> Snapshot:
+    snapshot = table.snapshots.latest() if wanted is None else table.snapshots.get(wanted)
+    if snapshot is None:
+        raise InvalidInputError(f"{table.name} has no snapshot that a tag could keep.", remedy="Write to it first.")
+    return snapshot

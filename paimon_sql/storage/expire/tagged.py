@@ -1,0 +1,71 @@
+"""The files of a tag whose snapshot expired: when the tag goes, what only it needed goes as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files, without
+from paimon_sql.storage.expire.protectors import (
+    Protector,
+    branch_protectors,
+    changelogs_of,
+    other_branches,
+    snapshot_protector,
+    tag_protector,
+    uses_of,
+)
+from paimon_sql.storage.expire.uses import live_entries
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tags import NamedTag
+
+
+def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
+    """Remove the files that only a tag kept, which itself is gone already; the files removed.
+
+    Nothing goes while the snapshot stands or another tag keeps it.
+
+    Args:
+        table: the table or branch.
+        snapshot: the snapshot that the tag kept.
+
+    Raises:
+        PaimonError: somebody who may need the files cannot be read; nothing was deleted.
+    """
+    files = DoomedFiles()
+    tags = table.tags.all()
+    earliest_id = table.snapshots.earliest_id()
+    if (
+        earliest_id is None
+        or snapshot.id >= earliest_id
+        or table.snapshots.exists(snapshot.id)
+        or any(t.snapshot.id == snapshot.id for t in tags)
+    ):
+        return files
+    branches = other_branches(table)
+    protectors = _neighbours(table, tags, snapshot.id, earliest_id)
+    protectors += [p for b in branches for p in branch_protectors(b)]
+    changelogs = [c for b in [table, *branches] for c in changelogs_of(b)]
+    live = distinct_files([live_entries(table, snapshot)])
+    uses = uses_of(table, protectors, changelogs, live["file_name"].combine_chunks())
+    files.add_data(table, without(live, uses))
+    lists = {
+        snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
+        snapshot.delta_manifest_list: snapshot.delta_manifest_list_size or 0,
+    }
+    add_manifests(table, files, lists, uses)
+    add_indexes(table, files, snapshot, uses)
+    files.delete(table)
+    return files
+
+
+def _neighbours(table: Table, tags: Sequence[NamedTag], snapshot_id: int, earliest_id: int) -> list[Protector]:
+    """The tags next to a snapshot on either side, and the first retained snapshot.
+
+    A file is live in an unbroken run of snapshots, so nobody farther away needs one that none of these needs.
+    """
+    before = max((t for t in tags if t.snapshot.id < snapshot_id), key=lambda t: t.snapshot.id, default=None)
+    behind = min((t for t in tags if t.snapshot.id > snapshot_id), key=lambda t: t.snapshot.id, default=None)
+    earliest = snapshot_protector(table, table.snapshots.get(earliest_id))
+    return [earliest, *(tag_protector(table, t) for t in (before, behind) if t is not None)]

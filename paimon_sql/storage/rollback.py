@@ -1,0 +1,143 @@
+"""Rollback: a table taken back to an earlier snapshot, its later ones dropped.
+
+Data files are left where they are: a writer that built on a later snapshot may still come in. The search for orphan
+files finds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.changelogs import ChangelogManager
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tags import is_same_commit
+from paimon_sql.storage.travel import retained_snapshot, snapshot_at_time, snapshot_at_watermark
+from paimon_sql.storage.versioned import EARLIEST, LATEST
+
+_ATTEMPTS = 5
+_AT_ONCE = 64
+
+
+@dataclass
+class RollbackResult:
+    """What a rollback did.
+
+    Attributes:
+        previous: the newest snapshot before.
+        current: the newest snapshot now.
+        snapshots: how many snapshots went.
+        tags: the names of the tags that went, as they kept later snapshots.
+        changelogs: how many changelogs went.
+    """
+
+    previous: int
+    current: int
+    snapshots: int = 0
+    tags: list[str] = field(default_factory=list)
+    changelogs: int = 0
+
+
+def rollback_to_snapshot(table: Table, snapshot_id: int) -> RollbackResult:
+    """Go back to the snapshot of that id; one that expired comes back if a tag kept it.
+
+    Raises:
+        NoSuchSnapshotError: neither snapshot nor tag has it.
+    """
+    kept = table.tags.of_snapshot(snapshot_id)
+    try:
+        snapshot = retained_snapshot(table, snapshot_id)
+    except NoSuchSnapshotError:
+        if not kept:
+            raise
+        snapshot = kept[0].snapshot
+    return _roll_back(table, snapshot)
+
+
+def rollback_to_tag(table: Table, name: str) -> RollbackResult:
+    """Go back to what a tag keeps; a snapshot that expired comes back.
+
+    Raises:
+        NoSuchSnapshotError: there is no such tag.
+    """
+    return _roll_back(table, table.tags.get(name).snapshot)
+
+
+def rollback_to_time(table: Table, millis: int) -> RollbackResult:
+    """Go back to the last snapshot at or before a time, in milliseconds since the epoch.
+
+    Raises:
+        NoSuchSnapshotError: all retained snapshots are later.
+    """
+    return _roll_back(table, snapshot_at_time(table, millis))
+
+
+def rollback_to_watermark(table: Table, watermark: int) -> RollbackResult:
+    """Go back to the first snapshot whose watermark is not less than one given.
+
+    Raises:
+        NoSuchSnapshotError: no retained snapshot has come so far.
+    """
+    return _roll_back(table, snapshot_at_watermark(table, watermark))
+
+
+def _roll_back(table: Table, target: Snapshot) -> RollbackResult:
+    """Drop what is later than a snapshot.
+
+    At every moment the newest snapshot there is can be read, so that a crash leaves a table that is rolled back in
+    part, and the same call finishes it. Tags go first: one on a snapshot that is dropped would outlive its history.
+    """
+    snapshots = table.snapshots
+    latest = snapshots.latest_id()
+    if latest is None or target.id > latest:
+        raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
+    result = RollbackResult(latest, target.id)
+    if snapshots.exists(target.id) and not is_same_commit(snapshots.get(target.id), target):
+        raise CommitConflictError(
+            f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
+            remedy="The tag was made while the table was being rolled back: delete it.",
+        )
+    for tag in table.tags.all():
+        if tag.snapshot.id > target.id and table.tags.remove(tag.name):
+            result.tags.append(tag.name)
+    _bring_back(table, target)
+    snapshots.directory.write_hint(LATEST, target.id)
+    for _ in range(_ATTEMPTS):
+        later = [i for i in snapshots.directory.versions() if i > target.id]
+        if not later:
+            break
+        result.snapshots += _drop_newest_first(table, later)
+    else:
+        raise CommitConflictError(
+            f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
+            remedy="Stop the writers and roll back again.",
+        )
+    result.changelogs = _drop_changelogs(table, target.id)
+    snapshots.forget()
+    return result
+
+
+def _bring_back(table: Table, target: Snapshot) -> None:
+    """Make sure that the snapshot's file stands and is not taken for an expired one."""
+    directory = table.snapshots.directory
+    if not directory.exists(target.id):
+        directory.file_io.write_bytes(directory.path(target.id), target.to_json().encode())
+    if (table.snapshots.earliest_id() or target.id) > target.id:
+        directory.write_hint(EARLIEST, target.id)
+
+
+def _drop_newest_first(table: Table, ids: list[int]) -> int:
+    directory, dropped = table.snapshots.directory, 0
+    while ids:
+        ids, part = ids[:-_AT_ONCE], ids[-_AT_ONCE:]
+        dropped += directory.file_io.delete_many([directory.path(i) for i in reversed(part)])
+    return dropped
+
+
+def _drop_changelogs(table: Table, target_id: int) -> int:
+    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    later = [i for i in manager.ids() if i > target_id]
+    if later:
+        manager.directory.delete_hint(LATEST)
+    return sum(manager.remove(i) for i in reversed(later))

@@ -1,0 +1,144 @@
+"""Tags made, replaced, renamed and deleted: the rules, and what a deleted tag frees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
+from paimon_sql.format.options.tag import TAG_DEFAULT_TIME_RETAINED
+from paimon_sql.format.snapshot import Snapshot, Tag
+from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.tagged import free_tagged
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tags import check_tag_name, is_same_commit
+from paimon_sql.storage.travel import retained_snapshot
+
+
+@dataclass
+class DeletedTags:
+    """What a deletion did: the tags that went, names without a tag, and the files that only these tags had kept."""
+
+    deleted: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    files: DoomedFiles = field(default_factory=DoomedFiles)
+
+
+def create_tag(
+    table: Table,
+    name: str,
+    snapshot_id: int | None = None,
+    time_retained: timedelta | None = None,
+    *,
+    ignore_if_exists: bool = False,
+) -> Tag:
+    """Keep a snapshot under a name.
+
+    Args:
+        table: the table or branch.
+        name: the tag's name.
+        snapshot_id: the snapshot, one that a tag keeps among them; the newest by default.
+        time_retained: how long the tag lives; without it what ``tag.default-time-retained`` says, else for ever.
+        ignore_if_exists: whether an existing tag of that name is left as it is and given back.
+
+    Raises:
+        AlreadyExistsError: there is a tag of that name.
+        NoSuchSnapshotError: there is no such snapshot, or none at all.
+        InvalidInputError: the name or the length of time can be none.
+    """
+    check_tag_name(name)
+    if ignore_if_exists and (existing := table.tags.find(name)) is not None:
+        return existing
+    snapshot = _snapshot(table, snapshot_id)
+    tag = table.tags.create(name, snapshot, _retained(table, time_retained))
+    if not _is_kept(table, snapshot, name):
+        table.tags.remove(name)
+        raise _expired(table, snapshot)
+    return tag
+
+
+def replace_tag(
+    table: Table, name: str, snapshot_id: int | None = None, time_retained: timedelta | None = None
+) -> tuple[Tag, DoomedFiles]:
+    """Let an existing tag keep another snapshot; the arguments are those of `create_tag`.
+
+    Returns:
+        The tag, and the files that only the tag had kept as it was before.
+
+    Raises:
+        NoSuchSnapshotError: there is no tag of that name, or no such snapshot.
+        InvalidInputError: as `create_tag`.
+    """
+    before = table.tags.get(name)
+    snapshot = _snapshot(table, snapshot_id)
+    table.tags.replace(name, snapshot, _retained(table, time_retained))
+    if not _is_kept(table, snapshot, name):
+        table.tags.replace(name, before.snapshot, before.time_retained)
+        raise _expired(table, snapshot)
+    return table.tags.get(name), free_tagged(table, before.snapshot)
+
+
+def delete_tags(table: Table, names: Sequence[str]) -> DeletedTags:
+    """Delete tags, and the files that only they kept; unknown names are passed over.
+
+    The tag goes first: what a crash then leaves behind is found by the search for orphan files.
+
+    Raises:
+        PaimonError: the tag is deleted, but its files are not, as somebody who may need them cannot be read.
+    """
+    result = DeletedTags()
+    for name in dict.fromkeys(names):
+        tag = table.tags.find(name)
+        if tag is None or not table.tags.remove(name):
+            result.unknown.append(name)
+            continue
+        result.deleted.append(name)
+        result.files.take(free_tagged(table, tag.snapshot))
+    return result
+
+
+def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
+    if snapshot_id is None:
+        latest = table.snapshots.latest()
+        if latest is None:
+            raise NoSuchSnapshotError(
+                f"{table.name} has no snapshot yet that a tag could keep.", name="latest", remedy="Write rows first."
+            )
+        return latest
+    try:
+        return retained_snapshot(table, snapshot_id)
+    except NoSuchSnapshotError:
+        kept = table.tags.of_snapshot(snapshot_id)
+        if not kept:
+            raise
+        return kept[0].snapshot
+
+
+def _is_kept(table: Table, snapshot: Snapshot, name: str) -> bool:
+    """Whether a snapshot's files surely stay now that a tag names it.
+
+    Expiry first says which snapshots go and then looks for tags, so either it saw the tag or this sees what it said.
+    """
+    table.snapshots.forget()
+    try:
+        if is_same_commit(retained_snapshot(table, snapshot.id), snapshot):
+            return True
+    except NoSuchSnapshotError:
+        pass
+    return any(t.name != name for t in table.tags.of_snapshot(snapshot.id))
+
+
+def _expired(table: Table, snapshot: Snapshot) -> NoSuchSnapshotError:
+    return NoSuchSnapshotError(
+        f"{table.name}: snapshot {snapshot.id} expired while it was being tagged.",
+        name=str(snapshot.id),
+        remedy="Tag a later one.",
+    )
+
+
+def _retained(table: Table, given: timedelta | None) -> timedelta | None:
+    if given is not None and given <= timedelta():
+        raise InvalidInputError("A tag must live longer than no time at all.", remedy="Write such as '7 d' or '36 h'.")
+    default: timedelta | None = table.options.get(TAG_DEFAULT_TIME_RETAINED)
+    return default if given is None else given
