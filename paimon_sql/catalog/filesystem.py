@@ -67,7 +67,7 @@ class FileSystemCatalog(Catalog):
                 f"Database {database} still holds {len(tables)} tables, {tables[0]} among them.",
                 remedy="Drop them first, or say CASCADE.",
             )
-        self.file_io.delete_dir(self._database_path(database))
+        self.file_io.delete_dir(self._database_path(database), recursive=True)
 
     def list_tables(self, database: str) -> list[str]:
         self._require(database)
@@ -99,7 +99,7 @@ class FileSystemCatalog(Catalog):
         return self.table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
-        self.file_io.delete_dir(self.table(identifier).path)
+        self.file_io.delete_dir(self.table(identifier).path, recursive=True)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         origin = self.table(source)

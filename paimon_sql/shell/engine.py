@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, TimeoutError
+from concurrent.futures import Future, TimeoutError, wait
 from typing import Protocol, TypeVar
 
 from pyspark.sql import SparkSession
@@ -65,7 +65,9 @@ class Engine:
     def run(self, work: Callable[[SparkSession], T], waiting: Waiting) -> T:
         """Do the work and wait for its answer.
 
-        Ctrl-C cancels the jobs of Spark until the work ends; pressed again, it leaves the work to itself.
+        Ctrl-C takes back work that was not begun, and cancels the jobs of Spark until begun work ends; pressed again,
+        it leaves the work to itself. This thread never calls the JVM: Ctrl-C in the midst of a call would leave its
+        answer behind for the next one.
 
         Raises:
             Interrupted: by Ctrl-C.
@@ -86,15 +88,11 @@ class Engine:
 
     def _stop(self, answer: Future[T], waiting: Waiting) -> None:
         try:
-            waiting.stopping()
-            while not answer.done():
-                # A statement may start one job after the other, so that one call would not do.
+            if not answer.cancel():
+                waiting.stopping()
                 if (session := self.ready) is not None:
-                    session.sparkContext.cancelAllJobs()
-                try:
-                    answer.exception(timeout=TICK)
-                except TimeoutError:
-                    continue
+                    threading.Thread(target=_cancel_jobs, args=(session, answer), daemon=True).start()
+                wait([answer])
         except KeyboardInterrupt:
             self._jobs = queue.SimpleQueue()
             self._hire()
@@ -110,7 +108,16 @@ def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
         jobs.get()()
 
 
+def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
+    # A statement may start one job after the other, so that once would not do.
+    while not answer.done():
+        session.sparkContext.cancelAllJobs()
+        wait([answer], timeout=TICK)
+
+
 def _fulfil(answer: Future[T], work: Callable[[], T]) -> None:
+    if not answer.set_running_or_notify_cancel():
+        return
     try:
         answer.set_result(work())
     except BaseException as error:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors.exceptions.captured import CapturedException, convert_exception
 
 from paimon_sql.errors import PaimonError
@@ -44,6 +44,10 @@ def describe(error: BaseException, statement: str = "") -> Problem:
         return _of_spark(convert_exception(error.java_exception), statement, details=str(error))
     if isinstance(error, CapturedException):
         return _of_spark(error, statement, details=f"{_said(error)}\n\n{error._stackTrace}".strip())
+    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return Problem(
+            "The JVM that runs Spark has ended.", "Leave the shell and start it again.", details=_stack(error)
+        )
     message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
     return Problem(message, details=_stack(error))
 

@@ -162,7 +162,7 @@ def sql(
         raise typer.BadParameter(
             "Give either -e or -f: their order would be lost. A statement 'source FILE;' runs a file."
         )
-    typed = not execute and not file and sys.stdin.isatty() and sys.stdout.isatty()
+    typed = not execute and not file and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     setup = Setup(
         warehouse=warehouse,
         conf=_settings_of_spark(conf, catalog_option, master),
@@ -211,8 +211,8 @@ def _sources(execute: Sequence[str], files: Sequence[str], *, typed: bool) -> li
     if execute:
         return [from_text(text) for text in execute]
     if files:
-        return [from_stream(sys.stdin) if name == "-" else from_file(name) for name in files]
-    return [] if typed else [from_stream(sys.stdin)]
+        return [from_stream(sys.stdin or ()) if name == "-" else from_file(name) for name in files]
+    return [] if typed else [from_stream(sys.stdin or ())]
 
 
 def _standard_output() -> Console:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from datetime import timedelta
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 PATIENCE = 1.0
 """Seconds before the line appears."""
+
+_POLL = 0.2
 
 
 class Waited:
@@ -25,13 +30,15 @@ class Waited:
         self._shown = shown and console.is_terminal
         self._since = time.monotonic()
         self._progress: Progress | None = None
-        self._stopping = False
+        self._tasks: TaskCount | None = None
 
     def __enter__(self) -> Waited:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.pause()
+        if self._tasks is not None:
+            self._tasks.stop()
 
     def pause(self) -> None:
         """Take the line away; the next tick may bring it back."""
@@ -41,50 +48,64 @@ class Waited:
 
     def tick(self, session: SparkSession | None) -> None:
         """Draw the line anew."""
-        if not self._shown or time.monotonic() - self._since < PATIENCE:
+        elapsed = time.monotonic() - self._since
+        if not self._shown or elapsed < PATIENCE:
             return
-        done, total = (0, 0) if session is None else tasks(session)
+        if session is not None and self._tasks is None:
+            self._tasks = TaskCount(session)
+        done, total = self._tasks.count if self._tasks else (0, 0)
+        said = "starting Spark" if session is None else f"{done:,} of {total:,} tasks" if total else "working"
+        said = f"{said}, {timedelta(seconds=int(elapsed))}"
         if self._progress is None:
             self._progress = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=30),
-                TimeElapsedColumn(),
                 console=self._console,
                 transient=True,
                 auto_refresh=False,
             )
+            self._progress.add_task(said, total=None)
             self._progress.start()
-            self._progress.add_task("", start=True)
-            self._progress.tasks[0].start_time = self._progress.get_time() - (time.monotonic() - self._since)
-        self._progress.update(
-            self._progress.task_ids[0],
-            description=self._doing(session, done, total),
-            completed=done,
-            total=total or None,
-            refresh=True,
-        )
+        (line,) = self._progress.task_ids
+        self._progress.update(line, description=said, completed=done, total=total or None, refresh=True)
 
     def stopping(self) -> None:
         """The work was asked to stop."""
-        self._stopping = True
         self.pause()
         if self._shown:
             self._console.print("Stopping … (Ctrl-C again does not wait for it)", style="dim")
 
-    def _doing(self, session: SparkSession | None, done: int, total: int) -> str:
-        if session is None:
-            return "starting Spark"
-        return f"{done:,} of {total:,} tasks" if total else "working"
 
+class TaskCount:
+    """Counts the tasks of the running jobs, in a thread of its own, until `stop`.
 
-def tasks(session: SparkSession) -> tuple[int, int]:
-    """How many tasks of the running jobs are done, and how many there are in the stages known so far."""
-    tracker = session.sparkContext.statusTracker()
-    done = total = 0
-    for job in map(tracker.getJobInfo, tracker.getActiveJobsIds()):
-        for stage in map(tracker.getStageInfo, job.stageIds if job else ()):
-            if stage is not None:
-                done += stage.numCompletedTasks
-                total += stage.numTasks
-    return done, total
+    Attributes:
+        count: how many are done, and how many there are in the stages known so far.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        self.count = (0, 0)
+        self._tracker = session.sparkContext.statusTracker()
+        self._stopped = threading.Event()
+        threading.Thread(target=self._watch, name="paimon-sql-progress", daemon=True).start()
+
+    def stop(self) -> None:
+        """Count no more."""
+        self._stopped.set()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_POLL):
+            try:
+                self.count = self._counted()
+            except (Py4JError, OSError):
+                return  # Spark has gone
+
+    def _counted(self) -> tuple[int, int]:
+        done = total = 0
+        for job in map(self._tracker.getJobInfo, self._tracker.getActiveJobsIds()):
+            for stage in map(self._tracker.getStageInfo, job.stageIds if job else ()):
+                if stage is not None:
+                    done += stage.numCompletedTasks
+                    total += stage.numTasks
+        return done, total

@@ -87,9 +87,10 @@ class Prompt:
             return
         try:
             self._runner.run(split(text))
-        except Interrupted as error:
+        except (Interrupted, KeyboardInterrupt) as error:
+            abandoned = isinstance(error, Interrupted) and error.abandoned
             self._runner.report.note(
-                "Not waited for: the statement may still go on, and may succeed." if error.abandoned else "Interrupted."
+                "Not waited for: the statement may still go on, and may succeed." if abandoned else "Interrupted."
             )
         self._names.forget()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -11,12 +11,15 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from paimon_sql.shell.stream import stream_rows
+
 Encoding = Literal["text", "json"]
 Row = tuple[str | None, ...]
 
 BATCH = 1000
 """How many rows are handed over at once."""
 
+_FEW_BYTES = 4 * 1024 * 1024
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _JSON_TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -54,6 +57,8 @@ class Result:
 
     def close(self) -> None:
         """Let go of rows that nobody wants any more."""
+        if isinstance(self._rows, Generator):
+            self._rows.close()
         self._rows = iter(())
 
 
@@ -65,7 +70,7 @@ def execute(session: SparkSession, statement: str, encoding: Encoding, limit: in
         statement: its text.
         encoding: what its rows shall be.
         limit: how many rows are wanted at most; Spark is asked for one more, which tells whether there are more.
-            Without it the rows stream from Spark, one partition at a time.
+            Without it the rows stream from Spark as they are fetched, unless they are known to be few.
     """
     # Interrupting the tasks' threads ends Python workers and long scans at once when the jobs are cancelled.
     session.sparkContext.setJobGroup("paimon-sql", " ".join(statement.split())[:200], interruptOnCancel=True)
@@ -74,8 +79,15 @@ def execute(session: SparkSession, statement: str, encoding: Encoding, limit: in
     if not columns:
         return Result((), iter(()))
     shown = _encode(frame, columns, encoding)
-    rows = shown.toLocalIterator() if limit is None else iter(shown.limit(limit + 1).collect())
-    return Result(columns, rows)
+    if limit is not None:
+        return Result(columns, iter(shown.limit(limit + 1).collect()))
+    # To stream them takes a Python worker for each partition, which is not worth its start for a few rows.
+    return Result(columns, iter(shown.collect()) if _estimated_size(shown) <= _FEW_BYTES else stream_rows(shown))
+
+
+def _estimated_size(frame: DataFrame) -> int:
+    """How many bytes the rows take, by what Spark's optimizer knows; it is high rather than low."""
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def _encode(frame: DataFrame, columns: tuple[Column, ...], encoding: Encoding) -> DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.splitter import Piece, split, split_lines
@@ -40,6 +39,6 @@ def from_file(name: str) -> Source:
         ) from error
 
 
-def from_stream(stream: TextIO) -> Source:
-    """The pieces of a pipe, each run as soon as it came."""
+def from_stream(stream: Iterable[str]) -> Source:
+    """The pieces of a stream of lines such as a pipe, each run as soon as it came."""
     return Source(split_lines(stream), origin="standard input")

@@ -15,13 +15,10 @@ from paimon_sql.format.types import DataType
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.types import paimon_type
-from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
-from paimon_sql.sql.types import read_type_text
 from paimon_sql.storage.schema_change import (
     FIRST,
     AddColumn,
     DropColumn,
-    ModifyColumn,
     Position,
     RemoveOption,
     RenameColumn,
@@ -75,13 +72,6 @@ def alter_table(
         return apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
 
     return catalog.alter_table(identifier, change)
-
-
-def column_changes(statement: AddColumns | ModifyColumns) -> list[SchemaChange]:
-    """The changes that a statement in Flink's words carries."""
-    if isinstance(statement, AddColumns):
-        return [AddColumn((c.name,), read_type_text(c.type), c.comment, _place(c)) for c in statement.columns]
-    return [ModifyColumn(c.name, read_type_text(c.type), c.comment, _place(c)) for c in statement.columns]
 
 
 def _set_property(change: Any) -> SchemaChange:
@@ -173,7 +163,3 @@ def _position(position: Any) -> Position | None:
         return None
     name = str(position.getClass().getSimpleName())
     return Position("AFTER", str(position.column())) if name == "After" else FIRST
-
-
-def _place(column: ColumnChange) -> Position | None:
-    return None if column.position is None else Position(column.position, column.after)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark import SparkContext
@@ -15,6 +16,7 @@ from pyspark import SparkContext
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
+from paimon_sql.spark.data_source import register_data_source
 from paimon_sql.spark.java import Jvm, private_field
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 
@@ -31,6 +33,7 @@ class AttachedSession:
         self.session = session
         self.catalogs: dict[str, CatalogProxy] = {}
         _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
+        register_data_source(jvm, session)
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""
@@ -49,6 +52,19 @@ class AttachedSession:
             return False
         self._registered.remove(name)
         return True
+
+    def settle(self) -> None:
+        """Make the default catalog the current one for good, if it is ours.
+
+        Spark looks the default up in the settings of whichever session is active in the thread, so that a
+        ``DataFrame`` of this session could be written elsewhere.
+        """
+        default = self.session.conf().get("spark.sql.defaultCatalog", "")
+        manager = self.session.sessionState().catalogManager()
+        if default in self.catalogs and manager.currentCatalog().name() != default:
+            manager.setCurrentCatalog(default)
+        elif default in self.catalogs:
+            private_field(manager, "_currentCatalogName")[0].set(manager, self.jvm.some(default))
 
     def add_configured(self) -> None:
         """Make the catalogs that the session's settings name and that it has not yet."""
@@ -84,18 +100,49 @@ class Bridge:
         """Give a JVM session the catalogs that its settings name, and the parser to it and its descendants."""
         with self._lock:
             state = session.sessionState()
+            builder = ParserBuilder(self.jvm, self, catalog_settings(session))
             if not str(state.sqlParser().toString()).startswith(ParserProxy.MARK):
-                builder = ParserBuilder(self.jvm, self)
-                session.extensions().injectParser(builder)
                 field, parser = private_field(state, "sqlParser")
                 field.set(state, builder.apply(session, parser))
+            # Sessions made from this one share its extensions; no session beside it may.
+            extensions = self._own_extensions(session)
+            extensions.injectParser(builder)
+            private_field(session, "extensions")[0].set(session, extensions)
             self.session(session).add_configured()
 
-    def session(self, session: Any) -> AttachedSession:
-        """What is attached to a JVM session; its configured catalogs are made when it is seen first."""
+    def _own_extensions(self, session: Any) -> Any:
+        """A copy of a session's extensions without a parser of ours."""
+        old = session.extensions()
+        new = self.jvm.new("org.apache.spark.sql.SparkSessionExtensions")
+        for field in old.getClass().getDeclaredFields():
+            field.setAccessible(True)
+            if not field.getName().endswith("parserBuilders"):
+                field.set(new, field.get(old))
+                continue
+            for builder in self.jvm.items(field.get(old).toSeq()):
+                if builder.toString() != ParserBuilder.MARK:
+                    new.injectParser(builder)
+        return new
+
+    def session(self, session: Any, inherited: Mapping[str, str] | None = None) -> AttachedSession:
+        """What is attached to a JVM session; its configured catalogs are made when it is seen first.
+
+        Args:
+            session: the session.
+            inherited: settings of the session that it was made from, which it takes over.
+        """
         with self._lock:
             key = session.sessionUUID()
             if key not in self._sessions:
+                for name, value in (inherited or {}).items():
+                    session.conf().set(name, value)
                 self._sessions[key] = AttachedSession(self.jvm, session)
                 self._sessions[key].add_configured()
+                self._sessions[key].settle()
             return self._sessions[key]
+
+
+def catalog_settings(session: Any) -> dict[str, str]:
+    """A session's settings about catalogs, which sessions made from it would not have by themselves."""
+    settings = dict(session.conf().getAllAsJava())
+    return {k: v for k, v in settings.items() if k.startswith(CATALOG_PREFIX) or k == "spark.sql.defaultCatalog"}

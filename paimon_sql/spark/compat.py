@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
+
+
+def builtin_function(name: str) -> str:
+    """A function of Spark's own as the text of a default value calls it.
+
+    Since 4.2 a bare name is looked up on a path that begins with the current catalog, which Spark, when it reads a
+    default value, would load anew by the name of a Java class.
+    """
+    major, minor = pyspark.__version__.split(".")[:2]
+    return f"system.builtin.{name}" if (int(major), int(minor)) >= (4, 2) else name
 
 
 def version(jvm: Jvm) -> tuple[int, int]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
+
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format import types as t
+from paimon_sql.spark.compat import builtin_function
 from paimon_sql.sql.types import spark_type
+from paimon_sql.storage.casts import cast
 from paimon_sql.storage.constants import Constant, ConstantCall, ConstantText, quoted
 from paimon_sql.storage.default_values import default_constant, default_scalar
 
@@ -21,14 +25,10 @@ def default_sql(field: t.DataField) -> str | None:
     """
     try:
         constant = default_constant(field)
-        value = default_scalar(field)
+        default_scalar(field)
     except InvalidSchemaError:
         return field.default
-    if constant is None or value is None:
-        return None
-    if isinstance(field.type, t.TimeType):
-        return str(value.value) if value.is_valid else None
-    return _sql(constant, field.type)
+    return None if constant is None else _sql(constant, field.type)
 
 
 def _sql(constant: Constant, data_type: t.DataType) -> str:
@@ -44,12 +44,13 @@ def _nested(constant: ConstantCall, data_type: t.DataType) -> str:
                 f"{quoted(f.name)}, {_sql(part, f.type)}"
                 for f, part in zip(data_type.fields, constant.parts, strict=False)
             ]
-            return f"named_struct({', '.join(named)})"
+            return f"{builtin_function('named_struct')}({', '.join(named)})"
         case t.MapType():
             sides = (data_type.key, data_type.value)
-            return f"map({', '.join(_sql(part, sides[i % 2]) for i, part in enumerate(constant.parts))})"
+            parts = (_sql(part, sides[i % 2]) for i, part in enumerate(constant.parts))
+            return f"{builtin_function('map')}({', '.join(parts)})"
     element = data_type.children()[0]
-    return f"array({', '.join(_sql(part, element) for part in constant.parts)})"
+    return f"{builtin_function('array')}({', '.join(_sql(part, element) for part in constant.parts)})"
 
 
 def _atom(constant: ConstantText, data_type: t.DataType) -> str:
@@ -58,6 +59,8 @@ def _atom(constant: ConstantText, data_type: t.DataType) -> str:
         return "NULL"
     if isinstance(data_type, t.CharType | t.VarCharType):
         return quoted(text)
+    if isinstance(data_type, t.TimeType):  # Spark sees the milliseconds of the day
+        return str(cast(pa.array([text]), t.string_type(), data_type)[0].value)
     plain = isinstance(data_type, _NUMBERS) and _NUMBER.fullmatch(text)
     if plain or (isinstance(data_type, t.BooleanType) and text.lower() in ("true", "false")):
         return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -29,6 +30,9 @@ class CatalogInterface(JavaObject):
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])
+
+    def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
+        raise UnsupportedError("Spark's change queries are not offered on Paimon tables yet.")
 
     def invalidateTable(self, ident: Any) -> None:
         pass

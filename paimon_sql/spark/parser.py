@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from paimon_sql.errors import UnsupportedError
@@ -17,11 +18,12 @@ class ParserProxy(JavaObject):
 
     MARK = "paimon-sql parser"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any) -> None:
+    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any, inherited: Mapping[str, str]) -> None:
         super().__init__(jvm)
         self._bridge = bridge
         self._session = session
         self._delegate = delegate
+        self._inherited = inherited
         self._attached: AttachedSession | None = None
 
     def toString(self) -> str:
@@ -64,7 +66,7 @@ class ParserProxy(JavaObject):
         return self._delegate.splitStatements(text)
 
     def _canonical(self, text: str) -> str:
-        attached = self._attached or self._bridge.session(self._session)
+        attached = self._attached or self._bridge.session(self._session, self._inherited)
         self._attached = attached
         if not holds_ours(text):
             return text
@@ -98,14 +100,23 @@ class ParserProxy(JavaObject):
 
 
 class ParserBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser."""
+    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser.
 
-    def __init__(self, jvm: Jvm, bridge: Bridge) -> None:
+    ``catalogs`` are the settings of the session that was equipped first; sessions made from it start with them.
+    """
+
+    MARK = "paimon-sql parser builder"
+
+    def __init__(self, jvm: Jvm, bridge: Bridge, catalogs: Mapping[str, str]) -> None:
         super().__init__(jvm)
         self._bridge = bridge
+        self._catalogs = catalogs
+
+    def toString(self) -> str:
+        return self.MARK
 
     def apply(self, session: Any, delegate: Any) -> ParserProxy:
-        return ParserProxy(self.jvm, self._bridge, session, delegate)
+        return ParserProxy(self.jvm, self._bridge, session, delegate, self._catalogs)
 
     class Java:
         implements = ["scala.Function2"]

@@ -20,6 +20,7 @@ from paimon_sql.spark.requirements import check_java, check_pyspark
 DEFAULT_CATALOG = "paimon"
 DEFAULT_WAREHOUSE = "warehouse"
 _CATALOG_PREFIX = "spark.sql.catalog."
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -75,7 +76,10 @@ def _start(settings: dict[str, str]) -> SparkSession:
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    conf = SparkConf().setAll(list((_defaults() | settings).items()))
+    defaults = _defaults()
+    # Options of the user's own must not bring the log of Spark's own configuration back.
+    java = {_JAVA_OPTIONS: f"{defaults[_JAVA_OPTIONS]} {settings.get(_JAVA_OPTIONS, '')}".strip()}
+    conf = SparkConf().setAll(list((defaults | settings | java).items()))
     if SparkContext._gateway is None:
         SparkContext._ensure_initialized(gateway=launch_jvm(conf))
     return SparkSession.builder.config(conf=conf).getOrCreate()
@@ -103,7 +107,7 @@ def _defaults() -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.structuredLogging.enabled": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     }
 
 

@@ -7,6 +7,7 @@ atomic type what a cast reads, in quotes or not; of a nested one ``array(1, 2)``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -27,6 +28,8 @@ from paimon_sql.storage.constants import (
     parse_constant,
 )
 
+_TEXTS = (t.CharType, t.VarCharType)
+_BARE = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?|true|false", re.IGNORECASE)
 _CONSTRUCTOR: dict[type[t.DataType], str] = {
     t.ArrayType: "array",
     t.VectorType: "array",
@@ -90,7 +93,7 @@ def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
     if isinstance(constant, ConstantCall):
         text = element_text(constant)
     else:
-        bare = not isinstance(field.type, t.CharType | t.VarCharType) and sql.strip()[:1] not in "'\""
+        bare = not isinstance(field.type, _TEXTS) and _BARE.fullmatch(constant.text or "")
         text = constant.text if constant.text is None or bare else f"'{constant.text}'"
     stored = replace(field, default=text)
     default_scalar(stored)
@@ -127,7 +130,7 @@ def _filled(column: pa.Array, value: pa.Scalar) -> pa.Array:
 
 
 def _without_quotes(text: str, data_type: t.DataType) -> str:
-    is_text = isinstance(data_type, t.CharType | t.VarCharType)
+    is_text = isinstance(data_type, _TEXTS)
     bare = text if is_text else text.strip()
     return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] == "'" else bare
 

@@ -159,8 +159,12 @@ class In(Predicate):
         return frozenset([self.column])
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        values = columns[self.column]
-        found = pc.is_in(values, value_set=self.values)
+        values, wanted = columns[self.column], self.values
+        if pa.types.is_floating(values.type):
+            # The kernel compares bits, and the zeros of either sign are equal.
+            zero = pa.scalar(0, values.type)
+            values, wanted = pc.add(values, zero), pc.add(wanted, zero)
+        found = pc.is_in(values, value_set=wanted)
         return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:

@@ -6,7 +6,7 @@ files finds them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
@@ -122,6 +122,12 @@ def _bring_back(table: Table, target: Snapshot) -> None:
     """Make sure that the snapshot's file stands and is not taken for an expired one."""
     directory = table.snapshots.directory
     if not directory.exists(target.id):
+        changelog = target.changelog_manifest_list
+        if changelog and not table.file_io.exists(table.paths.manifest(changelog)):
+            # A tag outlives the changelog of its snapshot.
+            target = replace(
+                target, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=None
+            )
         directory.file_io.write_bytes(directory.path(target.id), target.to_json().encode())
     if (table.snapshots.earliest_id() or target.id) > target.id:
         directory.write_hint(EARLIEST, target.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -50,12 +51,7 @@ def create_tag(
     check_tag_name(name)
     if ignore_if_exists and (existing := table.tags.find(name)) is not None:
         return existing
-    snapshot = _snapshot(table, snapshot_id)
-    tag = table.tags.create(name, snapshot, _retained(table, time_retained))
-    if not _is_kept(table, snapshot, name):
-        table.tags.remove(name)
-        raise _expired(table, snapshot)
-    return tag
+    return _create(table, name, _snapshot(table, snapshot_id), _retained(table, time_retained))
 
 
 def replace_tag(
@@ -71,11 +67,14 @@ def replace_tag(
         InvalidInputError: as `create_tag`.
     """
     before = table.tags.get(name)
-    snapshot = _snapshot(table, snapshot_id)
-    table.tags.replace(name, snapshot, _retained(table, time_retained))
-    if not _is_kept(table, snapshot, name):
-        table.tags.replace(name, before.snapshot, before.time_retained)
-        raise _expired(table, snapshot)
+    snapshot, retained = _snapshot(table, snapshot_id), _retained(table, time_retained)
+    # A tag of its own makes sure of the new snapshot while the old one is still kept: there is no way back later.
+    guard = f"{name}-replaced-{uuid.uuid4()}"
+    _create(table, guard, snapshot, None)
+    try:
+        table.tags.replace(name, snapshot, retained)
+    finally:
+        table.tags.remove(guard)
     return table.tags.get(name), free_tagged(table, before.snapshot)
 
 
@@ -96,6 +95,19 @@ def delete_tags(table: Table, names: Sequence[str]) -> DeletedTags:
         result.deleted.append(name)
         result.files.take(free_tagged(table, tag.snapshot))
     return result
+
+
+def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
+    tag = table.tags.create(name, snapshot, time_retained)
+    if _is_kept(table, snapshot, name):
+        return tag
+    table.tags.remove(name)
+    free_tagged(table, snapshot)
+    raise NoSuchSnapshotError(
+        f"{table.name}: snapshot {snapshot.id} expired while it was being tagged.",
+        name=str(snapshot.id),
+        remedy="Tag a later one.",
+    )
 
 
 def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
@@ -127,14 +139,6 @@ def _is_kept(table: Table, snapshot: Snapshot, name: str) -> bool:
     except NoSuchSnapshotError:
         pass
     return any(t.name != name for t in table.tags.of_snapshot(snapshot.id))
-
-
-def _expired(table: Table, snapshot: Snapshot) -> NoSuchSnapshotError:
-    return NoSuchSnapshotError(
-        f"{table.name}: snapshot {snapshot.id} expired while it was being tagged.",
-        name=str(snapshot.id),
-        remedy="Tag a later one.",
-    )
 
 
 def _retained(table: Table, given: timedelta | None) -> timedelta | None:

@@ -26,7 +26,7 @@ class FakeShell:
         self.out = io.StringIO()
         self.err = io.StringIO()
         self.runner = Runner(
-            Engine(lambda: self),  # type: ignore[arg-type, return-value]
+            Engine(lambda: self),
             Settings(**settings),
             Console(file=self.out, width=10_000, highlight=False, markup=False),
             Report(Console(file=self.err, width=200, highlight=False, markup=False)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from paimon_sql.errors import SetupError
 from paimon_sql.shell import main as main_module
 from paimon_sql.shell.engine import Interrupted
 from paimon_sql.shell.setup import Setup
+from paimon_sql.shell.sources import from_text
 
 Shells = Callable[..., Any]
 
@@ -134,7 +136,7 @@ def test_ctrl_c_ends_with_130(run: Run) -> None:
 def test_a_reader_that_has_gone_ends_it_quietly(monkeypatch: pytest.MonkeyPatch, shells: Shells) -> None:
     shell = shells({"q": [("1",)]}, format="csv")
     monkeypatch.setattr(shell.out, "write", lambda _: (_ for _ in ()).throw(BrokenPipeError()))
-    monkeypatch.setattr(main_module.os, "dup2", lambda *_: None)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(fileno=lambda: 1))
-    status = main_module._status(shell.runner, lambda: shell.runner.run(main_module.from_text("q").pieces))
+    status = main_module._status(shell.runner, lambda: shell.runner.run(from_text("q").pieces))
     assert (status, shell.err.getvalue()) == (141, "")

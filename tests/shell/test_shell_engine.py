@@ -43,6 +43,13 @@ class Pressed(Patient):
             raise KeyboardInterrupt
 
 
+class PressedBefore(Patient):
+    """Presses Ctrl-C while Spark starts."""
+
+    def tick(self, session: Any) -> None:
+        raise KeyboardInterrupt
+
+
 class PressedTwice(Pressed):
     """Presses Ctrl-C again."""
 
@@ -51,13 +58,18 @@ class PressedTwice(Pressed):
 
 
 def engine(session: Session) -> Engine:
-    return Engine(lambda: session)  # type: ignore[arg-type, return-value]
+    return Engine(lambda: session)
 
 
 def test_work_is_done_in_its_order_once_spark_is_there() -> None:
     gate = threading.Event()
     seen: list[str] = []
-    started = Engine(lambda: gate.wait(5) and seen.append("started"))  # type: ignore[arg-type, return-value]
+
+    def start() -> None:
+        gate.wait(5)
+        seen.append("started")
+
+    started = Engine(start)
     first = started.submit(lambda _: seen.append("first"))
     assert started.ready is None and not first.done()
     gate.set()
@@ -68,7 +80,12 @@ def test_work_is_done_in_its_order_once_spark_is_there() -> None:
 def test_who_waits_is_told_so_and_gets_the_answer() -> None:
     waiting = Patient()
     session = Session()
-    assert engine(session).run(lambda _: time.sleep(0.35) or "answer", waiting) == "answer"
+
+    def slowly(_: Session) -> str:
+        time.sleep(0.35)
+        return "answer"
+
+    assert engine(session).run(slowly, waiting) == "answer"
     assert session in waiting.ticks
 
 
@@ -98,6 +115,19 @@ def test_ctrl_c_cancels_the_jobs_and_waits_for_the_work_to_end() -> None:
     assert not interrupted.value.abandoned
     assert waiting.stopped == 1
     assert running.run(lambda _: "next", Patient()) == "next"
+
+
+def test_ctrl_c_takes_back_work_that_was_not_begun() -> None:
+    gate = threading.Event()
+    done: list[str] = []
+    waiting = PressedBefore()
+    running = Engine(lambda: gate.wait(10))
+    with pytest.raises(Interrupted):
+        running.run(lambda _: done.append("an insert"), waiting)
+    gate.set()
+    assert running.run(lambda _: "next", Patient()) == "next"
+    assert done == []
+    assert waiting.stopped == 0
 
 
 def test_ctrl_c_again_leaves_the_work_to_itself_and_the_next_goes_on() -> None:

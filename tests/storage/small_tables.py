@@ -167,6 +167,8 @@ def files_of(table: Table, snapshot: Snapshot, *, with_changelog: bool) -> set[s
 
 def changelog_files(table: Table, changelog: Snapshot) -> set[str]:
     own = changelog.changelog_manifest_list
+    if not own and table.schema.options.get("changelog-producer", "none") != "none":
+        return set()  # a commit without changes in the changelog
     lists = [own] if own else [changelog.base_manifest_list, changelog.delta_manifest_list]
     found = {table.paths.manifest(n) for n in lists}
     for name in lists:

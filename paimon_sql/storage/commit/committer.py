@@ -3,20 +3,28 @@
 A commit writes its manifests, then creates the snapshot's file, which only one writer can do for an id. Whoever loses
 builds anew on the winner's snapshot; the data files stay as they are. Three outcomes exist: the snapshot was made, a
 rival's change makes this one impossible (`CommitConflictError`), or the answer was lost and nobody can tell
-(`CommitUnknownError`); only in the second case may the writer's files be removed.
+(`CommitUnknownError`); only in the second case are the writer's files removed.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+
+import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
-from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
-from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
+from paimon_sql.format.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.commit import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
+)
 from paimon_sql.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
     FIRST_SNAPSHOT_ID,
@@ -25,21 +33,15 @@ from paimon_sql.format.snapshot import (
     Snapshot,
     parse_snapshot,
 )
+from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
-from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
-WRITER_VERSION = "paimon-sql"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """The manifests of one attempt: what the snapshot names, and what to remove if the attempt fails."""
-
-    snapshot: Snapshot
-    files: list[str]
+_LOG = logging.getLogger(__name__)
+_MOST_DOUBLINGS = 30
 
 
 class Committer:
@@ -60,34 +62,40 @@ class Committer:
         """Commit new rows, then, as a snapshot of its own, the compactions that came with them.
 
         Returns:
-            The snapshots made: none if nothing changed.
+            The snapshots made: none if nothing changed. Once the rows are committed nothing that befalls a compaction
+            is an error: it is given up.
 
         Raises:
-            CommitConflictError: a rival removed files that the new rows replace. A compaction that a rival made
-                impossible is given up quietly instead.
+            CommitConflictError: a rival removed files that the new rows replace; all new files were removed.
         """
         made = []
         rows, compaction = append_changes(messages), compact_changes(messages)
         if not rows.is_empty():
             kind = CommitKind.OVERWRITE if rows.has_deletes() else CommitKind.APPEND
-            made.append(self.commit(kind, lambda latest: rows, identifier))
+            made.append(self._commit_or_discard(kind, lambda latest: rows, identifier, [rows, compaction]))
         if not compaction.is_empty():
             try:
-                made.append(self.commit(CommitKind.COMPACT, lambda latest: compaction, identifier))
+                made.append(
+                    self._commit_or_discard(CommitKind.COMPACT, lambda latest: compaction, identifier, [compaction])
+                )
             except CommitConflictError:
-                self._discard(compaction)
+                pass
+            except (PaimonError, OSError) as error:
+                if not made:
+                    raise
+                _LOG.warning("%s: rows were committed, their compaction was not: %s", self.table.name, error)
         return made
 
     def compact(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot | None:
-        """Commit a compaction; None if nothing changed, CommitConflictError if a rival was quicker."""
+        """Commit a compaction; None if nothing changed.
+
+        Raises:
+            CommitConflictError: a rival was quicker; the new files were removed.
+        """
         changes = compact_changes(messages)
         if changes.is_empty():
             return None
-        try:
-            return self.commit(CommitKind.COMPACT, lambda latest: changes, identifier)
-        except CommitConflictError:
-            self._discard(changes)
-            raise
+        return self._commit_or_discard(CommitKind.COMPACT, lambda latest: changes, identifier, [changes])
 
     def overwrite(
         self,
@@ -109,7 +117,7 @@ class Committer:
 
         if changes(self.table.snapshots.latest()).is_empty():
             return None
-        return self.commit(CommitKind.OVERWRITE, changes, identifier)
+        return self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added])
 
     def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
         """Make a snapshot of changes that depend on the snapshot they are put on.
@@ -118,87 +126,71 @@ class Committer:
             CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
             CommitUnknownError: whether the snapshot was made cannot be found out.
         """
+        author = Author(self.commit_user, identifier, self.operation)
         attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
-        for attempt in range(attempts):
+        timeout: timedelta | None = self.table.options.get(COMMIT_TIMEOUT)
+        started, tried = time.monotonic(), 0
+        while tried < attempts and not (tried and timeout and time.monotonic() - started > timeout.total_seconds()):
+            self._wait(tried)
+            tried += 1
             self.table.snapshots.forget()
             latest = self.table.snapshots.latest()
-            wanted = changes(latest)
-            check_conflicts(self.table, latest, wanted.entries)
-            prepared = self._prepare(kind, latest, wanted, identifier)
-            if self._create(prepared):
-                self._write_hints(prepared.snapshot)
-                return prepared.snapshot
-            self.table.file_io.delete_many(prepared.files)
-            time.sleep(min(10.0, 0.01 * 2**attempt) * random.random())
+            attempt = Attempt(self.table, author)
+            try:
+                wanted = changes(latest)
+                check_conflicts(self.table, latest, wanted.entries)
+                snapshot = attempt.prepare(kind, latest, wanted)
+            except MissingFileError:
+                if latest is None or self.table.snapshots.latest_id() == latest.id:
+                    raise
+                continue  # rivals went on, and what was built upon has expired meanwhile
+            if self._create(snapshot):
+                self._write_hints(snapshot)
+                return snapshot
+            attempt.remove()
         raise CommitConflictError(
-            f"{self.table.name}: {attempts} rivals committed first, one after the other.",
+            f"{self.table.name}: {tried} rivals committed first, one after the other.",
             remedy="Run the statement again, or raise commit.max-retries.",
         )
 
-    def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, identifier: int) -> Attempt:
-        table = self.table
-        store = table.manifests
-        base = [] if latest is None else self._manifests(latest)
-        merged, merged_files = merge_manifests(table, base)
-        delta = [store.write(changes.entries, table.schema.id)] if changes.entries else []
-        base_list, base_size = store.write_list(merged)
-        delta_list, delta_size = store.write_list(delta)
-        files = [*merged_files, *(m.file_name for m in delta), base_list, delta_list]
-        changelog_list = changelog_size = None
-        if changes.changelog:
-            changelog = store.write(changes.changelog, table.schema.id)
-            changelog_list, changelog_size = store.write_list([changelog])
-            files += [changelog.file_name, changelog_list]
-        added = sum(_rows(e) for e in changes.entries)
-        snapshot = Snapshot(
-            id=FIRST_SNAPSHOT_ID if latest is None else latest.id + 1,
-            uuid=str(uuid.uuid4()),
-            schema_id=table.schema.id,
-            base_manifest_list=base_list,
-            base_manifest_list_size=base_size,
-            delta_manifest_list=delta_list,
-            delta_manifest_list_size=delta_size,
-            changelog_manifest_list=changelog_list,
-            changelog_manifest_list_size=changelog_size,
-            index_manifest=latest.index_manifest if latest else None,
-            commit_user=self.commit_user,
-            commit_identifier=identifier,
-            commit_kind=kind,
-            time_millis=int(time.time() * 1000),
-            total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
-            delta_record_count=added,
-            changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
-            watermark=latest.watermark if latest else None,
-            statistics=latest.statistics if latest else None,
-            next_row_id=latest.next_row_id if latest else 0,
-            operation=self.operation,
-            writer_version=WRITER_VERSION,
-        )
-        return Attempt(snapshot, [store.path(name) for name in files])
+    def _commit_or_discard(
+        self,
+        kind: CommitKind,
+        changes: Callable[[Snapshot | None], Changes],
+        identifier: int,
+        made: Sequence[Changes],
+    ) -> Snapshot:
+        try:
+            return self.commit(kind, changes, identifier)
+        except CommitConflictError:
+            self._discard(made)
+            raise
 
-    def _manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
-        store = self.table.manifests
-        return [*store.read_list(snapshot.base_manifest_list), *store.read_list(snapshot.delta_manifest_list)]
+    def _wait(self, tried: int) -> None:
+        """Before another attempt, wait for a time that doubles; by chance, so that rivals do not meet again."""
+        if tried:
+            options = self.table.options
+            least = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds() * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
+            time.sleep(min(options.get(COMMIT_MAX_RETRY_WAIT).total_seconds(), least) * random.random())
 
-    def _create(self, attempt: Attempt) -> bool:
+    def _create(self, snapshot: Snapshot) -> bool:
         """Whether the snapshot is ours; an answer that was lost is looked for in the file itself."""
-        snapshot, directory = attempt.snapshot, self.table.snapshots.directory
+        directory = self.table.snapshots.directory
         path = directory.path(snapshot.id)
+        lost: PaimonError | OSError | None = None
         try:
             if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode()):
                 return True
-            lost = None
-        except PaimonError as error:
+        except (PaimonError, OSError) as error:
             lost = error
-        except OSError as error:
-            lost = PaimonError(str(error))
         try:
             return parse_snapshot(directory.read(snapshot.id), path).uuid == snapshot.uuid
         except MissingFileError:
-            if lost is not None:
+            # An object store may still be at it; where files are created at once, the refusal is the answer.
+            if lost is not None and not directory.file_io.is_object_store(path):
                 raise lost from None
-            raise self._unknown(snapshot) from None
-        except PaimonError:
+            raise self._unknown(snapshot) from lost
+        except (PaimonError, OSError):
             raise self._unknown(snapshot) from lost
 
     def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
@@ -218,19 +210,31 @@ class Committer:
         except (PaimonError, OSError):
             return
 
-    def _discard(self, changes: Changes) -> None:
-        added = [e for e in [*changes.entries, *changes.changelog] if e.kind == FileKind.ADD]
-        removed = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
-        locations = self.table.locations
-        self.table.file_io.delete_many(
-            [
-                path
-                for e in added
-                if e.file.file_name not in removed
-                for path in locations.files_of(e.partition, e.bucket, e.file)
-            ]
-        )
+    def _discard(self, made: Iterable[Changes]) -> None:
+        """Remove the new files of changes that were refused, unless the table holds them all the same.
+
+        It does after messages were committed whose answer was lost, and that are then committed once more.
+        """
+        changes = list(made)
+        entries = [e for c in changes for e in c.entries]
+        added = [e for e in [*entries, *(e for c in changes for e in c.changelog)] if e.kind == FileKind.ADD]
+        moved = {e.file.file_name for e in entries if e.kind == FileKind.DELETE}
+        try:
+            self.table.snapshots.forget()
+            held = _live_names(self.table)
+            locations = self.table.locations
+            self.table.file_io.delete_many(
+                [
+                    path
+                    for e in added
+                    if e.file.file_name not in moved | held
+                    for path in locations.files_of(e.partition, e.bucket, e.file)
+                ]
+            )
+        except (PaimonError, OSError) as error:
+            _LOG.warning("%s: files of a refused commit could not be removed: %s", self.table.name, error)
 
 
-def _rows(entry: ManifestEntry) -> int:
-    return entry.file.row_count if entry.kind == FileKind.ADD else -entry.file.row_count
+def _live_names(table: Table) -> set[str]:
+    names: pa.ChunkedArray = live_files(table, table.snapshots.latest()).entries["file_name"]
+    return set(names.to_pylist())

@@ -10,7 +10,7 @@ from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.snapshot import Changelog
 from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
 from paimon_sql.storage.expire.plan import add_manifests, distinct_files, who_else_stays, without
 from paimon_sql.storage.expire.protectors import fingerprint, snapshot_protector, uses_of
 from paimon_sql.storage.expire.retention import Retention
@@ -48,7 +48,7 @@ def expire_changelogs(table: Table, retention: Retention) -> int:
         )
     manager.directory.write_hint(EARLIEST, end)
     files.delete(table)
-    table.file_io.delete_many([manager.directory.path(c.id) for c in going])
+    delete_all(table, [manager.directory.path(c.id) for c in going])
     return len(going)
 
 

@@ -162,9 +162,9 @@ def _taken_away(table: Table, chain: Sequence[Snapshot]) -> pa.Table:
 def distinct_files(parts: Sequence[pa.Table]) -> pa.Table:
     """The files of manifest entries, each once, with `FILE_COLUMNS`."""
     table = pa.concat_tables([_FILES.empty_table(), *(part.select(list(FILE_COLUMNS)) for part in parts)])
-    numbered = table.select(["file_name"]).append_column("row", pa.array(np.arange(len(table))))
-    first = numbered.group_by("file_name").aggregate([("row", "min")])["row_min"]
-    return table.take(first)
+    codes = table["file_name"].combine_chunks().dictionary_encode().indices.to_numpy()
+    first = np.unique(codes, return_index=True)[1]
+    return table if len(first) == len(table) else table.take(pa.array(first))
 
 
 def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses) -> pa.Table:

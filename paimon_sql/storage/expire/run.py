@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
 from paimon_sql.storage.expire.protectors import fingerprint
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range
@@ -115,5 +115,5 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
         for snapshot in plan.snapshots:
             changelogs.keep(snapshot)
     plan.files.delete(table)
-    table.file_io.delete_many([table.snapshots.directory.path(s.id) for s in plan.snapshots])
+    delete_all(table, [table.snapshots.directory.path(s.id) for s in plan.snapshots])
     table.snapshots.forget()

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
+from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.scan.deletions import index_entries
 from paimon_sql.storage.table import Table
 
@@ -54,19 +56,23 @@ class UsedFiles:
             return set()
         metas = self.manifests(snapshot)
         unknown = [m.file_name for m in metas if m.file_name not in self._entries]
-        for name, entries in zip(unknown, self._table.manifests.read_all(unknown, _THREADS), strict=True):
+        for name, entries in zip(unknown, _each(self._table, self._table.manifests.read, unknown), strict=True):
             self._entries[name] = self._filtered(entries)
         entries = pa.concat_tables([_NAMES.empty_table(), *(self._entries[m.file_name] for m in metas)])
-        sign = pc.if_else(pc.equal(entries["kind"], int(FileKind.ADD)), 1, -1)
-        counted = pa.table({"name": entries["file_name"], "sign": sign}).group_by("name").aggregate([("sign", "sum")])
-        return set(counted.filter(pc.greater(counted["sign_sum"], 0))["name"].to_pylist())
+        if not len(entries):
+            return set()
+        files = entries["file_name"].combine_chunks().dictionary_encode()
+        sign = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), 1, -1)
+        counts = np.bincount(files.indices.to_numpy(), weights=sign)
+        return set(files.dictionary.filter(pa.array(counts > 0)).to_pylist())
 
     def metadata(self, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
         """The names of the metadata files that a snapshot uses: lists, manifests, indexes and statistics.
 
         Args:
             snapshot: the snapshot.
-            changelog: whether those of its changelog count, which a tag does without.
+            changelog: whether those of its changelog count, if they are there: a snapshot that comes from a tag may have
+                outlived them.
 
         Raises:
             MissingFileError: one of them that tells of others is not there.
@@ -74,8 +80,8 @@ class UsedFiles:
         names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
         names.update(m.file_name for m in self.manifests(snapshot))
         if changelog and snapshot.changelog_manifest_list:
-            names.add(snapshot.changelog_manifest_list)
-            names.update(m.file_name for m in self._list(snapshot.changelog_manifest_list))
+            left = lists_that_are_left(self._table, [snapshot.changelog_manifest_list])
+            names.update(left, (m.file_name for metas in left.values() for m in metas))
         if snapshot.index_manifest:
             names.add(snapshot.index_manifest)
             names.update(e.file.file_name for e in index_entries(self._table, snapshot))
@@ -104,7 +110,7 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
     used = UsedFiles(table)
     try:
         live = pa.array(list(used.live(snapshot)), pa.string())
-        parts = table.manifests.read_all([m.file_name for m in used.manifests(snapshot)], _THREADS)
+        parts = _each(table, table.manifests.read, [m.file_name for m in used.manifests(snapshot)])
     except (MissingFileError, CorruptFileError):
         return MANIFEST_SCHEMA.empty_table()
     entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *parts])
@@ -137,13 +143,13 @@ def lists_that_are_left(table: Table, names: Iterable[str | None]) -> dict[str, 
     nothing behind of what they alone could tell.
     """
     wanted = sorted({name for name in names if name})
-    found = _each(lambda name: _if_left(table.manifests.read_list, name), wanted)
+    found = _each(table, lambda name: _if_left(table.manifests.read_list, name), wanted)
     return {name: metas for name, metas in zip(wanted, found, strict=True) if metas is not None}
 
 
 def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> list[pa.Table]:
     """The entries of manifests; those that are gone or broken are left out, as in `lists_that_are_left`."""
-    found = _each(lambda meta: _if_left(table.manifests.read, meta.file_name), metas)
+    found = _each(table, lambda meta: _if_left(table.manifests.read, meta.file_name), metas)
     return [entries for entries in found if entries is not None]
 
 
@@ -154,8 +160,9 @@ def _if_left(read: Callable[[str], R], name: str) -> R | None:
         return None
 
 
-def _each(function: Callable[[A], R], items: Sequence[A]) -> list[R]:
-    if len(items) < 2:
+def _each(table: Table, function: Callable[[A], R], items: Sequence[A]) -> list[R]:
+    threads = threads_for(table, len(items), _THREADS)
+    if threads < 2:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))

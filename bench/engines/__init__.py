@@ -1,0 +1,27 @@
+"""The engines: one module each, loaded only in the environment that holds what it needs."""
+
+from __future__ import annotations
+
+import importlib
+
+from bench.engines.base import Engine
+
+OURS = "ours"
+PEERS = "peers"
+
+# The environments that an engine runs in. Plain Parquet runs in both: each is measured against its own Spark.
+ENVIRONMENTS = {
+    "paimon": (OURS,),
+    "parquet": (OURS, PEERS),
+    "delta": (PEERS,),
+    "iceberg": (PEERS,),
+}
+TITLES = {"paimon": "paimon-sql", "parquet": "Parquet", "delta": "Delta", "iceberg": "Iceberg"}
+BASE = "parquet"
+
+
+def engine_class(name: str) -> type[Engine]:
+    """The class of an engine."""
+    module = importlib.import_module(f"{__name__}.{name}")
+    found: type[Engine] = module.ENGINE
+    return found

@@ -1,0 +1,92 @@
+"""What an engine is: a Spark session and the few statements in which the engines differ."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.dataset import COLUMNS, KEY
+from bench.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Engine(ABC):
+    """Tables of one format in a Spark session of their own.
+
+    Attributes:
+        changes: whether tables of this format can be upserted, compacted and expired.
+        write_only_property: the table property that leaves compaction out of writes, where they compact.
+    """
+
+    changes: ClassVar[bool] = True
+    write_only_property: ClassVar[str] = ""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self.settings = settings
+        self.folder = folder
+        self.spark = self.session()
+
+    @abstractmethod
+    def session(self) -> SparkSession:
+        """Start Spark."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """What is measured, with its version."""
+
+    @abstractmethod
+    def create(self, table: str, *, keyed: bool) -> None:
+        """Make an empty table with the data set's columns, for upserts by ``id`` if it is keyed."""
+
+    def named(self, table: str) -> str:
+        """A table's name in statements."""
+        return table
+
+    def rows(self, statement: str) -> list[Any]:
+        """The rows of a statement's answer."""
+        rows: list[Any] = self.spark.sql(statement).collect()
+        return rows
+
+    def scan(self, table: str) -> None:
+        """Read every column of every row, and drop it."""
+        self.spark.table(self.named(table)).write.format("noop").mode("overwrite").save()
+
+    def insert(self, table: str, source: str) -> None:
+        """Append the rows of a view."""
+        self.rows(f"INSERT INTO {self.named(table)} SELECT * FROM {source}")
+
+    def insert_row(self, table: str, literals: str) -> None:
+        """Append one row."""
+        self.rows(f"INSERT INTO {self.named(table)} VALUES ({literals})")
+
+    def upsert(self, table: str, source: str) -> None:
+        """Bring the rows of a view into a keyed table: each replaces the one of its key, or is new."""
+        self.rows(
+            f"MERGE INTO {self.named(table)} t USING {source} s ON t.{KEY} = s.{KEY} "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+
+    def write_only(self, table: str) -> None:
+        """Leave compaction out of later writes, where an engine compacts in them."""
+        if self.write_only_property:
+            self.rows(f"ALTER TABLE {self.named(table)} SET TBLPROPERTIES ({self.write_only_property})")
+
+    def compact(self, table: str) -> None:
+        """Compact a table fully."""
+        raise TypeError(f"{type(self).__name__} does not compact.")
+
+    def expire(self, table: str, keep: int) -> None:
+        """Expire all but the newest snapshots."""
+        raise TypeError(f"{type(self).__name__} does not expire.")
+
+    def drop(self, table: str) -> None:
+        """Drop a table with its files, if it is there."""
+        self.rows(f"DROP TABLE IF EXISTS {self.named(table)}")
+
+
+def column_list() -> str:
+    """The data set's columns, as they stand in ``CREATE TABLE``."""
+    return ", ".join(f"{name} {kind}" for name, kind in COLUMNS)

@@ -1,0 +1,41 @@
+"""paimon-sql: this project."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from pyspark.sql import SparkSession
+
+import paimon_sql
+from bench.dataset import KEY
+from bench.engines.base import Engine, column_list
+from bench.spark_session import spark_settings
+
+
+class PaimonEngine(Engine):
+    """Paimon tables of the catalog ``paimon``."""
+
+    write_only_property = "'write-only'='true'"
+
+    def session(self) -> SparkSession:
+        return paimon_sql.connect(self.folder / "warehouse", **spark_settings(self.settings, self.folder))
+
+    def version(self) -> str:
+        return f"paimon-sql {version('paimon-sql')} on Spark {self.spark.version}"
+
+    def create(self, table: str, *, keyed: bool) -> None:
+        options = f" TBLPROPERTIES ('primary-key'='{KEY}', 'bucket'='{self.settings.buckets}')" if keyed else ""
+        self.rows(f"CREATE TABLE {table} ({column_list()}){options}")
+
+    def upsert(self, table: str, source: str) -> None:
+        # An INSERT into a table with a primary key is an upsert.
+        self.insert(table, source)
+
+    def compact(self, table: str) -> None:
+        self.rows(f"CALL sys.compact(table => '{table}')")
+
+    def expire(self, table: str, keep: int) -> None:
+        self.rows(f"CALL sys.expire_snapshots(table => '{table}', retain_max => {keep}, retain_min => {keep})")
+
+
+ENGINE = PaimonEngine

@@ -1,0 +1,47 @@
+"""The Python environments: ours is the one that runs, the peers' is made once beside this file."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.engines import OURS
+from bench.process import EngineError
+
+_HERE = Path(__file__).resolve().parent
+_REQUIREMENTS = _HERE / "peers.txt"
+
+
+def python_of(environment: str) -> Path:
+    """The interpreter of an environment, which is made unless it is there.
+
+    Raises:
+        EngineError: it cannot be made.
+    """
+    return Path(sys.executable) if environment == OURS else _peers()
+
+
+def _peers() -> Path:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    key = hashlib.sha256(f"{version} {_REQUIREMENTS.read_text()}".encode()).hexdigest()[:8]
+    home = _HERE / f".env-{key}"
+    python = home / "bin" / "python"
+    whole = home / "complete"
+    if whole.exists():
+        return python
+    shutil.rmtree(home, ignore_errors=True)
+    print("Making the environment of the peers; its Spark is some 400 MB, fetched once.", flush=True)
+    _run(sys.executable, "-m", "venv", str(home))
+    _run(str(python), "-m", "pip", "install", "--quiet", "-r", str(_REQUIREMENTS))
+    whole.touch()
+    return python
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["it did not say why"]
+        raise EngineError(f"the environment cannot be made: {said[-1].strip()}")

@@ -1,0 +1,109 @@
+"""Carry a run out: per environment all its engines together, work by work in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from bench.engines import BASE, ENVIRONMENTS, OURS, PEERS
+from bench.environment import python_of
+from bench.process import EngineError, EngineProcess
+from bench.results import Contestant, Measured, Results
+from bench.settings import Settings
+from bench.works import WORKS, with_bases, with_needs
+
+Say = Callable[[str], None]
+
+
+def run(settings: Settings, engines: Iterable[str], works: Iterable[str], logs: Path, say: Say) -> Results:
+    """Measure works on engines.
+
+    The engines of an environment live at the same time and take turns sample by sample, so that what else the
+    machine does meets all of them alike; an engine that waits takes no processor.
+
+    Args:
+        settings: the sizes.
+        engines: names of engines.
+        works: names of works; what must be done before them is measured too.
+        logs: the folder for what the engines say.
+        say: told what happens.
+    """
+    results = Results(settings)
+    for environment, members in _by_environment(set(engines)).items():
+        _run_environment(results, environment, members, list(works), logs, say)
+    return results
+
+
+def _by_environment(engines: set[str]) -> dict[str, list[str]]:
+    # Parquet runs on a Spark for the sake of the others there, or of itself on ours.
+    chosen = {place: [e for e in ENVIRONMENTS if e in engines and place in ENVIRONMENTS[e]] for place in (OURS, PEERS)}
+    if chosen[PEERS] == [BASE]:
+        chosen[PEERS] = []
+    if chosen[OURS] == [BASE] and chosen[PEERS]:
+        chosen[OURS] = []
+    return {place: members for place, members in chosen.items() if members}
+
+
+def _run_environment(
+    results: Results, environment: str, engines: list[str], works: list[str], logs: Path, say: Say
+) -> None:
+    running: dict[Contestant, EngineProcess] = {}
+    settings = replace(results.settings, scratch=results.settings.scratch / environment)
+    try:
+        python = python_of(environment)
+    except EngineError as error:
+        say(str(error))
+        for engine in engines:
+            results.fail(Contestant(engine, environment), "", str(error))
+        return
+    try:
+        for engine in engines:
+            who = Contestant(engine, environment)
+            say(f"starting {who.title}")
+            try:
+                process = EngineProcess(engine, python, settings, logs / f"{engine}-{environment}.log")
+            except EngineError as error:
+                say(f"{who.title}: {error}")
+                results.fail(who, "", str(error))
+                continue
+            running[who] = process
+            results.versions[who] = process.version
+        for work in with_needs(works):
+            able = [who for who, process in running.items() if process.changes or work in with_bases(works)]
+            _run_work(results, work, {who: running[who] for who in able}, say)
+    finally:
+        for process in running.values():
+            process.stop()
+
+
+def _run_work(results: Results, name: str, running: dict[Contestant, EngineProcess], say: Say) -> None:
+    work = WORKS[name]
+    active = {}
+    for who, process in running.items():
+        broken = [need for need in work.needs if need in results.failures.get(who, {})]
+        if broken:
+            results.fail(who, name, f"not tried, because {broken[0]} failed")
+            continue
+        try:
+            process.warm_up(name)
+            active[who] = process
+        except EngineError as error:
+            say(f"{name}: {who.title}: {error}")
+            results.fail(who, name, str(error))
+    for repetition in range(work.repetitions(results.settings.repetitions)):
+        for who, process in list(active.items()):
+            try:
+                sample, seen = process.sample(name, repetition)
+            except EngineError as error:
+                say(f"{name}: {who.title}: {error}")
+                results.fail(who, name, str(error))
+                del active[who]
+                continue
+            parts = tuple(sample["parts"])
+            measured = Measured(
+                name, repetition, sample["seconds"], sample["answer"], parts, seen.peak_memory, seen.others
+            )
+            results.add(who, measured)
+    for who in active:
+        say(f"{name}: {who.title}: {results.seconds(who, name):.3f} s")

@@ -1,0 +1,53 @@
+"""The works, one module each kind, in the order in which they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bench.works.base import Work
+from bench.works.compact import COMPACT
+from bench.works.count import COUNT, MERGED_COUNT
+from bench.works.expire import EXPIRE
+from bench.works.filter import FILTER
+from bench.works.group_by import GROUP_BY, MERGED_GROUP_BY
+from bench.works.insert import INSERT, LOAD
+from bench.works.lookup import COMPACTED_LOOKUP, LOOKUP, MERGED_LOOKUP
+from bench.works.scan import COMPACTED_SCAN, MERGED_SCAN, SCAN
+from bench.works.small_inserts import SMALL_INSERTS
+from bench.works.upsert import UPSERT
+
+WORKS: dict[str, Work] = {
+    work.name: work
+    for work in (
+        INSERT,
+        SCAN,
+        GROUP_BY,
+        FILTER,
+        COUNT,
+        LOOKUP,
+        LOAD,
+        UPSERT,
+        MERGED_SCAN,
+        MERGED_GROUP_BY,
+        MERGED_COUNT,
+        MERGED_LOOKUP,
+        COMPACT,
+        COMPACTED_SCAN,
+        COMPACTED_LOOKUP,
+        SMALL_INSERTS,
+        EXPIRE,
+    )
+}
+
+
+def with_needs(names: Iterable[str]) -> list[str]:
+    """The works of these names and all that must be done before them, in their order."""
+    wanted = set(names)
+    while more := {need for name in wanted for need in WORKS[name].needs} - wanted:
+        wanted |= more
+    return [name for name in WORKS if name in wanted]
+
+
+def with_bases(names: Iterable[str]) -> list[str]:
+    """The works that Parquet must do, so that each of these has something to be measured against."""
+    return with_needs({WORKS[name].measured_against for name in names})

@@ -1,0 +1,36 @@
+"""Expire 95 of the 100 snapshots that the small INSERTs left."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bench.dataset import one_row
+from bench.works.base import SMALL_TABLE, WARM_TABLE, Marks, Sample, Stage, Work, seconds
+from bench.works.small_inserts import INSERTS
+
+KEPT = 5
+
+
+class Expire(Work):
+    """One call that expires snapshots; the data stays."""
+
+    def warm_up(self, stage: Stage) -> None:
+        stage.fresh(WARM_TABLE)
+        for number in range(KEPT):
+            stage.engine.insert_row(WARM_TABLE, one_row(number))
+        stage.engine.expire(WARM_TABLE, keep=1)
+        stage.engine.drop(WARM_TABLE)
+
+    def sample(self, stage: Stage, repetition: int) -> Sample:
+        return Sample(seconds(partial(stage.engine.expire, SMALL_TABLE, KEPT)))
+
+
+EXPIRE = Expire(
+    "expire",
+    f"expire {INSERTS - KEPT} of {INSERTS} snapshots",
+    ("small-inserts",),
+    base="small-inserts",
+    share=1 / INSERTS,
+    marks=Marks(1.0, 28, 1.0),
+    once=True,
+)

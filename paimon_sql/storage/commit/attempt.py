@@ -1,0 +1,98 @@
+"""One attempt at a commit: the manifests and the snapshot that would put changes on top of another snapshot."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass, field
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
+from paimon_sql.storage.commit.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.scan.live_files import manifests_of
+from paimon_sql.storage.table import Table
+
+WRITER_VERSION = "paimon-sql"
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who commits, as snapshots say it: the writer, its number of the commit, and the statement behind it."""
+
+    commit_user: str
+    commit_identifier: int
+    operation: Operation | None
+
+
+@dataclass
+class Attempt:
+    """Writes what a snapshot needs, and takes it away again if the snapshot does not come to be."""
+
+    table: Table
+    author: Author
+    files: list[str] = field(default_factory=list)
+
+    def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
+        """The snapshot that puts changes on the latest one, its manifests written; on an error none of them is left."""
+        try:
+            return self._prepare(kind, latest, changes)
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Remove the manifests; one that cannot be removed does no harm, as nothing refers to it."""
+        store = self.table.manifests
+        try:
+            self.table.file_io.delete_many([store.path(name) for name in self.files])
+        except (PaimonError, OSError):
+            return
+
+    def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
+        base = merge_manifests(self.table, manifests_of(self.table, latest), self.files) if latest else []
+        base_list, base_size = self._list(base)
+        delta_list, delta_size = self._list([self._manifest(changes.entries)] if changes.entries else [])
+        changelog_list = changelog_size = None
+        if changes.changelog:
+            changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
+        added = sum(_rows(e) for e in changes.entries)
+        return Snapshot(
+            id=FIRST_SNAPSHOT_ID if latest is None else latest.id + 1,
+            uuid=str(uuid.uuid4()),
+            schema_id=self.table.schema.id,
+            base_manifest_list=base_list,
+            base_manifest_list_size=base_size,
+            delta_manifest_list=delta_list,
+            delta_manifest_list_size=delta_size,
+            changelog_manifest_list=changelog_list,
+            changelog_manifest_list_size=changelog_size,
+            index_manifest=latest.index_manifest if latest else None,
+            commit_user=self.author.commit_user,
+            commit_identifier=self.author.commit_identifier,
+            commit_kind=kind,
+            time_millis=int(time.time() * 1000),
+            total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
+            delta_record_count=added,
+            changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
+            watermark=latest.watermark if latest else None,
+            statistics=latest.statistics if latest else None,
+            next_row_id=latest.next_row_id if latest else 0,
+            operation=self.author.operation,
+            writer_version=WRITER_VERSION,
+        )
+
+    def _manifest(self, entries: list[ManifestEntry]) -> ManifestFileMeta:
+        meta = self.table.manifests.write(entries, self.table.schema.id)
+        self.files.append(meta.file_name)
+        return meta
+
+    def _list(self, metas: list[ManifestFileMeta]) -> tuple[str, int]:
+        name, size = self.table.manifests.write_list(metas)
+        self.files.append(name)
+        return name, size
+
+
+def _rows(entry: ManifestEntry) -> int:
+    return entry.file.row_count if entry.kind == FileKind.ADD else -entry.file.row_count

@@ -1,0 +1,43 @@
+"""One Spark for all tests of the bridge, and a database of its own for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import paimon_sql
+
+_NUMBERS = itertools.count(1)
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+"""Runs one statement and gives its rows as tuples."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A small Spark whose current catalog is the Paimon catalog ``paimon`` over a new warehouse."""
+    session = paimon_sql.connect(
+        tmp_path_factory.mktemp("warehouse"),
+        **{
+            "spark.master": "local[2]",
+            "spark.ui.enabled": "false",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "2",
+        },
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def sql(spark: SparkSession) -> Iterator[Sql]:
+    """Runs statements in a database that is dropped after the test."""
+    database = f"d{next(_NUMBERS)}"
+    spark.sql(f"CREATE DATABASE paimon.{database}")
+    spark.sql(f"USE paimon.{database}")
+    yield lambda text: [tuple(row) for row in spark.sql(text).collect()]
+    spark.sql("USE paimon.default")
+    spark.sql(f"DROP DATABASE paimon.{database} CASCADE")

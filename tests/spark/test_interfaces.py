@@ -1,0 +1,43 @@
+"""Every interface of the installed Spark is implemented whole: Py4J never falls back to a default method."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from pyspark.sql import SparkSession
+
+import paimon_sql.spark
+from paimon_sql.spark.java import JavaObject
+
+_OBJECT = frozenset({"equals", "hashCode", "toString"})
+_FUNCTIONS = ("scala.Function1", "scala.Function2")
+"""Scala's functions have methods to combine them, which nobody calls on ours."""
+
+
+def proxies() -> list[type[JavaObject]]:
+    """All classes that the JVM calls; those that only others are built on are not called themselves."""
+    for module in pkgutil.walk_packages(paimon_sql.spark.__path__, "paimon_sql.spark."):
+        importlib.import_module(module.name)
+    found: list[type[JavaObject]] = []
+    waiting = [JavaObject]
+    while waiting:
+        children = waiting.pop().__subclasses__()
+        waiting += children
+        found += [c for c in children if hasattr(c, "Java") and not c.__subclasses__()]
+    return sorted(set(found), key=lambda c: c.__qualname__)
+
+
+@pytest.mark.parametrize("proxy", proxies(), ids=lambda c: c.__name__)
+def test_a_proxy_has_all_methods_of_its_interfaces(proxy: type[JavaObject], spark: SparkSession) -> None:
+    java_class = spark.sparkContext._jvm.java.lang.Class
+    loader = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    missing = set()
+    for interface in set(proxy.Java.implements) - set(_FUNCTIONS):  # type: ignore[attr-defined]
+        for method in java_class.forName(interface, False, loader).getMethods():
+            name = method.getName()
+            is_static = spark.sparkContext._jvm.java.lang.reflect.Modifier.isStatic(method.getModifiers())
+            if not is_static and "$" not in name and name not in _OBJECT and not hasattr(proxy, name):
+                missing.add(f"{interface}.{name}")
+    assert not missing, f"{proxy.__name__} lacks {sorted(missing)}"

@@ -1,0 +1,83 @@
+"""Sessions: several warehouses, sessions made from others, catalogs by settings, DataFrames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import paimon_sql
+from paimon_sql.errors import InvalidInputError
+
+
+def rows(session: SparkSession, text: str) -> list[tuple[object, ...]]:
+    """The rows of a statement."""
+    return [tuple(row) for row in session.sql(text).collect()]
+
+
+def test_a_second_connect_has_its_own_warehouse(spark: SparkSession, tmp_path: Path) -> None:
+    first, second = paimon_sql.connect(tmp_path / "a"), paimon_sql.connect(tmp_path / "b")
+    first.sql("CREATE TABLE t AS SELECT 1 AS x")
+    second.sql("CREATE TABLE t AS SELECT 2 AS x")
+    assert rows(first, "SELECT * FROM t") == [(1,)]
+    assert rows(second, "SELECT * FROM t") == [(2,)]
+
+
+def test_a_session_made_from_another_has_its_catalogs(spark: SparkSession, tmp_path: Path) -> None:
+    parent = paimon_sql.connect(tmp_path)
+    parent.sql("CREATE TABLE t AS SELECT 7 AS x")
+    child = parent.newSession()
+    assert rows(child, "SELECT x, current_catalog() FROM t") == [(7, "paimon")]
+
+
+def test_install_equips_a_session_with_several_catalogs(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    lake = {"warehouse": str(tmp_path / "lake")}
+    pond = {"warehouse": str(tmp_path / "pond")}
+    assert paimon_sql.install(session, catalogs={"lake": lake, "pond": pond}) is session
+    session.sql("CREATE TABLE lake.default.t AS SELECT 1 AS k, 'a' AS v")
+    session.sql("CREATE TABLE pond.default.u AS SELECT 1 AS k, 'b' AS w")
+    joined = "SELECT v, w FROM lake.default.t JOIN pond.default.u USING (k)"
+    assert rows(session, joined) == [("a", "b")]
+
+
+def test_a_setting_of_the_start_cannot_be_given_later(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="spark.driver.memory"):
+        paimon_sql.connect(tmp_path, **{"spark.driver.memory": "99g"})
+
+
+def test_dataframes_write_and_read_tables(spark: SparkSession, tmp_path: Path) -> None:
+    session = paimon_sql.connect(tmp_path)
+    frame = session.range(4).selectExpr("CAST(id AS INT) AS k", "'x' AS v")
+    frame.writeTo("t").using("paimon").tableProperty("primary-key", "k").tableProperty("bucket", "2").create()
+    frame.selectExpr("k + 2 AS k", "'y' AS v").writeTo("t").append()
+    assert rows(session, "SELECT * FROM t ORDER BY k") == [
+        (0, "x"), (1, "x"), (2, "y"), (3, "y"), (4, "y"), (5, "y"),
+    ]  # fmt: skip
+    frame.write.mode("append").saveAsTable("t")
+    frame.write.format("paimon").saveAsTable("u")
+    frame.write.insertInto("u")
+    assert session.table("t").where("v = 'x'").count() == 4
+    assert session.table("u").count() == 8
+    frame.where("k = 1").write.format("paimon").mode("overwrite").saveAsTable("u")
+    assert session.table("u").collect()[0][0] == 1
+    assert session.table("t$snapshots").count() == 3
+    assert session.read.option("scan.snapshot-id", "1").table("t").count() == 4
+    assert session.read.format("paimon").load(str(tmp_path / "default.db" / "t")).count() == 6
+
+
+def test_a_temporary_view_shows_the_newest_rows(spark: SparkSession, tmp_path: Path) -> None:
+    session = paimon_sql.connect(tmp_path)
+    session.sql("CREATE TABLE t AS SELECT 1 AS x")
+    session.table("t").createOrReplaceTempView("v")
+    session.sql("INSERT INTO t VALUES (2)")
+    assert rows(session, "SELECT count(*) FROM v") == [(2,)]
+
+
+def test_explain_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    session = paimon_sql.connect(tmp_path)
+    session.sql("CREATE TABLE t (x INT)")
+    session.sql("EXPLAIN INSERT INTO t VALUES (1)").collect()
+    session.sql("EXPLAIN CALL sys.compact('t')").collect()
+    assert rows(session, "SELECT count(*) FROM t$snapshots") == [(0,)]

@@ -1,0 +1,198 @@
+"""Expiry interrupted anywhere, and rivals at any moment: nothing needed is lost, and a later run completes."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from interrupted_io import Crash, InterruptedFileIO
+from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
+
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.storage.changelogs import ChangelogManager
+from paimon_sql.storage.expire.retention import retention_of
+from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.rollback import rollback_to_tag
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.travel import retained_snapshot
+
+DECOUPLED = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "3", "changelog-producer": "input"}
+
+
+def expire(table: Table, keep: int = 2) -> None:
+    table = fresh(table)
+    now = int(time.time() * 1000)
+    expire_snapshots(table, retention_of(table.options, now, retain_max=keep, retain_min=keep))
+
+
+def history(path: Path, options: dict[str, str] | None = None) -> Table:
+    table = make_table(path / "t", {"snapshot.num-retained.max": "50", **(options or {})})
+    insert(table, (1, "v", "x"), changelog=True)
+    insert(table, (2, "v", "x"), changelog=True)
+    create_tag(table, "kept", 2)
+    overwrite(table, (3, "w", "x"))
+    overwrite(table, (4, "w", "x"))
+    insert(table, (5, "w", "x"), changelog=True)
+    return table
+
+
+def copied(table: Table, path: Path, number: int, file_io: LocalFileIO) -> Table:
+    target = path / f"copy-{number}"
+    shutil.copytree(table.path, target)
+    return replace(table, path=str(target), file_io=file_io)
+
+
+def check_readable(table: Table) -> None:
+    table = fresh(replace(table, file_io=LocalFileIO()))
+    earliest = table.snapshots.earliest_id() or 0
+    for snapshot in table.snapshots.all():
+        if snapshot.id >= earliest:
+            assert len(rows_at(table, snapshot)) == snapshot.total_record_count
+    for tag in table.tags.all():
+        assert len(rows_at(table, tag.snapshot)) == tag.snapshot.total_record_count
+    assert reachable(table) <= on_disk(table)
+
+
+@pytest.mark.parametrize("options", [{}, DECOUPLED], ids=["plain", "decoupled"])
+def test_a_crash_at_any_point_leaves_a_table_that_a_later_run_cleans(tmp_path: Path, options: dict[str, str]) -> None:
+    table = history(tmp_path, options)
+    counting = InterruptedFileIO()
+    expire(copied(table, tmp_path, -1, counting))
+    assert counting.count > 12
+    for at in range(counting.count):
+        crashed = copied(table, tmp_path, at, InterruptedFileIO(at))
+        with pytest.raises(Crash):
+            expire(crashed)
+        check_readable(crashed)
+        survivor = fresh(replace(crashed, file_io=LocalFileIO()))
+        insert(survivor, (10, "later", "x"))
+        expire(survivor)
+        check_readable(survivor)
+        assert on_disk(survivor) == reachable(survivor)
+        assert fresh(survivor).snapshots.directory.versions() == [5, 6]
+        kept = ChangelogManager(survivor.file_io, survivor.path).ids()
+        assert kept == (list(range(1, 5)) if options else [])
+        shutil.rmtree(survivor.path)
+
+
+def test_nobody_gets_at_a_snapshot_whose_expiry_was_interrupted(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    crashed = replace(table, file_io=InterruptedFileIO(2))
+    with pytest.raises(Crash):
+        expire(crashed)
+    table = fresh(table)
+    assert table.snapshots.exists(1)
+    with pytest.raises(NoSuchSnapshotError, match="retained are 4"):
+        retained_snapshot(table, 1)
+    with pytest.raises(NoSuchSnapshotError):
+        create_tag(table, "late", 1)
+
+
+def outcomes(
+    table: Table, path: Path, step: Callable[[Table], None], other: Callable[[Table], None], *also: str
+) -> int:
+    """Let one action happen whole before every change and other operation of another; how many points there were."""
+    counting = InterruptedFileIO(also=also)
+    counted = copied(table, path, -1, counting)
+    step(counted)
+    shutil.rmtree(counted.path)
+    for at in range(counting.count):
+        plain = copied(table, path, at, LocalFileIO())
+        rival = InterruptedFileIO(at, lambda: other(fresh(plain)), also=also)  # noqa: B023
+        step(replace(plain, file_io=rival))
+        assert reachable(fresh(plain)) <= on_disk(plain)
+        shutil.rmtree(plain.path)
+    return counting.count
+
+
+def make_tag(table: Table) -> None:
+    try:
+        create_tag(table, "rival", 1)
+    except NoSuchSnapshotError:
+        assert not table.tags.exists("rival")
+
+
+def move_tag(table: Table) -> None:
+    try:
+        replace_tag(table, "kept", 3)
+    except NoSuchSnapshotError:
+        assert table.tags.get("kept").snapshot.id == 2
+
+
+def expire_if_quiet(table: Table) -> None:
+    try:
+        expire(table)
+    except CommitConflictError:
+        return
+
+
+@pytest.mark.parametrize("change", [make_tag, move_tag])
+def test_a_tag_made_at_any_moment_of_an_expiry_is_kept_or_refused(
+    tmp_path: Path, change: Callable[[Table], None]
+) -> None:
+    assert outcomes(history(tmp_path), tmp_path, expire_if_quiet, change, "list") > 15
+
+
+@pytest.mark.parametrize("change", [make_tag, move_tag])
+def test_an_expiry_at_any_moment_of_making_a_tag_does_not_break_it(
+    tmp_path: Path, change: Callable[[Table], None]
+) -> None:
+    assert outcomes(history(tmp_path), tmp_path, change, expire_if_quiet, "list", "read") > 4
+
+
+def test_two_expiries_in_one_another_leave_what_stays(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    outcomes(table, tmp_path, expire_if_quiet, lambda t: expire(t, 1), "list")
+    outcomes(table, tmp_path, lambda t: expire(t, 1), expire_if_quiet)
+
+
+def test_expiries_in_parallel_leave_nothing_over(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda keep: expire(table, keep), [3, 2, 2, 3]))
+    expire(table)
+    check_readable(table)
+    assert on_disk(table) == reachable(table)
+
+
+def test_a_rollback_to_an_expired_tag_can_crash_anywhere(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    expire(table)
+    wanted = rows_at(table, table.tags.get("kept").snapshot)
+    counting = InterruptedFileIO()
+    rollback_to_tag(fresh(copied(table, tmp_path, -1, counting)), "kept")
+    for at in range(counting.count):
+        crashed = copied(table, tmp_path, at, InterruptedFileIO(at))
+        with pytest.raises(Crash):
+            rollback_to_tag(fresh(crashed), "kept")
+        check_readable(crashed)
+        survivor = fresh(replace(crashed, file_io=LocalFileIO()))
+        assert rollback_to_tag(survivor, "kept").current == 2
+        latest = fresh(survivor).snapshots.latest()
+        assert latest is not None
+        assert rows_at(survivor, latest) == wanted
+        assert fresh(survivor).snapshots.directory.versions() == [2]
+        insert(fresh(survivor), (50, "n", "x"))
+        expire(survivor, 1)
+        check_readable(survivor)
+
+
+def test_a_deleted_tag_can_crash_anywhere(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    expire(table)
+    counting = InterruptedFileIO()
+    delete_tags(fresh(copied(table, tmp_path, -1, counting)), ["kept"])
+    assert counting.count > 3
+    for at in range(1, counting.count):
+        crashed = copied(table, tmp_path, at, InterruptedFileIO(at))
+        with pytest.raises(Crash):
+            delete_tags(fresh(crashed), ["kept"])
+        assert not fresh(crashed).tags.exists("kept")
+        check_readable(crashed)
