@@ -33,14 +33,17 @@ class ConsumerManager:
         found = self.file_io.list(self.directory)
         return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
 
+    def names(self) -> list[str]:
+        """The names of all consumers, sorted."""
+        return [s.name.removeprefix(_PREFIX) for s in self.files()]
+
     def all(self) -> dict[str, Consumer]:
         """All consumers by name; one that leaves meanwhile is passed over.
 
         Raises:
             CorruptFileError: a file does not tell how far its consumer has come.
         """
-        names = [s.name.removeprefix(_PREFIX) for s in self.files()]
-        found = {name: self.find(name) for name in names}
+        found = {name: self.find(name) for name in self.names()}
         return {name: consumer for name, consumer in found.items() if consumer is not None}
 
     def find(self, name: str) -> Consumer | None:

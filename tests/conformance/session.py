@@ -16,5 +16,6 @@ def make(warehouse: str) -> SparkSession:
             "spark.ui.enabled": "false",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "2",
+            "spark.paimon.procedure.results": "connector",
         },
     )

@@ -48,7 +48,9 @@ def make_table(
     """An empty table with the columns id, v and p."""
     schema = new_schema(
         COLUMNS,
-        options={"bucket": "1", **options} if primary_keys and options else options or ({"bucket": "1"} if primary_keys else {}),
+        options={"bucket": "1", **options}
+        if primary_keys and options
+        else options or ({"bucket": "1"} if primary_keys else {}),
         primary_keys=primary_keys,
         partition_keys=partition_keys,
     )
@@ -65,7 +67,9 @@ def fresh(table: Table, **options: str) -> Table:
 def batch_of(table: Table, rows: Iterable[Row]) -> pa.RecordBatch:
     schema = arrow_schema(table.schema.fields)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
+    )
 
 
 def insert(table: Table, *rows: Row, changelog: bool = False) -> Snapshot:
@@ -73,16 +77,16 @@ def insert(table: Table, *rows: Row, changelog: bool = False) -> Snapshot:
     messages = plan_write(table).run([batch_of(table, rows)])
     if changelog:
         copies = plan_write(table).run([batch_of(table, rows)])
-        messages = [
-            replace(m, changelog_files=c.new_files) for m, c in zip(messages, copies, strict=True)
-        ]
+        messages = [replace(m, changelog_files=c.new_files) for m, c in zip(messages, copies, strict=True)]
     return Committer(table).append(messages)[-1]
 
 
 def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
     """Replace all rows, or with ``dynamic`` those of the partitions that occur."""
     messages = plan_write(table, True).run([batch_of(table, rows)])
-    made = Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, Overwrite(dynamic=dynamic), messages))
+    made = Committer(table).overwrite(
+        messages, lambda latest: overwritten(table, latest, Overwrite(dynamic=dynamic), messages)
+    )
     assert made is not None
     return made
 

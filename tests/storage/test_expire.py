@@ -290,9 +290,7 @@ def test_an_unreadable_consumer_stops_everything(table: Table) -> None:
 
 
 def test_empty_folders_go_where_the_table_wishes_so(tmp_path: Path) -> None:
-    table = make_table(
-        tmp_path / "p", {"snapshot.clean-empty-directories": "true"}, partition_keys=("p", "v")
-    )
+    table = make_table(tmp_path / "p", {"snapshot.clean-empty-directories": "true"}, partition_keys=("p", "v"))
     insert(table, (1, "a", "x"))
     insert(table, (2, "b", "x"))
     overwrite(table, (3, "b", "x"))

@@ -51,7 +51,9 @@ def test_an_empty_table_has_no_snapshot_to_read(tmp_path: Path) -> None:
 
 def test_a_snapshot_is_read_by_number(table: Table) -> None:
     assert seen_id(table, snapshot_id=2) == 2
-    with pytest.raises(NoSuchSnapshotError, match=r"snapshot 9 does not exist: retained are 1, of 1970.* to 3, of 1970"):
+    with pytest.raises(
+        NoSuchSnapshotError, match=r"snapshot 9 does not exist: retained are 1, of 1970.* to 3, of 1970"
+    ):
         seen(table, snapshot_id=9)
 
 

@@ -19,7 +19,9 @@ from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import system_tables
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
-SIMPLE = re.compile(r"SELECT (?P<columns>[\w, *]+) FROM `\{table\}(?:\$branch_(?P<branch>\w+))?\$(?P<name>(?!branch_)\w+)`")
+SIMPLE = re.compile(
+    r"SELECT (?P<columns>[\w, *]+) FROM `\{table\}(?:\$branch_(?P<branch>\w+))?\$(?P<name>(?!branch_)\w+)`"
+)
 ELSEWHERE = {"audit_log", "binlog", "ro", "row_tracking", "statistics", "table_indexes"}
 """System tables that have tests of their own or none yet."""
 
@@ -31,7 +33,9 @@ def reads() -> list[Any]:
         for read in case["reads"]:
             match = SIMPLE.fullmatch(read["sql"])
             if match and match["name"] not in ELSEWHERE:
-                found.append(pytest.param(path.parent, case["table"], read, match, id=f"{path.parent.name}-{read['name']}"))
+                found.append(
+                    pytest.param(path.parent, case["table"], read, match, id=f"{path.parent.name}-{read['name']}")
+                )
     return found
 
 

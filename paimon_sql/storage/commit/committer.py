@@ -15,8 +15,6 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
-import pyarrow as pa
-
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.commit import (
@@ -213,28 +211,20 @@ class Committer:
     def _discard(self, made: Iterable[Changes]) -> None:
         """Remove the new files of changes that were refused, unless the table holds them all the same.
 
-        It does after messages were committed whose answer was lost, and that are then committed once more.
+        It does when messages whose answer was lost had been committed, and are then committed once more.
         """
-        changes = list(made)
-        entries = [e for c in changes for e in c.entries]
-        added = [e for e in [*entries, *(e for c in changes for e in c.changelog)] if e.kind == FileKind.ADD]
-        moved = {e.file.file_name for e in entries if e.kind == FileKind.DELETE}
+        table, locations = self.table, self.table.locations
         try:
-            self.table.snapshots.forget()
-            held = _live_names(self.table)
-            locations = self.table.locations
-            self.table.file_io.delete_many(
-                [
-                    path
-                    for e in added
-                    if e.file.file_name not in moved | held
-                    for path in locations.files_of(e.partition, e.bucket, e.file)
-                ]
-            )
+            table.snapshots.forget()
+            held = set(live_files(table, table.snapshots.latest()).entries["file_name"].to_pylist())
+            for changes in made:
+                moved = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
+                added = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name not in moved]
+                if not any(e.file.file_name in held for e in added):
+                    table.file_io.delete_many(
+                        path
+                        for e in [*added, *changes.changelog]
+                        for path in locations.files_of(e.partition, e.bucket, e.file)
+                    )
         except (PaimonError, OSError) as error:
-            _LOG.warning("%s: files of a refused commit could not be removed: %s", self.table.name, error)
-
-
-def _live_names(table: Table) -> set[str]:
-    names: pa.ChunkedArray = live_files(table, table.snapshots.latest()).entries["file_name"]
-    return set(names.to_pylist())
+            _LOG.warning("%s: files of a refused commit could not be removed: %s", table.name, error)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from paimon_sql.format.manifest import ManifestFileMeta, merge_entries
+from paimon_sql.format.manifest import FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.options.commit import (
     MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -15,68 +16,86 @@ from paimon_sql.format.options.commit import (
 from paimon_sql.storage.table import Table
 
 
-def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta]) -> tuple[list[ManifestFileMeta], list[str]]:
+def merge_manifests(
+    table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]
+) -> list[ManifestFileMeta]:
     """The manifests of a snapshot, small ones rewritten together once there are enough of them.
 
     Args:
         table: the table.
         manifests: the manifests in the order of their commits.
+        written: takes the names of the manifests that are newly written, also when an error ends it.
 
     Returns:
-        The manifests that hold the same live files, and the names of those newly written.
+        Manifests that hold the same live files.
     """
     target = table.options.get(MANIFEST_TARGET_FILE_SIZE)
     least = table.options.get(MANIFEST_MERGE_MIN_COUNT)
     threshold = table.options.get(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE)
-    whole = _merge_whole(table, manifests, target, threshold)
+    whole = _merge_whole(table, manifests, target, threshold, written)
     if whole is not None:
         return whole
     result: list[ManifestFileMeta] = []
-    written: list[str] = []
     pending: list[ManifestFileMeta] = []
-
-    def flush() -> None:
-        if len(pending) == 1:
-            result.append(pending[0])
-        elif pending:
-            result.extend(_rewrite(table, pending, written))
-        pending.clear()
-
+    size = 0
     for manifest in manifests:
         pending.append(manifest)
-        if sum(m.file_size for m in pending) >= target:
-            flush()
-    if len(pending) >= least:
-        flush()
-    result.extend(pending)
-    return result, written
+        size += manifest.file_size
+        if size >= target:
+            result.extend(_rewrite(table, pending, written))
+            pending, size = [], 0
+    result.extend(_rewrite(table, pending, written) if len(pending) >= least else pending)
+    return result
 
 
 def _rewrite(table: Table, group: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
+    """Consecutive manifests as one; what they delete of earlier ones stays deleted."""
+    if len(group) < 2:
+        return list(group)
     entries = merge_entries(table.manifests.read_all([m.file_name for m in group]), unmatched="keep")
     return _write(table, entries, written)
 
 
 def _merge_whole(
-    table: Table, manifests: Sequence[ManifestFileMeta], target: int, threshold: int
-) -> tuple[list[ManifestFileMeta], list[str]] | None:
-    """All manifests made anew without the files that were deleted, when enough of them are small or hold deletes."""
+    table: Table, manifests: Sequence[ManifestFileMeta], target: int, threshold: int, written: list[str]
+) -> list[ManifestFileMeta] | None:
+    """The manifests without the files that were deleted, when enough of them are small or hold deletes.
+
+    A big manifest that holds no file deleted in another stays as it is.
+    """
     changing = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]
     if sum(m.file_size for m in changing) < threshold:
         return None
-    entries = merge_entries(table.manifests.read_all([m.file_name for m in manifests]))
-    written: list[str] = []
-    return _write(table, entries, written, target), written
+    tables = table.manifests.read_all([m.file_name for m in manifests])
+    gone = pa.concat_arrays(
+        [name for t in tables for name in t.filter(pc.equal(t["kind"], FileKind.DELETE))["file_name"].chunks]
+        or [pa.array([], pa.string())]
+    )
+    kept, rest = [], []
+    for meta, entries in zip(manifests, tables, strict=True):
+        touched = (
+            meta.num_deleted_files > 0
+            or meta.file_size < target
+            or pc.any(pc.is_in(entries["file_name"], value_set=gone)).as_py()
+        )
+        (rest if touched else kept).append((meta, entries))
+    merged = merge_entries([entries for _, entries in rest]) if rest else None
+    return [*(meta for meta, _ in kept), *(_write(table, merged, written, target) if merged is not None else [])]
 
 
-def _write(table: Table, entries: pa.Table, written: list[str], target: int | None = None) -> list[ManifestFileMeta]:
+def _write(
+    table: Table, entries: pa.Table, written: list[str], target: int | None = None
+) -> list[ManifestFileMeta]:
     if not len(entries):
         return []
     metas = [table.manifests.write(entries, table.schema.id)]
+    written.append(metas[0].file_name)
     if target is not None and metas[0].file_size > 2 * target:
         # One measured file tells how many entries fill a file of the wanted size.
         step = max(1, len(entries) * target // metas[0].file_size)
-        table.file_io.delete(table.manifests.path(metas[0].file_name))
-        metas = [table.manifests.write(entries.slice(i, step), table.schema.id) for i in range(0, len(entries), step)]
-    written.extend(m.file_name for m in metas)
+        table.file_io.delete(table.manifests.path(written.pop()))
+        metas = []
+        for first in range(0, len(entries), step):
+            metas.append(table.manifests.write(entries.slice(first, step), table.schema.id))
+            written.append(metas[-1].file_name)
     return metas

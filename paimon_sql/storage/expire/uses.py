@@ -71,8 +71,8 @@ class UsedFiles:
 
         Args:
             snapshot: the snapshot.
-            changelog: whether those of its changelog count, if they are there: a snapshot that comes from a tag may have
-                outlived them.
+            changelog: whether those of its changelog count, as far as they are left: a snapshot that comes from a tag
+                may have outlived them.
 
         Raises:
             MissingFileError: one of them that tells of others is not there.

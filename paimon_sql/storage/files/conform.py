@@ -128,6 +128,29 @@ def push_nulls_down(array: pa.Array) -> pa.Array:
     return array
 
 
+def fill_below_nulls(array: pa.Array) -> pa.Array:
+    """The same array with some value instead of null in every required child of a struct that is null itself.
+
+    Nobody sees those values, but a writer that is told a child is required counts its nulls wherever they are.
+    """
+    kind = array.type
+    if not pa.types.is_struct(kind):
+        return array
+    children = []
+    for i in range(kind.num_fields):
+        child = array.field(i)
+        if array.null_count and child.null_count and not kind.field(i).nullable:
+            hidden = pc.and_(array.is_null(), child.is_null())
+            child = pc.if_else(hidden, _some_value(child.type), child)
+        children.append(fill_below_nulls(child))
+    return rebuild_struct(array, kind, children)
+
+
+def _some_value(kind: pa.DataType) -> pa.Scalar:
+    empty = b"" if pa.types.is_binary(kind) else "" if pa.types.is_string(kind) else 0
+    return pa.scalar(empty, pa.int8() if empty == 0 else kind).cast(kind)
+
+
 def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Array]) -> pa.Array:
     """A struct of new children that is null where ``array`` is."""
     if not children:

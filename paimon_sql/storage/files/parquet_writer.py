@@ -15,7 +15,7 @@ from paimon_sql.format import types as t
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter
-from paimon_sql.storage.files.conform import conform
+from paimon_sql.storage.files.conform import conform, fill_below_nulls
 from paimon_sql.storage.files.int96 import INT96
 from paimon_sql.storage.files.parquet_footer import declare_int96
 from paimon_sql.storage.files.parquet_schema import leaves, parquet_schema, to_physical_leaf
@@ -32,7 +32,8 @@ _CODECS = {
     "none": "NONE",
     "uncompressed": "NONE",
 }
-_BLOCK_SIZE = 128 * 2**20
+_BLOCK_SIZE = 16 * 2**20
+"""Bytes in memory that make a row group: a look-up decodes one of them, and an open writer holds no more than one."""
 _PAGE_SIZE = 2**20
 _SMALL_CHUNK_ROWS = 4096
 _SAMPLE_ROWS = 10_000
@@ -59,7 +60,7 @@ class ParquetWriter(DataFileWriter):
 
     def write(self, batch: pa.RecordBatch) -> None:
         columns = [
-            conform(column, field.type, to_physical_leaf)
+            fill_below_nulls(conform(column, field.type, to_physical_leaf))
             for column, field in zip(batch.columns, self._schema, strict=True)
         ]
         physical = pa.RecordBatch.from_arrays(columns, schema=self._schema)

@@ -1,0 +1,43 @@
+"""``CALL sys.clear_consumers``: forget consumers by name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.types import BigIntType, BooleanType, string_type
+from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+
+
+class ClearConsumers(Procedure):
+    """Removes the consumers whose whole name matches one expression and not the other."""
+
+    name = "clear_consumers"
+    summary = "Remove consumers by regular expression; all of them without one."
+    arguments = (
+        TABLE,
+        Argument("includingConsumers", string_type(), "A regular expression for those to remove; empty means all."),
+        Argument("excludingConsumers", string_type(), "A regular expression for those to keep."),
+    )
+    results = (result("result", BooleanType(), "always true"),)
+    details = (
+        result("removed_consumers", BigIntType(), "how many were removed"),
+        result("names", string_type(), "their names; null without any"),
+    )
+    example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        including = _pattern(arguments["includingConsumers"] or ".*", "includingConsumers")
+        excluding = _pattern(arguments["excludingConsumers"] or "(?!)", "excludingConsumers")
+        consumers = context.table(arguments["table"]).consumers
+        names = [n for n in consumers.names() if including.fullmatch(n) and not excluding.fullmatch(n)]
+        removed = [n for n in names if consumers.remove(n)]
+        return [(True, len(removed), ", ".join(removed) or None)]
+
+
+def _pattern(text: str, argument: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise InvalidInputError(f"{argument}: '{text}' is no regular expression: {error}.") from error

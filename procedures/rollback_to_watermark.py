@@ -1,0 +1,24 @@
+"""``CALL sys.rollback_to_watermark``: take a table back to a watermark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.format.types import BigIntType
+from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure
+from paimon_sql.procedures.rollback import DETAILS, RESULTS, answer
+from paimon_sql.storage.rollback import rollback_to_watermark
+
+
+class RollbackToWatermark(Procedure):
+    """The first snapshot that reached the watermark becomes the newest."""
+
+    name = "rollback_to_watermark"
+    summary = "Take a table back to its first snapshot that reached a watermark."
+    arguments = (TABLE, Argument("watermark", BigIntType(), "The watermark in milliseconds.", required=True))
+    results = RESULTS
+    details = DETAILS
+    example = "CALL sys.rollback_to_watermark(table => 'db.t', watermark => 1735689600000)"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        return [answer(rollback_to_watermark(context.table(arguments["table"]), arguments["watermark"]))]

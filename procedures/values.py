@@ -1,0 +1,77 @@
+"""What the arguments of calls mean: options, times, lengths of time, lists of names."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.options import find_option, nearest_key
+from paimon_sql.format.types import BooleanType, string_type
+from paimon_sql.procedures.base import Argument
+from paimon_sql.storage.instants import parse_instant
+
+OPTIONS = Argument("options", string_type(), "Options for this call, as 'k=v,k=v'.")
+DRY_RUN = Argument("dry_run", BooleanType(), "Only say what would be done.")
+
+
+def options_of(text: str | None) -> dict[str, str]:
+    """Options for one call, written ``k=v,k=v``; none without text.
+
+    Raises:
+        InvalidOptionError: a pair has no ``=``, a key is none of Paimon's, or its value is none that it takes.
+    """
+    found: dict[str, str] = {}
+    for pair in (text or "").split(","):
+        if not pair.strip():
+            continue
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key:
+            raise InvalidOptionError(f"'{pair.strip()}' is no option.", key=pair.strip(), remedy="Write k=v,k=v.")
+        option = find_option(key)
+        if option is None:
+            near = nearest_key(key)
+            remedy = f"Did you mean {near}?" if near else None
+            raise InvalidOptionError(f"There is no option '{key}'.", key=key, remedy=remedy)
+        option.read(value, key)
+        found[key] = value
+    return found
+
+
+def instant_of(text: str | None) -> int | None:
+    """A time, written ``2024-01-31 08:00:00`` by this machine's clock, in milliseconds since the epoch.
+
+    Raises:
+        InvalidInputError: the text is no time.
+    """
+    return parse_instant(text) if text and text.strip() else None
+
+
+def length_of(text: str | None, argument: str) -> timedelta | None:
+    """A length of time, written ``36 h``, ``2 d`` or ``90 min``.
+
+    Args:
+        text: the text.
+        argument: the argument's name.
+
+    Raises:
+        InvalidInputError: the text is no length of time.
+    """
+    if text is None or not text.strip():
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{argument}: {error}.") from error
+
+
+def names_of(text: str, argument: str) -> list[str]:
+    """Names with commas between them.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InvalidInputError(f"{argument} must not be blank.")
+    return names
