@@ -127,7 +127,9 @@ def statistics_texts(table: Table, entries: pa.Table) -> tuple[pa.Array, pa.Arra
     Columns go by their names of today: renamed ones keep their statistics, retyped ones have them cast, and in a file
     that was written without a column all its values are null.
     """
-    low, high, nulls = [], [], []
+    low: list[tuple[Rows, pa.Array]] = []
+    high: list[tuple[Rows, pa.Array]] = []
+    nulls: list[tuple[Rows, pa.Array]] = []
     for schema_id, stored, rows, group in _groups(entries, by_columns=True):
         texts = _group_texts(table, table.schemas.get(schema_id), stored, group)
         for made, text in zip((low, high, nulls), texts, strict=True):

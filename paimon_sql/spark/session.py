@@ -67,7 +67,8 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
             spark.conf.set(f"{_CATALOG_PREFIX}{name}.{key}", str(value))
     Bridge.of(spark.sparkContext).attach(spark._jsparkSession)
     # PySpark prints every failing statement as a JSON line with its Java stack, beside raising it.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     return spark
 
 

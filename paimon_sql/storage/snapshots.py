@@ -30,7 +30,15 @@ class SnapshotManager:
     def latest(self) -> Snapshot | None:
         """The newest snapshot, None for a table that nothing was written to."""
         newest = self.latest_id()
-        return None if newest is None else self.get(newest)
+        while newest is not None:
+            try:
+                return self.get(newest)
+            except NoSuchSnapshotError:
+                # It expired between the two looks; a rival has made a newer one then.
+                if (found := self.latest_id()) == newest:
+                    raise
+                newest = found
+        return None
 
     def exists(self, snapshot_id: int) -> bool:
         """Whether that snapshot is retained."""

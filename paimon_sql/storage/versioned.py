@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.errors import MissingFileError
+from paimon_sql.errors import PaimonError
 from paimon_sql.storage.file_io import FileIO
 
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
+_GREATEST = 2**63 - 2
 
 
 class VersionedDirectory:
@@ -43,7 +44,7 @@ class VersionedDirectory:
         The hint may be missing, stale or half-written; it is never believed without looking.
         """
         hint = self._hint(LATEST)
-        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+        if hint is not None and not self.exists(hint + 1) and self.exists(hint):
             return hint
         return max(self.versions(), default=None)
 
@@ -63,7 +64,9 @@ class VersionedDirectory:
         self.file_io.delete(f"{self.directory}/{name}")
 
     def _hint(self, name: str) -> int | None:
+        """The number that a hint says; None for one that is missing, unreadable or no possible number."""
         try:
-            return int(self.file_io.read_bytes(f"{self.directory}/{name}"))
-        except (MissingFileError, ValueError):
+            number = int(self.file_io.read_bytes(f"{self.directory}/{name}"))
+        except (PaimonError, ValueError):
             return None
+        return number if 0 <= number <= _GREATEST else None

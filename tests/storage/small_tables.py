@@ -48,9 +48,7 @@ def make_table(
     """An empty table with the columns id, v and p."""
     schema = new_schema(
         COLUMNS,
-        options={"bucket": "1", **options}
-        if primary_keys and options
-        else options or ({"bucket": "1"} if primary_keys else {}),
+        options={**({"bucket": "1"} if primary_keys else {}), **(options or {})},
         primary_keys=primary_keys,
         partition_keys=partition_keys,
     )

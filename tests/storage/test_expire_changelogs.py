@@ -91,5 +91,5 @@ def test_the_producer_is_asked_before_files_of_new_rows_go(tmp_path: Path) -> No
     overwrite(table, (2, "b", "x"))
     overwrite(table, (3, "c", "x"))
     expire(table)
-    data = [p for p in (Path(table.path) / "bucket-0").iterdir()]
+    data = list((Path(table.path) / "bucket-0").iterdir())
     assert len(data) == 3  # two retained, and the changelog of the first

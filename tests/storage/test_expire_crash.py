@@ -149,7 +149,7 @@ def test_an_expiry_at_any_moment_of_making_a_tag_does_not_break_it(
 
 def test_two_expiries_in_one_another_leave_what_stays(tmp_path: Path) -> None:
     table = history(tmp_path)
-    outcomes(table, tmp_path, expire_if_quiet, lambda t: expire(t, 1), "list")
+    outcomes(table, tmp_path, expire_if_quiet, lambda t: expire(t, 1))
     outcomes(table, tmp_path, lambda t: expire(t, 1), expire_if_quiet)
 
 

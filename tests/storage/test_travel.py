@@ -123,9 +123,9 @@ def test_a_mode_and_its_options_go_together(table: Table) -> None:
     assert seen_id(table, mode="from-snapshot", snapshot_id=1) == 1
     assert seen_id(table, mode="from-snapshot-full", snapshot_id=1) == 1
     assert seen_id(table, mode="from-timestamp", timestamp_millis=2_000_000) == 2
-    with pytest.raises(InvalidOptionError, match="needs scan.timestamp or scan.timestamp-millis"):
+    with pytest.raises(InvalidOptionError, match=r"needs scan.timestamp or scan.timestamp-millis"):
         seen(table, mode="from-timestamp", snapshot_id=1)
-    with pytest.raises(InvalidOptionError, match="excludes scan.snapshot-id"):
+    with pytest.raises(InvalidOptionError, match=r"excludes scan.snapshot-id"):
         seen(table, mode="latest-full", snapshot_id=1)
     with pytest.raises(UnsupportedError, match="latest-delta"):
         seen(table, mode="latest-delta")

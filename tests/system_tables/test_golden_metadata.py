@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -76,9 +75,8 @@ def test_metadata_reads_as_the_connector_reads_it(case: Path, name: str, read: A
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden tables are not here")
-def test_hardly_any_metadata_read_is_left_out() -> None:
+def test_no_metadata_read_is_too_complicated_for_this_test() -> None:
     every = [r["sql"] for p in GOLDEN.glob("*/expected.json") for r in json.loads(p.read_text())["reads"]]
-    simple = [m for m in map(SIMPLE.fullmatch, every) if m]
-    metadata = [s for s in every if re.search(r"\{table\}[^`]*\$(?!branch_\w+`)", s)]
-    assert len(metadata) == len(simple)
-    assert sys.maxsize
+    of_system_tables = [sql for sql in every if re.search(r"`\{table\}(\$branch_\w+)?\$(?!branch_)\w+`", sql)]
+    assert len(of_system_tables) > 250
+    assert all(SIMPLE.fullmatch(sql) for sql in of_system_tables)

@@ -46,7 +46,8 @@ def check_conflicts(table: Table, latest: Snapshot | None, changes: Sequence[Man
 
 
 def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequence[ManifestEntry]) -> None:
-    held = set(zip(live["file_name"].to_pylist(), live["level"].to_pylist(), strict=True))
+    named = live.filter(pc.is_in(live["file_name"], value_set=pa.array([e.file.file_name for e in changes])))
+    held = set(zip(named["file_name"].to_pylist(), named["level"].to_pylist(), strict=True))
     for e in changes:
         if e.kind == FileKind.DELETE and (e.file.file_name, e.file.level) not in held:
             raise CommitConflictError(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.bucket import bucket_function
@@ -22,7 +20,7 @@ def pinned_values(predicate: Predicate | None, columns: Sequence[str]) -> dict[s
     found: dict[str, pa.Array] = {}
     for part in conjuncts(predicate):
         if isinstance(part, Comparison) and part.operator == "=" and part.column in columns:
-            found[part.column] = pa.array([part.value.as_py()], part.value.type)
+            found[part.column] = pa.repeat(part.value, 1)
         elif isinstance(part, In) and part.column in columns:
             found.setdefault(part.column, part.values)
     return found
@@ -41,12 +39,13 @@ def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate |
     found = pinned_values(predicate, keys)
     if not keys or len(found) < len(keys) or not len(entries):
         return entries
-    values = [found[k] for k in keys]
-    if _combinations(values) > MOST_COMBINATIONS:
-        return entries
     types = [schema.field(k).type for k in keys]
-    rows = list(product(*(v.to_pylist() for v in values)))
-    columns = [pa.array(c, arrow_type(t)) for c, t in zip(zip(*rows, strict=True), types, strict=True)]
+    values = [found[k].cast(arrow_type(t)) for k, t in zip(keys, types, strict=True)]
+    # Numbers may be equal although their bits, and so their buckets, differ: 0.0 and -0.0.
+    if any(pa.types.is_floating(v.type) for v in values) or _combinations(values) > MOST_COMBINATIONS:
+        return entries
+    picked = np.meshgrid(*(np.arange(len(v)) for v in values), indexing="ij")
+    columns = [v.take(pa.array(p.ravel())) for v, p in zip(values, picked, strict=True)]
     function = bucket_function(schema.options.get("bucket-function.type", "default"))
     keep = np.ones(len(entries), dtype=bool)
     totals = entries["total_buckets"].to_numpy()
@@ -61,5 +60,5 @@ def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate |
 def _combinations(values: Sequence[pa.Array]) -> int:
     count = 1
     for array in values:
-        count *= max(1, pc.count(array).as_py())
+        count *= max(1, len(array))
     return count

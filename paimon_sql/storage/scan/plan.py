@@ -192,12 +192,12 @@ def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFil
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
-    """The first splits that surely hold so many rows; all where merging leaves the number open."""
+    """The first splits that surely hold so many rows; merging and deletion vectors leave the number open."""
     found, rows = [], 0
     for split in splits:
         if rows >= limit:
             break
         found.append(split)
-        if split.raw:
+        if split.raw and not split.deletions:
             rows += sum(f.row_count - (f.delete_row_count or 0) for f in split.files)
     return found

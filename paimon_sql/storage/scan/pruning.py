@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
@@ -89,7 +90,7 @@ def _as_today(
     for f in table.schema.fields:
         old = by_id.get(f.id)
         if old is None:
-            nothing = pa.nulls(len(rows), pa.null())
+            nothing = pa.nulls(len(rows), arrow_type(f.type))
             stats[f.name] = ColumnStats(nothing, nothing, rows, rows)
         elif old.name in stored and old.type.as_nullable() == f.type.as_nullable():
             stats[f.name] = stored[old.name]

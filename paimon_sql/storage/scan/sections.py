@@ -79,11 +79,17 @@ def _section(files: Sequence[DataFileMeta], members: Sequence[int], low: np.ndar
     for i in members:
         level = files[i].level
         runs.setdefault(level if level > 0 else (level, i), []).append(i)
-    ordered = sorted(runs.values(), key=lambda run: (-files[run[0]].level, files[run[0]].max_sequence_number))
+    ordered = sorted(runs.values(), key=lambda run: _age(files[run[0]]))
     result: list[SortedRun] = []
     for run in ordered:
         result.extend(tuple(files[i] for i in part) for part in _disjoint(run, low, high))
     return Section(tuple(result))
+
+
+def _age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
+    """Older files come first; where rivals used the same sequence numbers the order is at least always the same."""
+    made = file.creation_time_millis or 0
+    return (-file.level, file.max_sequence_number, file.min_sequence_number, made, file.file_name)
 
 
 def _disjoint(run: Sequence[int], low: np.ndarray, high: np.ndarray) -> list[list[int]]:
