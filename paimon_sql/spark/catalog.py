@@ -21,7 +21,7 @@ from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
-from paimon_sql.spark.placement import placed
+from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
@@ -191,7 +191,9 @@ class CatalogProxy(CatalogInterface):
 
     def dropTable(self, ident: Any) -> bool:
         try:
-            self.catalog.drop_table(self._identifier(ident))
+            identifier = self._identifier(ident)
+            refuse_parts(identifier, "dropped")
+            self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
         return True
@@ -200,8 +202,11 @@ class CatalogProxy(CatalogInterface):
         return self.dropTable(ident)
 
     def renameTable(self, source: Any, target: Any) -> None:
+        old, new = self._identifier(source), self._identifier(target)
+        refuse_parts(old, "renamed")
+        refuse_parts(new, "made by a renaming")
         try:
-            self._found(source, lambda: self.catalog.rename_table(self._identifier(source), self._identifier(target)))
+            self._found(source, lambda: self.catalog.rename_table(old, new))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
 

@@ -13,9 +13,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.manifest import (
     ManifestEntry,
     ManifestFileMeta,
@@ -30,6 +28,8 @@ from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.simple_stats import SimpleStats
+from paimon_sql.format.statistics import StatsCollector
+from paimon_sql.format.stats_mode import FULL
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import FileIO
 
@@ -136,12 +136,8 @@ class ManifestStore:
 
 def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) -> SimpleStats:
     """The bounds of serialised partition rows, column by column, as manifest lists keep them."""
-    types = [f.type for f in fields]
-    columns = decode_columns(types, partitions.combine_chunks())
-    codec = RowCodec(types)
-    bounds = [pc.min_max(column) for column in columns]
-    return SimpleStats(
-        codec.encode([b["min"].as_py() for b in bounds]),
-        codec.encode([b["max"].as_py() for b in bounds]),
-        tuple(column.null_count for column in columns),
-    )
+    columns = decode_columns([f.type for f in fields], partitions)
+    collector = StatsCollector(fields, [FULL] * len(fields), file_format="avro", dense=False)
+    if columns:
+        collector.update(pa.table(columns, names=[f.name for f in fields]))
+    return collector.finish()[0]

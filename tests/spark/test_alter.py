@@ -225,6 +225,13 @@ def test_replace_refuses_other_partitions(sql: Sql) -> None:
     assert names(sql, "t") == ["id", "p"]
 
 
+def test_a_part_of_a_table_is_neither_dropped_nor_renamed(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT)")
+    for statement in ("DROP TABLE `t$files`", "ALTER TABLE `t$files` RENAME TO u", "ALTER TABLE t RENAME TO `u$files`"):
+        assert "$files" in refusal(sql, statement)
+    assert sql("SHOW TABLES") != []
+
+
 def test_like_takes_all_but_the_rows(sql: Sql, stored: Callable[[str], dict[str, Any]]) -> None:
     sql("CREATE TABLE t (id INT, v TIMESTAMP(3)) COMMENT 'c' WITH ('primary-key' = 'id', 'bucket' = '3')")
     sql("CREATE TABLE twin LIKE t TBLPROPERTIES ('bucket' = '1')")

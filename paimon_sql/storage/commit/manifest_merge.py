@@ -63,24 +63,22 @@ def _merge_whole(
 
     A big manifest that holds no file deleted in another stays as it is.
     """
-    changing = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]
-    if sum(m.file_size for m in changing) < threshold:
+    if sum(m.file_size for m in manifests if m.num_deleted_files > 0 or m.file_size < target) < threshold:
         return None
     tables = table.manifests.read_all([m.file_name for m in manifests])
     gone = pa.concat_arrays(
         [name for t in tables for name in t.filter(pc.equal(t["kind"], FileKind.DELETE))["file_name"].chunks]
         or [pa.array([], pa.string())]
     )
-    kept, rest = [], []
+    kept: list[ManifestFileMeta] = []
+    rest: list[pa.Table] = []
     for meta, entries in zip(manifests, tables, strict=True):
-        touched = (
-            meta.num_deleted_files > 0
-            or meta.file_size < target
-            or pc.any(pc.is_in(entries["file_name"], value_set=gone)).as_py()
-        )
-        (rest if touched else kept).append((meta, entries))
-    merged = merge_entries([entries for _, entries in rest]) if rest else None
-    return [*(meta for meta, _ in kept), *(_write(table, merged, written, target) if merged is not None else [])]
+        changing = meta.num_deleted_files > 0 or meta.file_size < target
+        if changing or pc.any(pc.is_in(entries["file_name"], value_set=gone)).as_py():
+            rest.append(entries)
+        else:
+            kept.append(meta)
+    return [*kept, *(_write(table, merge_entries(rest), written, target) if rest else [])]
 
 
 def _write(

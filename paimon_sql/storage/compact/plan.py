@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.compact.universal import UniversalCompaction, pick_full
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.deletions import deletions_of
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.table import Table
 
@@ -54,12 +56,17 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[
     for e in files:
         buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
     strategy = UniversalCompaction.of(table.options)
+    deletions = deletions_of(table, table.snapshots.latest())
+    # Reads that rely on deletion vectors do not merge, so older rows must not be left below the new ones.
+    full = full or table.options.get(DELETION_VECTORS_ENABLED)
     found = []
     for (partition, bucket, total), held in buckets.items():
         runs = level_runs(held)
         unit = pick_full(runs, table.options) if full else strategy.pick(runs)
         if unit is not None:
-            found.append(CompactTask(table, partition, bucket, total, unit, _nothing_below(unit, held)))
+            marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in unit.files}
+            theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+            found.append(CompactTask(table, partition, bucket, total, unit, _nothing_below(unit, held), theirs))
     return found
 
 

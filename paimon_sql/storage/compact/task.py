@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,7 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, max_level
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.read.merge_reader import merge_section
+from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.plan import Split
 from paimon_sql.storage.scan.sections import Section, sections_of
 from paimon_sql.storage.table import Table
@@ -30,7 +31,8 @@ _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 class CompactTask:
     """Merges some files of a bucket of a keyed table.
 
-    ``drop_deletes`` says that no older rows lie below the result, so that deletes need not be kept.
+    ``drop_deletes`` says that no older rows lie below the result, so that deletes need not be kept. ``deletions`` are
+    the deletion vectors of those files that have one, by file name.
     """
 
     table: Table
@@ -39,6 +41,7 @@ class CompactTask:
     total_buckets: int
     unit: CompactUnit
     drop_deletes: bool
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -117,7 +120,7 @@ class CompactTask:
     def _merged(self, sections: list[Section], settings: WriteSettings) -> Iterator[pa.RecordBatch]:
         engine = merge_engine(self.table.schema)
         columns = [*self.table.schema.names, SEQUENCE_NUMBER.name, VALUE_KIND.name]
-        split = Split(self.partition, self.bucket, self.unit.files, raw=False, sections=tuple(sections))
+        split = Split(self.partition, self.bucket, self.unit.files, False, tuple(sections), self.deletions)
         for section in sections:
             for window in merge_section(self.table, split, section, columns):
                 rows = engine.merge(window)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
 from paimon_sql.storage.merge.engine import MergeEngine, SelectingEngine, merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, windows
@@ -20,6 +20,9 @@ from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.scan.plan import Split
 from paimon_sql.storage.scan.sections import Section, SortedRun
 from paimon_sql.storage.table import Table
+
+_EXPANSION = 4
+"""How much bigger rows are in memory than in files, roughly."""
 
 
 def read_merged(
@@ -74,7 +77,10 @@ def _run(table: Table, split: Split, run: SortedRun, columns: Sequence[str], pre
                 batch_rows=batch_rows,
             )
 
-    return Run(sum(f.row_count for f in run), read)
+    stored = len(key_value_fields(table.schema))
+    size = sum(f.file_size for f in run) * _EXPANSION * min(len(columns), stored) // stored
+    name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
+    return Run(sum(f.row_count for f in run), size, read, name)
 
 
 def _left(engine: MergeEngine, window: Window, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -14,8 +14,15 @@ from paimon_sql.storage.write.routing import UNAWARE, Router
 from paimon_sql.storage.write.settings import WriteSettings
 
 
+_OPEN_FILES = 100
+"""The most files that are written at the same time; systems allow for a thousand or so."""
+
+
 class AppendWriter:
     """Writes rows of an append table.
+
+    Files hold rows in memory until they fill a row group. When all open files together hold more than the write buffer
+    may, or are too many, the fullest are closed before they reach their target size.
 
     Args:
         table: the table.
@@ -62,3 +69,13 @@ class AppendWriter:
             )
         for batch in rows.to_batches():
             self._writers[target].write(batch)
+        self._relieve()
+
+    def _relieve(self) -> None:
+        unfinished = {w: w.unfinished for w in self._writers.values() if w.unfinished}
+        held = sum(unfinished.values())
+        for writer in sorted(unfinished, key=lambda w: -unfinished[w]):
+            if len(unfinished) <= _OPEN_FILES and held <= self._settings.buffer_size:
+                return
+            writer.finish()
+            held -= unfinished.pop(writer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 
 Target = tuple[bytes, int]
@@ -43,8 +44,12 @@ class BucketBuffers:
     def _relieve(self) -> None:
         for target in sorted(self._sizes, key=lambda t: -self._sizes[t]):
             if self._total <= self._capacity // 2:
-                return
+                break
             self._hand_on(target)
+        # What stays is often a few rows of a batch, and would keep the whole batch in memory.
+        for target, batches in self._held.items():
+            rows = pa.Table.from_batches(batches)
+            self._held[target] = rows.take(np.arange(len(rows))).combine_chunks().to_batches()
 
     def _hand_on(self, target: Target) -> None:
         rows = pa.Table.from_batches(self._held.pop(target))

@@ -46,11 +46,16 @@ class _OpenFile:
     key_stats: StatsCollector | None
     value_stats: StatsCollector
     rows: int = 0
+    bytes: int = 0
     deletes: int = 0
     low_sequence: int | None = None
     high_sequence: int | None = None
     first_key: bytes = EMPTY_ROW
     last_key: bytes = EMPTY_ROW
+
+
+_STEP_BYTES = 16 * 1024 * 1024
+"""The most that is written before the size of the file is looked at."""
 
 
 class RollingWriter:
@@ -95,19 +100,25 @@ class RollingWriter:
         self._codec = RowCodec([f.type for f in self._keys])
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows; a file that is big enough by then is closed."""
-        if not batch.num_rows:
-            return
-        current = self._open or self._begin()
-        current.writer.write(batch)
-        self._account(current, batch)
-        if current.writer.bytes_written >= self._settings.target_file_size:
-            self._finish(current)
+        """Append rows; a file that becomes big enough is closed, and the rest goes into the next."""
+        step = min(_STEP_BYTES, self._settings.target_file_size)
+        rows = max(1, batch.num_rows * step // max(1, batch.nbytes))
+        for first in range(0, batch.num_rows, rows):
+            self._write(batch.slice(first, rows))
+
+    @property
+    def unfinished(self) -> int:
+        """The bytes in memory that the rows of the file now open take or took."""
+        return self._open.bytes if self._open else 0
+
+    def finish(self) -> None:
+        """Close the file now open; the next rows go into another."""
+        if self._open is not None:
+            self._finish(self._open)
 
     def close(self) -> list[DataFileMeta]:
         """Finish the last file; all files in the order of writing."""
-        if self._open is not None:
-            self._finish(self._open)
+        self.finish()
         return self._done
 
     def abort(self) -> None:
@@ -116,6 +127,13 @@ class RollingWriter:
             self._open.writer.abort()
             self._open = None
         self._table.file_io.delete_many(self._paths)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        current = self._open or self._begin()
+        current.writer.write(batch)
+        self._account(current, batch)
+        if current.writer.bytes_written >= self._settings.target_file_size:
+            self._finish(current)
 
     def _begin(self) -> _OpenFile:
         s = self._settings
@@ -146,6 +164,7 @@ class RollingWriter:
 
     def _account(self, current: _OpenFile, batch: pa.RecordBatch) -> None:
         current.rows += batch.num_rows
+        current.bytes += batch.nbytes
         current.value_stats.update(batch)
         if current.key_stats is None:
             return

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.arrow import arrow_field, arrow_schema
+from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -30,12 +31,15 @@ class WriteTask:
 
         Args:
             batches: the rows, their columns those of the table in its order; the types are brought to the table's.
+                Rows of a keyed table may have their kind in a column ``_VALUE_KIND`` behind them.
         """
         schema = arrow_schema(self.table.schema.fields)
+        with_kind = schema.append(arrow_field(VALUE_KIND))
         writer = self._writer()
         try:
             for batch in batches:
-                writer.write(conform_batch(batch, schema))
+                has_kind = batch.schema.names[-1:] == [VALUE_KIND.name]
+                writer.write(conform_batch(batch, with_kind if has_kind else schema))
             return writer.close()
         except BaseException:
             writer.abort()
