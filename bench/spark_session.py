@@ -20,6 +20,8 @@ def spark_settings(settings: Settings, folder: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        # Delta lists files in as many tasks as this says, ten thousand unless it is set.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(settings.shuffle_partitions),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
         "spark.local.dir": str(folder / "spark-local"),

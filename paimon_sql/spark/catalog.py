@@ -10,6 +10,7 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_ide
 from paimon_sql.errors import (
     DatabaseExistsError,
     DatabaseNotEmptyError,
+    InvalidInputError,
     NoSuchDatabaseError,
     NoSuchTableError,
     PaimonError,
@@ -167,6 +168,7 @@ class CatalogProxy(CatalogInterface):
             definition,
             catalog_options=self.catalog.options,
             case_sensitive=self._is_case_sensitive(),
+            default_provider=self.session.conf().get("spark.sql.sources.default"),
         )
 
     def _create(self, ident: Any, schema: TableSchema) -> Table:
@@ -243,7 +245,11 @@ class CatalogProxy(CatalogInterface):
         return parse_identifier(namespace[0], ident.name())
 
     def _load(self, ident: Any, *context: Any) -> TableInterface:
-        identifier = self._identifier(ident)
+        try:
+            identifier = self._identifier(ident)
+        except InvalidInputError as error:
+            # Spark asks every catalog first, also for files: text.`/some/path`.
+            raise NoSuchTableError(str(error), name=str(ident.name())) from None
         table = as_of(self.catalog.table(identifier), travel_options(context))
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)

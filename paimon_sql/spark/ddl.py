@@ -40,6 +40,7 @@ def schema_of_create(
     *,
     catalog_options: Mapping[str, str] | None = None,
     case_sensitive: bool = False,
+    default_provider: str | None = None,
 ) -> TableSchema:
     """The schema that a ``createTable`` call describes, checked.
 
@@ -51,6 +52,7 @@ def schema_of_create(
         definition: a ``TableInfo``, or columns, partition transforms and properties.
         catalog_options: the catalog's options, whose ``table-default.*`` hold where the statement says nothing.
         case_sensitive: whether ``A`` and ``a`` are two columns.
+        default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table.
 
     Raises:
         InvalidSchemaError: a column, key or partition is not possible.
@@ -63,6 +65,8 @@ def schema_of_create(
     else:
         columns, partitions, properties = definition
     given = {str(key): str(properties.get(key)) for key in properties.keySet()}
+    if given.get("provider") == default_provider:
+        given.pop("provider", None)
     return build_schema(
         struct_json(jvm, columns),
         [_partition_column(p) for p in partitions],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
 from pathlib import Path
 
@@ -25,6 +27,8 @@ from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry, 
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.storage.expire.retention import ExpiryRange, choose_range, retention_of
 from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags
 
@@ -307,3 +311,25 @@ def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPat
     assert result.snapshots == list(range(1, 9))
     assert len(result.files.data) == 8
     assert on_disk(table) == reachable(table)
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["changelog_lookup", "compacted_many_levels", "dv_pk_32", "dynamic_bucket", "index_bitmap_file", "row_tracking",
+     "manifest_compacted", "postpone_bucket", "rollback_and_truncate", "statistics", "tags_branches"],
+)  # fmt: skip
+def test_tables_of_the_connector_expire_without_loss_or_leftover(golden: Path, tmp_path: Path, case: str) -> None:
+    name = json.loads((golden / case / "expected.json").read_text())["table"].split(".")
+    path = tmp_path / "t"
+    shutil.copytree(golden / case / "warehouse" / f"{name[0]}.db" / name[1], path)
+    schema = SchemaManager(LocalFileIO(), str(path)).latest()
+    assert schema is not None
+    table = Table("t", str(path), LocalFileIO(), schema)
+    orphans = on_disk(table) - reachable(table)
+    result = expire(table)
+    assert result.snapshots
+    assert on_disk(table) - reachable(table) == orphans
+    assert reachable(table) <= on_disk(table)
+    delete_tags(fresh(table), table.tags.names())
+    assert on_disk(table) - reachable(table) == orphans
+    assert reachable(table) <= on_disk(table)

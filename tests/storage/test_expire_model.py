@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_tables import Row, add_branch, compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
-from paimon_sql.errors import AlreadyExistsError, NoSuchSnapshotError
+from paimon_sql.errors import AlreadyExistsError
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
@@ -119,7 +119,8 @@ class World:
             assert there == needed
 
 
-def play(path: Path, steps: list[tuple[str, int]], keyed: bool, partitioned: bool) -> None:
+def play(path: Path, steps: list[tuple[str, int]], keyed: bool, partitioned: bool) -> int:
+    """Do the steps and check after those that remove something; how many states of the table were known at the end."""
     keys = ("id", "p") if partitioned else ("id",)
     table = make_table(path / "t", primary_keys=keys if keyed else (), partition_keys=("p",) if partitioned else ())
     world = World([table], keyed)
@@ -130,6 +131,7 @@ def play(path: Path, steps: list[tuple[str, int]], keyed: bool, partitioned: boo
         if op in REMOVALS:
             world.check()
     world.check()
+    return len(world.rows)
 
 
 @pytest.mark.parametrize(("keyed", "partitioned"), [(False, False), (True, False), (True, True)])
@@ -138,14 +140,11 @@ def play(path: Path, steps: list[tuple[str, int]], keyed: bool, partitioned: boo
 def test_no_file_is_left_over_or_missing_after_any_history(keyed: bool, partitioned: bool, data: st.DataObject) -> None:
     steps = data.draw(st.lists(st.tuples(st.sampled_from(OPS), NUMBER), min_size=4, max_size=16))
     with tempfile.TemporaryDirectory() as folder:
-        play(Path(folder), [("insert", 1), ("insert", 2), ("tag", 1), *steps], keyed, partitioned)
+        assert play(Path(folder), [("insert", 1), ("insert", 2), ("tag", 1), *steps], keyed, partitioned) >= 2
 
 
 @QUICK
 @given(st.lists(st.tuples(st.sampled_from([*OPS, "rollback", "rollback_to_tag"]), NUMBER), min_size=4, max_size=14))
 def test_nothing_needed_is_missing_after_rollbacks_either(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            play(Path(folder), [("insert", 1), ("overwrite", 2), ("tag", 1), *steps], False, False)
-        except NoSuchSnapshotError as error:
-            raise AssertionError(steps) from error
+        assert play(Path(folder), [("insert", 1), ("overwrite", 2), ("tag", 1), *steps], False, False) >= 1

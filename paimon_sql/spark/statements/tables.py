@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.ddl import schema_like
+from paimon_sql.spark.placement import placed
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements import CreateTableLike
 
@@ -28,5 +29,6 @@ class RunCreateTableLike(Runner):
             properties["provider"] = statement.provider
         if statement.location:
             properties["location"] = statement.location
-        surroundings.catalog.create_table(target, schema_like(source, properties, statement.features))
+        schema = schema_like(source, properties, statement.features)
+        surroundings.catalog.create_table(target, placed(surroundings.catalog, target, schema))
         return Answer()

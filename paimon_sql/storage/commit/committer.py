@@ -34,6 +34,7 @@ from paimon_sql.format.snapshot import (
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -82,6 +83,8 @@ class Committer:
                 if not made:
                     raise
                 _LOG.warning("%s: rows were committed, their compaction was not: %s", self.table.name, error)
+        if made:
+            after_commit(self.table)
         return made
 
     def compact(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot | None:
@@ -93,7 +96,9 @@ class Committer:
         changes = compact_changes(messages)
         if changes.is_empty():
             return None
-        return self._commit_or_discard(CommitKind.COMPACT, lambda latest: changes, identifier, [changes])
+        made = self._commit_or_discard(CommitKind.COMPACT, lambda latest: changes, identifier, [changes])
+        after_commit(self.table)
+        return made
 
     def overwrite(
         self,
@@ -115,7 +120,9 @@ class Committer:
 
         if changes(self.table.snapshots.latest()).is_empty():
             return None
-        return self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added])
+        made = self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added])
+        after_commit(self.table)
+        return made
 
     def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
         """Make a snapshot of changes that depend on the snapshot they are put on.

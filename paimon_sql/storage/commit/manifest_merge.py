@@ -16,9 +16,7 @@ from paimon_sql.format.options.commit import (
 from paimon_sql.storage.table import Table
 
 
-def merge_manifests(
-    table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]
-) -> list[ManifestFileMeta]:
+def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
     """The manifests of a snapshot, small ones rewritten together once there are enough of them.
 
     Args:
@@ -81,9 +79,7 @@ def _merge_whole(
     return [*kept, *(_write(table, merge_entries(rest), written, target) if rest else [])]
 
 
-def _write(
-    table: Table, entries: pa.Table, written: list[str], target: int | None = None
-) -> list[ManifestFileMeta]:
+def _write(table: Table, entries: pa.Table, written: list[str], target: int | None = None) -> list[ManifestFileMeta]:
     if not len(entries):
         return []
     metas = [table.manifests.write(entries, table.schema.id)]

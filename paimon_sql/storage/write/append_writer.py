@@ -13,7 +13,7 @@ from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
 from paimon_sql.storage.write.routing import UNAWARE, Router
 from paimon_sql.storage.write.settings import WriteSettings
 
-
+_LEAST_ROW_GROUP, _GOOD_ROW_GROUP = 1024 * 1024, 64 * 1024 * 1024
 _OPEN_FILES = 100
 """The most files that are written at the same time; systems allow for a thousand or so."""
 
@@ -21,8 +21,9 @@ _OPEN_FILES = 100
 class AppendWriter:
     """Writes rows of an append table.
 
-    Files hold rows in memory until they fill a row group. When all open files together hold more than the write buffer
-    may, or are too many, the fullest are closed before they reach their target size.
+    Files hold rows in memory until they fill a row group, so the more partitions there are the smaller row groups
+    become. Should the open files all the same hold more than the write buffer may, or be too many, the fullest are
+    closed before they reach their target size.
 
     Args:
         table: the table.
@@ -66,10 +67,15 @@ class AppendWriter:
                 *target,
                 namer=self._namer,
                 first_sequence=self._sequences.get(target, -1) + 1,
+                row_group=self._row_group,
             )
         for batch in rows.to_batches():
             self._writers[target].write(batch)
         self._relieve()
+
+    def _row_group(self) -> int | None:
+        share = max(_LEAST_ROW_GROUP, self._settings.buffer_size // (2 * max(1, len(self._writers))))
+        return share if share < _GOOD_ROW_GROUP else None
 
     def _relieve(self) -> None:
         unfinished = {w: w.unfinished for w in self._writers.values() if w.unfinished}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +45,9 @@ class _OpenFile:
     writer: DataFileWriter
     key_stats: StatsCollector | None
     value_stats: StatsCollector
+    row_group: int
     rows: int = 0
-    bytes: int = 0
+    size: int = 0
     deletes: int = 0
     low_sequence: int | None = None
     high_sequence: int | None = None
@@ -54,6 +55,7 @@ class _OpenFile:
     last_key: bytes = EMPTY_ROW
 
 
+_USUAL_ROW_GROUP = 128 * 1024 * 1024
 _STEP_BYTES = 16 * 1024 * 1024
 """The most that is written before the size of the file is looked at."""
 
@@ -71,6 +73,7 @@ class RollingWriter:
         source: whether the rows are new or rewritten.
         namer: gives the files their names.
         first_sequence: the sequence number of the first row, for tables whose rows do not carry their own.
+        row_group: gives for a new file how many bytes of rows it may hold in memory; None for as many as is usual.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class RollingWriter:
         level: int = 0,
         source: FileSource = FileSource.APPEND,
         first_sequence: int = 0,
+        row_group: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._table = table
         self._settings = settings
@@ -93,6 +97,7 @@ class RollingWriter:
         self._source = source
         self._namer = namer
         self._next_sequence = first_sequence
+        self._row_group = row_group
         self._open: _OpenFile | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []
@@ -108,8 +113,8 @@ class RollingWriter:
 
     @property
     def unfinished(self) -> int:
-        """The bytes in memory that the rows of the file now open take or took."""
-        return self._open.bytes if self._open else 0
+        """The bytes of rows that the file now open holds in memory at most."""
+        return min(self._open.size, self._open.row_group) if self._open else 0
 
     def finish(self) -> None:
         """Close the file now open; the next rows go into another."""
@@ -145,6 +150,10 @@ class RollingWriter:
         path = f"{self._table.locations.bucket(self._partition, self._bucket)}/{name}"
         kind = s.file_format(self._level)
         keys = self._keys if s.thin else [key_field(f) for f in self._keys]
+        options = self._table.schema.options
+        row_group = self._row_group()
+        if row_group is not None:
+            options = {"file.block-size": f"{row_group} b", **options}
         self._open = _OpenFile(
             name=name,
             path=path,
@@ -152,19 +161,20 @@ class RollingWriter:
                 self._table.file_io,
                 path,
                 s.stored_fields,
-                self._table.schema.options,
+                options,
                 compression=s.compression(self._level),
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
             value_stats=StatsCollector(
                 self._table.schema.fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
             ),
+            row_group=row_group or _USUAL_ROW_GROUP,
         )
         return self._open
 
     def _account(self, current: _OpenFile, batch: pa.RecordBatch) -> None:
         current.rows += batch.num_rows
-        current.bytes += batch.nbytes
+        current.size += batch.nbytes
         current.value_stats.update(batch)
         if current.key_stats is None:
             return

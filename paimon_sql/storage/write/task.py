@@ -10,6 +10,7 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_field, arrow_schema
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.default_values import default_scalars, fill_defaults
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
@@ -31,15 +32,18 @@ class WriteTask:
 
         Args:
             batches: the rows, their columns those of the table in its order; the types are brought to the table's.
-                Rows of a keyed table may have their kind in a column ``_VALUE_KIND`` behind them.
+                Rows of a keyed table may have their kind in a column ``_VALUE_KIND`` behind them. A null in a column
+                with a default value becomes that value.
         """
         schema = arrow_schema(self.table.schema.fields)
         with_kind = schema.append(arrow_field(VALUE_KIND))
+        defaults = default_scalars(self.table.schema.fields)
         writer = self._writer()
         try:
             for batch in batches:
                 has_kind = batch.schema.names[-1:] == [VALUE_KIND.name]
-                writer.write(conform_batch(batch, with_kind if has_kind else schema))
+                rows = conform_batch(batch, with_kind if has_kind else schema)
+                writer.write(fill_defaults(rows, defaults) if defaults else rows)
             return writer.close()
         except BaseException:
             writer.abort()
