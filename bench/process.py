@@ -30,8 +30,7 @@ class EngineProcess:
         settings: the sizes of the run.
         log: where all that it says goes.
 
-    Raises:
-        EngineError: it did not start.
+    It starts while the caller goes on; `wait_until_ready` comes before the first work.
     """
 
     def __init__(self, name: str, python: Path, settings: Settings, log: Path) -> None:
@@ -49,13 +48,22 @@ class EngineProcess:
                 cwd=settings.scratch,
                 env=environment,
             )
+        self.version = ""
+        self.changes = False
+
+    def wait_until_ready(self) -> None:
+        """Wait for it; then it is known what it is.
+
+        Raises:
+            EngineError: it did not start.
+        """
         try:
             hello = self._receive()
         except EngineError:
             self.stop()
             raise
-        self.version: str = hello["version"]
-        self.changes: bool = hello["changes"]
+        self.version = hello["version"]
+        self.changes = hello["changes"]
 
     def warm_up(self, work: str) -> None:
         """Let it do something like the work, unmeasured."""

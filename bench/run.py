@@ -61,13 +61,15 @@ def _run_environment(
         for engine in engines:
             who = Contestant(engine, environment)
             say(f"starting {who.title}")
+            running[who] = EngineProcess(engine, python, settings, logs / f"{engine}-{environment}.log")
+        for who, process in list(running.items()):
             try:
-                process = EngineProcess(engine, python, settings, logs / f"{engine}-{environment}.log")
+                process.wait_until_ready()
             except EngineError as error:
                 say(f"{who.title}: {error}")
                 results.fail(who, "", str(error))
+                del running[who]
                 continue
-            running[who] = process
             results.versions[who] = process.version
         for work in with_needs(works):
             able = [who for who, process in running.items() if process.changes or work in with_bases(works)]

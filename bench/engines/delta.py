@@ -22,7 +22,7 @@ class DeltaEngine(Engine):
             **jar_settings(f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}"),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            # Its log is read by a shuffle of its own, of 50 partitions unless one says so; it gets as many as the others.
+            # Its log is read by a shuffle of its own, of 50 partitions by default; it gets as many as the others.
             "spark.databricks.delta.snapshotPartitions": str(self.settings.shuffle_partitions),
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         }

@@ -101,8 +101,8 @@ class ScanInterface(JavaObject):
     def columnarSupportMode(self) -> Any:
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
-    def _unsupported(self, what: str) -> Exception:
-        return NotImplementedError(f"{self.toString()} does not offer {what}.")
+    def _unsupported(self, what: str) -> UnsupportedError:
+        return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
 
 
 class WriteInterface(JavaObject):
@@ -112,10 +112,10 @@ class WriteInterface(JavaObject):
         return self.toString()
 
     def toBatch(self) -> Any:
-        raise NotImplementedError("a V1 write has no batch form")
+        raise UnsupportedError("A V1 write has no batch form.")
 
     def toStreaming(self) -> Any:
-        raise NotImplementedError("a V1 write has no streaming form")
+        raise UnsupportedError("A streaming write is not offered yet.")
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")

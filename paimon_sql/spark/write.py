@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
@@ -31,10 +32,10 @@ class WriteBuilderProxy(JavaObject):
         return V1WriteProxy(self.jvm, self.table, self.session, self._overwrite)
 
     def buildForBatch(self) -> Any:
-        raise NotImplementedError("a V1 write has no batch form")
+        raise UnsupportedError("A V1 write has no batch form.")
 
     def buildForStreaming(self) -> Any:
-        raise NotImplementedError("a V1 write has no streaming form")
+        raise UnsupportedError("A streaming write is not offered yet.")
 
     def truncate(self) -> WriteBuilderProxy:
         self._overwrite = Overwrite()

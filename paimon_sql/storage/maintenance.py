@@ -45,7 +45,7 @@ def _maintain(table: Table) -> ExpiryResult | None:
         kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
         if kept is not None:
             table.consumers.expire(now - kept // _MILLISECOND)
-        return expire_snapshots(table, retention_of(table.options, now), now_millis=now)
+        return expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: snapshots could not expire after a commit: %s", table.name, error)
         return None

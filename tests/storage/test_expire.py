@@ -264,6 +264,20 @@ def test_a_gap_does_not_loosen_an_older_tag(table: Table) -> None:
     assert rows_at(table, table.tags.get("old").snapshot) == [(1, "a", "x")]
 
 
+def test_the_newest_snapshot_is_safe_even_on_another_history(table: Table) -> None:
+    insert(table, (1, "a", "x"))
+    insert(table, (2, "b", "x"))
+    late = fresh(table)
+    insert(late, (3, "c", "x"))
+    stale = Path(table.snapshots.directory.path(3)).read_text()
+    Path(table.snapshots.directory.path(3)).unlink()
+    table.snapshots.directory.write_hint("LATEST", 2)
+    overwrite(fresh(table), (9, "z", "x"))
+    Path(table.snapshots.directory.path(4)).write_text(stale.replace('"id": 3', '"id": 4'))
+    expire(table, keep=2)
+    assert [r[0] for r in rows_at(table, fresh(table).snapshots.get(4))] == [1, 2, 3]
+
+
 def test_an_unreadable_tag_stops_everything(table: Table) -> None:
     for i in range(4):
         overwrite(table, (i, "v", "x"))

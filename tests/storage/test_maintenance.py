@@ -89,7 +89,7 @@ def test_nothing_to_do_costs_a_handful_of_file_operations(tmp_path: Path) -> Non
         insert(table, (i, "v", "x"))
     counting = CountingFileIO()
     after_commit(replace(fresh(table), file_io=counting))
-    assert counting.operations <= 8
+    assert counting.operations <= 7
     assert counting.count == 0
 
 

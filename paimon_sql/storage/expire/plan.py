@@ -81,7 +81,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
         # Level 0 files are the changelog of a table that makes none of its own.
         taken = taken.filter(pc.equal(pc.fill_null(taken["file_source"], 0), int(FileSource.COMPACT)))
     # What is live in a later snapshot is live in the first that stays or came after it, unless the history has a gap.
-    staying = [end, *_still_there(table, [b for a, b in pairwise(retained) if b != a + 1])]
+    # The newest is asked in any case: a writer that a rollback surprised may have built it on another history.
+    asked = {retained[-1], *(b for a, b in pairwise(retained) if b != a + 1)} - {end.id}
+    staying = [end, *_still_there(table, sorted(asked))]
     others, changelogs = who_else_stays(table, going[0].id, end.id)
     protectors = [*(snapshot_protector(table, s) for s in staying), *others]
     uses = uses_of(table, protectors, changelogs, taken["file_name"].combine_chunks())

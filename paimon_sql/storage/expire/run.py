@@ -48,7 +48,12 @@ class ExpiryResult:
 
 
 def expire_snapshots(
-    table: Table, retention: Retention, *, dry_run: bool = False, now_millis: int | None = None
+    table: Table,
+    retention: Retention,
+    *,
+    dry_run: bool = False,
+    leftovers: bool = True,
+    now_millis: int | None = None,
 ) -> ExpiryResult:
     """Let the snapshots go that need not stay, and the files that nobody else needs.
 
@@ -56,6 +61,7 @@ def expire_snapshots(
         table: the table or branch.
         retention: what stays.
         dry_run: only say what would be done.
+        leftovers: whether to look for what an interrupted run left even when no snapshot is to go.
         now_millis: the time, in milliseconds since the epoch; the present one by default.
 
     Raises:
@@ -65,10 +71,12 @@ def expire_snapshots(
     result = ExpiryResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
     if chosen.earliest is None:
         return result
+    changelogs = changelog_retention_of(table.options, int(time.time() * 1000) if now_millis is None else now_millis)
+    if chosen.end == chosen.earliest and not leftovers:
+        return result
     ids = table.snapshots.directory.versions()
     going = [i for i in ids if i < chosen.end]
     retained = [i for i in ids if i >= chosen.end]
-    changelogs = changelog_retention_of(table.options, int(time.time() * 1000) if now_millis is None else now_millis)
     for start in range(0, len(going) if retained else 0, ROUND):
         part, rest = going[start : start + ROUND], [*going[start + ROUND :], *retained]
         plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)

@@ -20,7 +20,7 @@ def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
     fields = table.schema.key_fields
     names = {f.name for f in fields}
     wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= names])
-    if wanted is None:
+    if wanted is None or not len(entries):
         return entries
     stats = _column_stats(entries, fields, "key_stats")
     return entries.filter(wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()}))
