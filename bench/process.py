@@ -24,13 +24,13 @@ class EngineError(Exception):
 class EngineProcess:
     """A Spark session with one engine, driven work by work.
 
+    It starts while the caller goes on; `wait_until_ready` comes before the first work.
+
     Args:
         name: the engine.
         python: the interpreter of the environment that it runs in.
         settings: the sizes of the run.
         log: where all that it says goes.
-
-    It starts while the caller goes on; `wait_until_ready` comes before the first work.
     """
 
     def __init__(self, name: str, python: Path, settings: Settings, log: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import statistics
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -46,7 +45,6 @@ class Measured:
     repetition: int
     seconds: float
     answer: str | None
-    parts: tuple[float, ...]
     peak_memory: int | None
     others: float | None
 
@@ -92,20 +90,21 @@ class Results:
         return [m for m in self.samples.get(who, []) if m.work == work]
 
     def seconds(self, who: Contestant, work: str) -> float | None:
-        """The median of a work's samples, None if there is none."""
+        """The figure of a work, None if it was not done whole."""
         found = [m.seconds for m in self.of(who, work)]
-        return statistics.median(found) if found else None
+        failed = work in self.failures.get(who, {})
+        return WORKS[work].total(found) if found and not failed else None
 
     def ratio(self, who: Contestant, work: str) -> float | None:
-        """The median over that of Parquet on the same Spark in the same run."""
+        """The figure over that of Parquet on the same Spark in the same run."""
         own = self.seconds(who, work)
         base = self.seconds(who.base, WORKS[work].measured_against)
         return own / (base * WORKS[work].share) if own is not None and base else None
 
     def noisy(self, who: Contestant, work: str) -> bool:
         """Whether other processes kept the machine busy during at least half of the samples."""
-        known = [m.others for m in self.of(who, work) if m.others is not None]
-        return bool(known) and statistics.median(known) >= NOISY
+        known = sorted(m.others for m in self.of(who, work) if m.others is not None)
+        return bool(known) and known[len(known) // 2] >= NOISY
 
     def peak_memory(self, who: Contestant, work: str | None = None) -> int | None:
         """The memory of the JVM and all its workers at most, in one work or in all."""

@@ -102,10 +102,8 @@ def _run_work(results: Results, name: str, running: dict[Contestant, EngineProce
                 results.fail(who, name, str(error))
                 del active[who]
                 continue
-            parts = tuple(sample["parts"])
-            measured = Measured(
-                name, repetition, sample["seconds"], sample["answer"], parts, seen.peak_memory, seen.others
-            )
+            answer: str | None = sample["answer"]
+            measured = Measured(name, repetition, sample["seconds"], answer, seen.peak_memory, seen.others)
             results.add(who, measured)
     for who in active:
         say(f"{name}: {who.title}: {results.seconds(who, name):.3f} s")

@@ -82,6 +82,10 @@ class Engine(ABC):
         """Expire all but the newest snapshots."""
         raise TypeError(f"{type(self).__name__} does not expire.")
 
+    def snapshots(self, table: str) -> int | None:
+        """How many snapshots a table has, None where an engine does not count them."""
+        return None
+
     def drop(self, table: str) -> None:
         """Drop a table with its files, if it is there."""
         self.rows(f"DROP TABLE IF EXISTS {self.named(table)}")

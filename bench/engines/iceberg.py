@@ -56,6 +56,9 @@ class IcebergEngine(Engine):
             f"older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => {keep})"
         )
 
+    def snapshots(self, table: str) -> int | None:
+        return int(self.rows(f"SELECT count(*) FROM {self.named(table)}.snapshots")[0][0])
+
     def drop(self, table: str) -> None:
         self.rows(f"DROP TABLE IF EXISTS {self.named(table)} PURGE")
 

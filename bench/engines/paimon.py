@@ -37,5 +37,8 @@ class PaimonEngine(Engine):
     def expire(self, table: str, keep: int) -> None:
         self.rows(f"CALL sys.expire_snapshots(table => '{table}', retain_max => {keep}, retain_min => {keep})")
 
+    def snapshots(self, table: str) -> int | None:
+        return int(self.rows(f"SELECT count(*) FROM `{table}$snapshots`")[0][0])
+
 
 ENGINE = PaimonEngine

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,11 +29,10 @@ class Marks:
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement: seconds, what the engine answered (the same of all engines), and the parts' seconds."""
+    """One measurement: seconds, and what the engine answered, which must be the same of all engines."""
 
     seconds: float
     answer: str | None = None
-    parts: tuple[float, ...] = ()
 
 
 class WrongAnswerError(Exception):
@@ -82,7 +82,8 @@ class Work(ABC):
         base: the work on Parquet that it is measured against; itself if it is empty.
         share: the part of the base's time that counts as 1.
         marks: the ratios that were stated before.
-        once: whether it changes the tables, so that it can be measured only once.
+        slices: in how many samples it is divided whose seconds are added up, for what changes the tables and can
+            therefore be measured only once; 0 for what can be repeated.
         quick: how often it is repeated for each repetition asked for; small works are noisy.
     """
 
@@ -92,7 +93,7 @@ class Work(ABC):
     base: str = ""
     share: float = 1.0
     marks: Marks = field(default_factory=Marks)
-    once: bool = False
+    slices: int = 0
     quick: int = 1
 
     @property
@@ -102,7 +103,11 @@ class Work(ABC):
 
     def repetitions(self, asked: int) -> int:
         """How often it is measured."""
-        return 1 if self.once else asked * self.quick
+        return self.slices or asked * self.quick
+
+    def total(self, samples: Sequence[float]) -> float:
+        """The figure that samples make."""
+        return sum(samples) if self.slices else statistics.median(samples)
 
     @abstractmethod
     def warm_up(self, stage: Stage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bench.dataset import one_row
-from bench.works.base import SMALL_TABLE, WARM_TABLE, Marks, Sample, Stage, Work, seconds
+from bench.works.base import SMALL_TABLE, WARM_TABLE, Marks, Sample, Stage, Work, WrongAnswerError, seconds
 from bench.works.small_inserts import INSERTS
 
 KEPT = 5
@@ -22,7 +22,11 @@ class Expire(Work):
         stage.engine.drop(WARM_TABLE)
 
     def sample(self, stage: Stage, repetition: int) -> Sample:
-        return Sample(seconds(partial(stage.engine.expire, SMALL_TABLE, KEPT)))
+        took = seconds(partial(stage.engine.expire, SMALL_TABLE, KEPT))
+        left = stage.engine.snapshots(SMALL_TABLE)
+        if left not in (None, KEPT):
+            raise WrongAnswerError(f"{SMALL_TABLE} has {left} snapshots left, not {KEPT}.")
+        return Sample(took)
 
 
 EXPIRE = Expire(
@@ -32,5 +36,5 @@ EXPIRE = Expire(
     base="small-inserts",
     share=1 / INSERTS,
     marks=Marks(1.0, 28, 1.0),
-    once=True,
+    slices=1,
 )

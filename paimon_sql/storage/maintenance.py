@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
 
-from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.options.snapshot import CONSUMER_EXPIRATION_TIME, SNAPSHOT_EXPIRE_EXECUTION_MODE
 from paimon_sql.storage.expire.retention import retention_of
@@ -46,7 +45,7 @@ def _maintain(table: Table) -> ExpiryResult | None:
         if kept is not None:
             table.consumers.expire(now - kept // _MILLISECOND)
         return expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
-    except (PaimonError, OSError) as error:
+    except Exception as error:
         _LOG.warning("%s: snapshots could not expire after a commit: %s", table.name, error)
         return None
 

@@ -32,7 +32,7 @@ def add(results: Results, who: Contestant, work: str, *seconds: float, answer: s
     """Keep samples of these seconds."""
     results.versions[who] = who.title
     for repetition, took in enumerate(seconds):
-        results.add(who, Measured(work, repetition, took, answer or None, (), 2**30, others))
+        results.add(who, Measured(work, repetition, took, answer or None, 2**30, others))
 
 
 def test_a_ratio_is_of_medians_and_to_parquet_on_the_same_spark(results: Results) -> None:
@@ -48,6 +48,17 @@ def test_expiry_is_measured_against_one_of_the_hundred_inserts(results: Results)
     add(results, PARQUET, "small-inserts", 10.0)
     add(results, PAIMON, "expire", 0.2)
     assert results.ratio(PAIMON, "expire") == pytest.approx(2.0)
+
+
+def test_a_work_in_slices_is_their_sum(results: Results) -> None:
+    add(results, PAIMON, "upsert", 1.0, 2.0, 9.0)
+    assert results.seconds(PAIMON, "upsert") == 12.0
+
+
+def test_a_work_that_failed_halfway_has_no_figure(results: Results) -> None:
+    add(results, PAIMON, "upsert", 1.0, 2.0)
+    results.fail(PAIMON, "upsert", "it broke")
+    assert results.seconds(PAIMON, "upsert") is None
 
 
 def test_without_parquet_there_is_no_ratio(results: Results) -> None:

@@ -20,7 +20,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench")
     command = [sys.executable, "-m", "bench", "--rows", "2000", "--engines", "paimon,parquet", "--repetitions", "1"]
     folders = ["--data", str(folder / "data"), "--scratch", str(folder), "--out", str(folder / "out")]
-    works = ["--works", "scan,upsert,lookup"]
+    works = ["--works", "scan,upsert"]
     done = subprocess.run([*command, *works, *folders], cwd=PROJECT, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list(folder.glob("paimon-sql-bench-*")) == []
@@ -36,13 +36,13 @@ def contestants(out: Path) -> dict[str, Any]:
 
 
 def test_both_engines_do_the_works_and_what_they_need(contestants: dict[str, Any]) -> None:
-    assert list(contestants["paimon"]["works"]) == ["insert", "scan", "lookup", "load", "upsert"]
-    assert list(contestants["parquet"]["works"]) == ["insert", "scan", "lookup"]
+    assert list(contestants["paimon"]["works"]) == ["insert", "scan", "load", "upsert"]
+    assert list(contestants["parquet"]["works"]) == ["insert", "scan"]
 
 
 def test_upserts_are_measured_against_the_bulk_insert_of_parquet(contestants: dict[str, Any]) -> None:
     upsert = contestants["paimon"]["works"]["upsert"]
-    assert len(upsert["samples"][0]["parts"]) == 10
+    assert len(upsert["samples"]) == 10
     assert upsert["ratio"] == pytest.approx(upsert["seconds"] / contestants["parquet"]["works"]["insert"]["seconds"])
 
 

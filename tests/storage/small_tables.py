@@ -45,10 +45,10 @@ def make_table(
     partition_keys: Sequence[str] = (),
     file_io: FileIO | None = None,
 ) -> Table:
-    """An empty table with the columns id, v and p."""
+    """An empty table with the columns id, v and p, which does nothing by itself after a commit."""
     schema = new_schema(
         COLUMNS,
-        options={**({"bucket": "1"} if primary_keys else {}), **(options or {})},
+        options={"write-only": "true", **({"bucket": "1"} if primary_keys else {}), **(options or {})},
         primary_keys=primary_keys,
         partition_keys=partition_keys,
     )

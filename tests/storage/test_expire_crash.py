@@ -66,7 +66,7 @@ def test_a_crash_at_any_point_leaves_a_table_that_a_later_run_cleans(tmp_path: P
     counting = InterruptedFileIO()
     expire(copied(table, tmp_path, -1, counting))
     assert counting.count > 12
-    for at in range(counting.count):
+    for at in range(0, counting.count, 2 if options else 1):
         crashed = copied(table, tmp_path, at, InterruptedFileIO(at))
         with pytest.raises(Crash):
             expire(crashed)

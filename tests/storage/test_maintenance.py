@@ -12,10 +12,15 @@ import pytest
 from interrupted_io import InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable
 
+from paimon_sql.storage.expire.run import ExpiryResult
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.table import Table
 
 FEW = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
+
+
+def maintain(table: Table) -> ExpiryResult | None:
+    return after_commit(fresh(table).with_options({"write-only": "false"}))
 
 
 def versions(table: Table) -> list[int]:
@@ -26,9 +31,18 @@ def test_old_snapshots_go_with_each_commit(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", FEW)
     for i in range(5):
         overwrite(table, (i, "v", "x"))
-        after_commit(fresh(table))
+        maintain(table)
         assert versions(table) == [n for n in (i, i + 1) if n]
         assert on_disk(table) == reachable(table)
+
+
+def test_a_commit_sees_to_it_by_itself(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {**FEW, "write-only": "false"})
+    for i in range(5):
+        insert(fresh(table), (i, "v", "x"))
+    overwrite(fresh(table), (9, "z", "x"))
+    assert versions(table) == [5, 6]
+    assert on_disk(table) == reachable(table)
 
 
 def test_a_table_that_is_only_written_to_keeps_everything(tmp_path: Path) -> None:
@@ -43,7 +57,7 @@ def test_one_commit_takes_no_more_than_the_limit(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {**FEW, "snapshot.expire.limit": "2"})
     for i in range(7):
         insert(table, (i, "v", "x"))
-    after_commit(fresh(table))
+    maintain(table)
     assert versions(table) == [3, 4, 5, 6, 7]
 
 
@@ -54,7 +68,7 @@ def test_consumers_that_left_hold_nothing(tmp_path: Path) -> None:
     table.consumers.reset("gone", 1)
     table.consumers.reset("here", 2)
     os.utime(table.consumers.path("gone"), (1, 1))
-    after_commit(fresh(table))
+    maintain(table)
     assert list(table.consumers.all()) == ["here"]
     assert versions(table) == [2, 3, 4]
 
@@ -66,7 +80,7 @@ def test_a_failure_does_not_fail_the_commit(tmp_path: Path, caplog: pytest.LogCa
     Path(table.tags.directory).mkdir()
     Path(table.tags.path("broken")).write_text("?")
     with caplog.at_level(logging.WARNING):
-        assert after_commit(fresh(table)) is None
+        assert maintain(table) is None
     assert "tag-broken" in caplog.text
     assert versions(table) == [1, 2, 3, 4]
 
@@ -75,7 +89,7 @@ def test_expiry_may_happen_in_the_background(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {**FEW, "snapshot.expire.execution-mode": "async"})
     for i in range(4):
         insert(table, (i, "v", "x"))
-    assert after_commit(fresh(table)) is None
+    assert maintain(table) is None
     for _ in range(300):
         if versions(table) == [3, 4]:
             break
@@ -88,7 +102,7 @@ def test_nothing_to_do_costs_a_handful_of_file_operations(tmp_path: Path) -> Non
     for i in range(15):
         insert(table, (i, "v", "x"))
     counting = CountingFileIO()
-    after_commit(replace(fresh(table), file_io=counting))
+    maintain(replace(table, file_io=counting))
     assert counting.operations <= 7
     assert counting.count == 0
 

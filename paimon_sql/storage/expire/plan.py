@@ -2,7 +2,7 @@
 
 A data file goes when a commit after the first of these snapshots took it away and nobody who stays has it live; a
 manifest, index or statistics file when a snapshot that goes names it and nobody who stays does. Who stays: the first
-snapshot after those that go, tags, the other branches (seed: snapshot expiry; reference: procedures).
+snapshot after those that go, tags, the other branches.
 """
 
 from __future__ import annotations

@@ -32,6 +32,8 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if isinstance(flat, pa.ChunkedArray):
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
+    if pa.types.is_dictionary(flat.type):
+        flat = flat.dictionary_decode()
     kind = flat.type
     if kind in _FLOAT_BITS:
         signed = _FLOAT_BITS[kind]

@@ -1,0 +1,23 @@
+"""Every file of sql_examples/ runs from its first statement to its last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimon_sql.shell.splitter import split
+from tests.conformance.session import make
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "sql_examples").glob("*.sql"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    session = make(str(tmp_path / "warehouse"))
+    statements = [piece.text for piece in split(example.read_text()) if piece.kind == "statement"]
+    assert statements
+    for statement in statements:
+        session.sql(statement).collect()
