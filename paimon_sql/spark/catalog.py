@@ -24,13 +24,15 @@ from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import SystemTableProxy
 from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.travel import as_of, travel_options
+from paimon_sql.spark.travel import as_of, is_write, travel_options
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import system_tables
 
 T = TypeVar("T")
@@ -250,7 +252,13 @@ class CatalogProxy(CatalogInterface):
         except InvalidInputError as error:
             # Spark asks every catalog first, also for files: text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
-        table = as_of(self.catalog.table(identifier), travel_options(context))
+        found = session_options(self.session, self.catalog.name, identifier)
+        travel = travel_options(context)
+        if travel:
+            found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
+        elif not is_write(context):
+            travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
+        table = as_of(under_session(self.catalog.table(identifier), found, writes=is_write(context)), travel)
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)
         system_table = system_tables().get(identifier.system_table)

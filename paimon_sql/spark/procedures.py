@@ -31,7 +31,8 @@ def procedure_names() -> list[str]:
 def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> ProcedureProxy:
     """The procedure of that name, in any case; NotFoundError names those that are most alike."""
     namespace = list(ident.namespace())
-    found = procedures().get(ident.name().lower()) if namespace == [SYSTEM_DATABASE] else None
+    is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
+    found = procedures().get(ident.name().lower()) if is_system else None
     if found is None:
         called = ".".join([*namespace, ident.name()])
         raise NotFoundError(

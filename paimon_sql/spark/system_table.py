@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +38,8 @@ class SystemTableProxy(TableInterface):
 
     @cached_property
     def _struct(self) -> Any:
-        struct = spark_struct(self.system_table.columns)
+        # The connector's system tables have no comments, and tools compare descriptions.
+        struct = spark_struct(replace(f, description=None) for f in self.system_table.columns)
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
 
     def schema(self) -> Any:

@@ -37,7 +37,7 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
             point = travel.get()
             if point.getClass().getSimpleName() == "AsOfVersion":
                 return {_VERSION: point.version()}
-            return {_MILLIS: str(point.timestamp() // 1000)}
+            return {_MILLIS: str(point.micros() // 1000)}
     return {}
 
 
@@ -47,3 +47,12 @@ def as_of(table: Table, options: Mapping[str, str]) -> Table:
         return table
     moved = table.with_options(options)
     return version_to_read(moved).of(moved)
+
+
+def is_write(context: tuple[Any, ...]) -> bool:
+    """Whether a ``loadTable`` call is for a statement that writes: Spark names the privileges that it needs."""
+    if not context or not isinstance(context[0], JavaObject):
+        return False
+    kind = context[0].getClass().getSimpleName()
+    privileges = context[0].writePrivileges() if kind == "TableContext" else context[0]
+    return hasattr(privileges, "isEmpty") and not privileges.isEmpty()

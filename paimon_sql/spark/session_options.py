@@ -1,0 +1,42 @@
+"""Options given for a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.format.options import canonical, find_option, validate
+from paimon_sql.format.options.values import Scope
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import TRAVEL_KEYS
+
+_PREFIX = "spark.paimon."
+
+
+def session_options(session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
+    """The options that a session's settings give to a table; what names the table wins over what names none.
+
+    Args:
+        session: the JVM's session.
+        catalog: the name of the table's catalog.
+        identifier: the table.
+    """
+    known = session.conf().getAll()
+    # Most sessions have none; looking through all settings costs a call each.
+    if _PREFIX not in known.toString():
+        return {}
+    given = {
+        k.removeprefix(_PREFIX): v for k, v in dict(session.conf().getAllAsJava()).items() if k.startswith(_PREFIX)
+    }
+    own = f"{catalog}.{identifier.database}.{identifier.table}."
+    general = {k: v for k, v in given.items() if find_option(k) is not None}
+    special = {k.removeprefix(own): v for k, v in given.items() if k.startswith(own)}
+    validate(special, Scope.SPARK)
+    return canonical({**general, **special})
+
+
+def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Table:
+    """The table under a session's options; a write is not sent into the past."""
+    if writes:
+        options = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
+    return table.with_options(options)
