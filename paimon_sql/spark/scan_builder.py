@@ -80,7 +80,7 @@ class ScanBuilderProxy(JavaObject):
     def build(self) -> Any:
         started = time.monotonic()
         predicate = all_of(self._predicates)
-        plan = plan_scan(self.table, predicate, limit=self._limit)
+        plan = plan_scan(self.table, predicate, limit=self._limit, parallelism=self.jvm.context.defaultParallelism)
         plan.metrics.seconds = time.monotonic() - started
         what = describe(self.table, plan, predicate)
         if self._counts:

@@ -24,7 +24,7 @@ from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_file
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import Section, is_raw, sections_of
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import snapshot_to_read
+from paimon_sql.storage.travel import version_to_read
 
 SPLIT_BYTES = 128 * 1024 * 1024
 OPEN_COST = 4 * 1024 * 1024
@@ -69,6 +69,7 @@ class ScanPlan:
     snapshot: Snapshot | None
     splits: list[Split]
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
+    split_size: int = SPLIT_BYTES
 
     @property
     def row_count(self) -> int:
@@ -102,9 +103,10 @@ class ScanPlan:
                 return False
         return True
 
-    def file_ranges(self, split_bytes: int = SPLIT_BYTES) -> list[list[PlannedRange]]:
+    def file_ranges(self) -> list[list[PlannedRange]]:
         """The files of a native scan cut into ranges and packed into partitions of about equal work."""
         ranges: list[PlannedRange] = []
+        split_bytes = self.split_size
         for split in self.splits:
             for f in split.files:
                 path = self.table.locations.data_file(split.partition, split.bucket, f)
@@ -121,6 +123,7 @@ def plan_scan(
     *,
     snapshot: Snapshot | None = None,
     limit: int | None = None,
+    parallelism: int = 1,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -129,25 +132,36 @@ def plan_scan(
         predicate: the condition on its columns; files without a row for it are left out.
         snapshot: what to read; the one that the table's options name, by default the newest.
         limit: the number of rows that are enough; only of use without a predicate.
+        parallelism: how many readers work at once; splits are made small enough that all of them have something to do.
     """
-    chosen = snapshot or snapshot_to_read(table)
+    version = version_to_read(table) if snapshot is None else None
+    chosen = snapshot if version is None else version.snapshot
     live = live_files(table, chosen, predicate)
-    splits = _with_deletions(_splits(table, live), deletions_of(table, chosen))
+    since = version.created_from_millis if version else None
+    size = split_size(live.metrics, parallelism)
+    splits = _with_deletions(_splits(table, live, since, size), deletions_of(table, chosen))
     if limit is not None and predicate is None:
         splits = _enough(splits, limit)
-    return ScanPlan(table, chosen, splits, live.metrics)
+    return ScanPlan(table, chosen, splits, live.metrics, size)
 
 
-def _splits(table: Table, live: LiveFiles) -> Iterable[Split]:
+def split_size(metrics: ScanMetrics, parallelism: int) -> int:
+    """The bytes of one split: as much as one reader should take, and no more than is its share."""
+    work = metrics.bytes_read + metrics.files_read * OPEN_COST
+    return max(OPEN_COST, min(SPLIT_BYTES, work // max(1, parallelism)))
+
+
+def _splits(table: Table, live: LiveFiles, since_millis: int | None, size: int) -> Iterable[Split]:
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     for e in entries(_by_age(live.entries)):
-        groups.setdefault((e.partition, e.bucket), []).append(e.file)
+        if since_millis is None or (e.file.creation_epoch_millis() or 0) >= since_millis:
+            groups.setdefault((e.partition, e.bucket), []).append(e.file)
     for (partition, bucket), files in groups.items():
         if table.schema.primary_keys and not _reads_compacted(table):
-            yield from _merged(table, partition, bucket, files)
+            yield from _merged(table, partition, bucket, files, size)
             continue
         visible = [f for f in files if f.level > 0] if table.schema.primary_keys else files
-        for group in pack(visible, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
+        for group in pack(visible, lambda f: f.file_size, size, OPEN_COST):
             yield Split(partition, bucket, tuple(group), raw=True)
 
 
@@ -174,14 +188,14 @@ def _by_age(table: pa.Table) -> pa.Table:
     return table.sort_by([("min_sequence_number", "ascending")]) if len(table) else table
 
 
-def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta]) -> Iterable[Split]:
+def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
     sections = sections_of(table.schema, files)
     raw = [s for s in sections if is_raw(s)]
     rest = [s for s in sections if not is_raw(s)]
     alone = [f for s in raw for run in s.runs for f in run]
-    for group in pack(alone, lambda f: f.file_size, SPLIT_BYTES, OPEN_COST):
+    for group in pack(alone, lambda f: f.file_size, size, OPEN_COST):
         yield Split(partition, bucket, tuple(group), raw=True)
-    for packed in pack(rest, lambda s: s.size, SPLIT_BYTES, OPEN_COST):
+    for packed in pack(rest, lambda s: s.size, size, OPEN_COST):
         yield Split(
             partition,
             bucket,
