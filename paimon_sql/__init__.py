@@ -1,8 +1,8 @@
 """Apache Paimon's lakehouse tables, driven through SQL, on a stock PySpark.
 
-    >>> import paimon_sql
-    >>> spark = paimon_sql.connect("/tmp/warehouse")        # doctest: +SKIP
-    >>> spark.sql("CREATE TABLE t (k INT, v STRING)")       # doctest: +SKIP
+>>> import paimon_sql
+>>> spark = paimon_sql.connect("/tmp/warehouse")        # doctest: +SKIP
+>>> spark.sql("CREATE TABLE t (k INT, v STRING)")       # doctest: +SKIP
 """
 
 from __future__ import annotations

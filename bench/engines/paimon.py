@@ -35,7 +35,9 @@ class PaimonEngine(Engine):
         self.rows(f"CALL sys.compact(table => '{table}')")
 
     def expire(self, table: str, keep: int) -> None:
-        self.rows(f"CALL sys.expire_snapshots(table => '{table}', retain_max => {keep}, retain_min => {keep})")
+        # A call expires 50 at most unless it says more.
+        limits = f"retain_max => {keep}, retain_min => {keep}, max_deletes => 1000"
+        self.rows(f"CALL sys.expire_snapshots(table => '{table}', {limits})")
 
     def snapshots(self, table: str) -> int | None:
         return int(self.rows(f"SELECT count(*) FROM `{table}$snapshots`")[0][0])

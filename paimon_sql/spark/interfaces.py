@@ -26,7 +26,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        return self.jvm.java_set(sorted(TRAVEL_KEYS))
+        return self.jvm.constant("keys of time travel", lambda: self.jvm.java_set(sorted(TRAVEL_KEYS)))
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])

@@ -106,7 +106,9 @@ class Jvm:
 
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala ``Seq`` as a Python list."""
-        return list(self.cls("scala.jdk.javaapi.CollectionConverters").asJava(seq))
+        # Iterating a Java list through Py4J ends by a Java exception, which costs more than all its elements.
+        elements = self.cls("scala.jdk.javaapi.CollectionConverters").asJava(seq)
+        return [elements.get(i) for i in range(elements.size())]
 
     def empty_map(self) -> Any:
         """An immutable empty Scala ``Map``."""
@@ -120,6 +122,12 @@ class Jvm:
                 name, True, self.cls("java.lang.Thread").currentThread().getContextClassLoader()
             )
             self._classes[key] = self.cls("java.lang.Enum").valueOf(kind, member)
+        return self._classes[key]
+
+    def constant(self, key: str, make: Callable[[], Any]) -> Any:
+        """A Java object that never changes, made once and found by its key from then on."""
+        if key not in self._classes:
+            self._classes[key] = make()
         return self._classes[key]
 
     def pickle(self, value: Any) -> bytearray:

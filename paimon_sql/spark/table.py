@@ -65,7 +65,9 @@ class TableProxy(TableInterface, PartitionManagement):
 
     def capabilities(self) -> Any:
         kind = f"{CATALOG}.TableCapability"
-        return self.jvm.java_set([self.jvm.enum(kind, name) for name in _CAPABILITIES])
+        return self.jvm.constant(
+            "capabilities of a table", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in _CAPABILITIES)
+        )
 
     def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
         return ScanBuilderProxy(self.jvm, under_options(self.table, given_options(options)), self.session)

@@ -43,7 +43,7 @@ def test_install_equips_a_session_with_several_catalogs(spark: SparkSession, tmp
 
 
 def test_a_setting_of_the_start_cannot_be_given_later(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="spark.driver.memory"):
+    with pytest.raises(InvalidInputError, match=r"spark\.driver\.memory"):
         paimon_sql.connect(tmp_path, **{"spark.driver.memory": "99g"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import shutil
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -29,9 +30,10 @@ from faulty_io import Died, MortalFileIO, UncertainFileIO
 from small_tables import on_disk, reachable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.format.manifest import ManifestEntry
 from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit import conflicts
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.table import Table
@@ -75,16 +77,18 @@ def test_processes_that_race_lose_nothing(tmp_path: Path) -> None:
     assert reachable(table) <= on_disk(table)
 
 
-def rival_at(table: Table, monkeypatch: pytest.MonkeyPatch, rival: list[object]) -> None:
-    """Let a rival act once, after a committer has looked at the newest snapshot and before it creates its own."""
-    check = conflicts.check_conflicts
+def rival_at(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], times: int = 1) -> None:
+    """Let a rival act after a committer has looked at the newest snapshot and before it creates its own."""
+    left = [act] * times
 
-    def checked(table: Table, latest: Snapshot | None, changes: object) -> None:
-        check(table, latest, changes)  # type: ignore[arg-type]
-        while rival:
-            act = rival.pop()
-            assert callable(act)
-            act()
+    def checked(table: Table, latest: Snapshot | None, changes: Sequence[ManifestEntry]) -> None:
+        check_conflicts(table, latest, changes)
+        if left:
+            turn = left.pop()
+            remaining = left.copy()
+            left.clear()  # the rival's own commit is left in peace
+            turn()
+            left.extend(remaining)
 
     monkeypatch.setattr("paimon_sql.storage.commit.committer.check_conflicts", checked)
 
@@ -92,7 +96,7 @@ def rival_at(table: Table, monkeypatch: pytest.MonkeyPatch, rival: list[object])
 def test_a_committer_that_is_overtaken_builds_on_the_rival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(tmp_path / "t", NO_WAIT)
     insert(table, (1, "a", "x"))
-    rival_at(table, monkeypatch, [lambda: insert(table, (2, "b", "x"))])
+    rival_at(monkeypatch, lambda: insert(table, (2, "b", "x")))
     made = insert(table, (3, "c", "x"))
     assert made.id == 3
     assert sorted(rows(table)) == [(1, "a", "x"), (2, "b", "x"), (3, "c", "x")]
@@ -102,21 +106,11 @@ def test_a_committer_that_is_overtaken_builds_on_the_rival(tmp_path: Path, monke
 
 def test_rivals_that_always_win_are_a_conflict_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(tmp_path / "t", {**NO_WAIT, "commit.max-retries": "2"})
-    rivals: list[object] = []
-
-    def act() -> None:
-        monkeypatch.undo()
-        insert(table, (0, "rival", "x"))
-        rivals.append(act)
-        rival_at(table, monkeypatch, rivals)
-
     insert(table, (1, "a", "x"))
     messages = written(again(table), (2, "b", "x"))
-    rivals.append(act)
-    rival_at(table, monkeypatch, rivals)
+    rival_at(monkeypatch, lambda: insert(table, (0, "rival", "x")), times=9)
     with pytest.raises(CommitConflictError, match="3 rivals committed first"):
         Committer(again(table)).append(messages)
-    monkeypatch.undo()
     assert snapshot_ids(table) == [1, 2, 3, 4]
     assert reachable(table) == on_disk(table)
 
@@ -129,7 +123,9 @@ def test_a_commit_gives_up_after_its_timeout(tmp_path: Path, monkeypatch: pytest
         insert(table, (1, "a", "x"))
 
 
-def test_a_snapshot_that_expires_while_it_is_built_upon_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_expires_while_it_is_built_upon_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = make_table(tmp_path / "t", NO_WAIT)
     first = insert(table, (1, "a", "x"))
 
@@ -139,7 +135,7 @@ def test_a_snapshot_that_expires_while_it_is_built_upon_is_no_error(tmp_path: Pa
         table.file_io.delete(directory.path(first.id))
         table.file_io.delete(table.paths.manifest(first.delta_manifest_list))
 
-    rival_at(table, monkeypatch, [expire])
+    rival_at(monkeypatch, expire)
     insert(table, (3, "c", "x"))
     assert sorted(r[0] for r in rows(table)) == [1, 2, 3]
 
@@ -185,7 +181,9 @@ def test_compactions_of_other_files_whose_results_overlap_conflict(tmp_path: Pat
     insert(table, (3, "b", "x"), (7, "b", "x"))
     (message,) = compacted(table)
     first, second = (replace(f, level=0) for f in message.compact_before)
-    Committer(again(table)).compact([replace(message, compact_before=(first,), compact_after=(replace(first, level=5),))])
+    Committer(again(table)).compact(
+        [replace(message, compact_before=(first,), compact_after=(replace(first, level=5),))]
+    )
     with pytest.raises(CommitConflictError, match="on level 5 two files would overlap"):
         Committer(again(table)).compact(
             [replace(message, compact_before=(second,), compact_after=(replace(second, level=5),))]
@@ -252,7 +250,7 @@ def test_a_partition_cannot_get_a_second_number_of_buckets(tmp_path: Path) -> No
 def test_an_overwrite_removes_what_came_after_it_was_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(tmp_path / "t", NO_WAIT)
     insert(table, (1, "a", "x"))
-    rival_at(table, monkeypatch, [lambda: insert(table, (2, "b", "x"))])
+    rival_at(monkeypatch, lambda: insert(table, (2, "b", "x")))
     overwrite(table, (3, "c", "x"))
     assert rows(table) == [(3, "c", "x")]
 
@@ -484,12 +482,9 @@ def a_compaction(table: Table, file_io: FileIO) -> None:
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("act", [an_append, an_overwrite, a_compaction])
 def test_a_crash_between_any_two_file_operations_leaves_the_table_as_it_was_or_as_it_should_be(
-    tmp_path: Path, act: object, torn: bool
+    tmp_path: Path, act: Callable[[Table, FileIO], None], torn: bool
 ) -> None:
-    assert callable(act)
-    start = make_table(
-        tmp_path / "start", {"manifest.merge-min-count": "2"}, keys=["id", "p"], partitions=["p"]
-    )
+    start = make_table(tmp_path / "start", {"manifest.merge-min-count": "2"}, keys=["id", "p"], partitions=["p"])
     insert(start, (1, "old", "x"), (2, "old", "y"))
     insert(start, (1, "older", "x"))
     done = make_copy(start, tmp_path / "done")

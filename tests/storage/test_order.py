@@ -41,12 +41,17 @@ def tables(draw: st.DrawFn) -> tuple[list[Kind], list[bool], list[tuple[Any, ...
     descending = [draw(st.booleans()) for _ in kinds]
     nullable = draw(st.booleans())
     pools = [draw(st.lists(k.values, min_size=1, max_size=4)) for k in kinds]
-    values = [(st.none() if nullable else st.nothing()) | st.sampled_from(p) | k.values for p, k in zip(pools, kinds, strict=True)]
+    values = [
+        (st.none() if nullable else st.nothing()) | st.sampled_from(p) | k.values
+        for p, k in zip(pools, kinds, strict=True)
+    ]
     return kinds, descending, draw(st.lists(st.tuples(*values), max_size=12))
 
 
 @given(tables())
-def test_rows_sort_stably_like_tuples_with_nulls_first(case: tuple[list[Kind], list[bool], list[tuple[Any, ...]]]) -> None:
+def test_rows_sort_stably_like_tuples_with_nulls_first(
+    case: tuple[list[Kind], list[bool], list[tuple[Any, ...]]],
+) -> None:
     kinds, descending, rows = case
     columns = [comparable(k.array([r[i] for r in rows])) for i, k in enumerate(kinds)]
     order = sort_order([SortColumn(c, d) for c, d in zip(columns, descending, strict=True)])

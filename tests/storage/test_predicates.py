@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_values import COMPARE, KINDS, Kind, sql_order
+from predicate_model import holds, leaves, negated, predicates
+from sample_values import KINDS, Kind
 
 from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.data_file import DataFileMeta
@@ -29,67 +30,6 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.routing import Router
 
 Row = dict[str, Any]
-Logic = bool | None
-
-
-# ---- the model -------------------------------------------------------------------------------------------------------
-
-
-def holds(predicate: Predicate, row: Row, kinds: dict[str, Kind]) -> Logic:
-    """What SQL says of the predicate on a row."""
-    if isinstance(predicate, And | Or):
-        parts = [holds(p, row, kinds) for p in predicate.parts]
-        decisive = isinstance(predicate, Or)
-        return decisive if decisive in parts else None if None in parts else not decisive
-    value = row[predicate.column]  # type: ignore[attr-defined]
-    if isinstance(predicate, IsNull):
-        return (value is None) != predicate.negated
-    if value is None:
-        return None
-    if isinstance(predicate, StartsWith):
-        return bool(value.startswith(predicate.prefix))
-    if isinstance(predicate, In):
-        return any(sql_order(plain(v)) == sql_order(value) for v in predicate.values)
-    assert isinstance(predicate, Comparison)
-    return COMPARE[predicate.operator](sql_order(value), sql_order(plain(predicate.value)))
-
-
-def plain(scalar: pa.Scalar) -> Any:
-    return scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
-
-
-def negated(value: Logic) -> Logic:
-    return None if value is None else not value
-
-
-@st.composite
-def leaves(draw: st.DrawFn, kinds: dict[str, Kind]) -> Predicate:
-    column = draw(st.sampled_from(sorted(kinds)))
-    kind = kinds[column]
-    shapes = ["compare", "compare", "null", "in"] + (["starts"] if pa.types.is_string(kind.array([]).type) else [])
-    shape = draw(st.sampled_from(shapes))
-    if shape == "null":
-        return IsNull(column, draw(st.booleans()))
-    if shape == "in":
-        return In(column, kind.array(draw(st.lists(kind.values, max_size=3))))
-    if shape == "starts":
-        return StartsWith(column, draw(kind.values)[:18])
-    return Comparison(column, draw(st.sampled_from(sorted(COMPARE))), kind.scalar(draw(kind.values)))
-
-
-@st.composite
-def predicates(draw: st.DrawFn, kinds: dict[str, Kind]) -> Predicate:
-    made = draw(
-        st.recursive(
-            leaves(kinds),
-            lambda inner: st.builds(
-                lambda kind, parts: kind(tuple(parts)), st.sampled_from([And, Or]), st.lists(inner, min_size=1, max_size=3)
-            ),
-            max_leaves=4,
-        )
-    )
-    opposite = made.negate() if draw(st.booleans()) else None
-    return made if opposite is None else opposite
 
 
 @st.composite
@@ -157,7 +97,9 @@ def needed(files: list[list[Row]], predicate: Predicate, kinds: dict[str, Kind])
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
 @settings(max_examples=60)
-@given(case=cases(), mode=st.sampled_from(["full", "truncate(1)", "truncate(16)", "counts", "none"]), dense=st.booleans())
+@given(
+    case=cases(), mode=st.sampled_from(["full", "truncate(1)", "truncate(16)", "counts", "none"]), dense=st.booleans()
+)
 def test_no_file_with_a_matching_row_is_left_out(
     file_format: str, case: tuple[Any, Any, Predicate], mode: str, dense: bool
 ) -> None:
@@ -264,7 +206,10 @@ def _as_kind(kind: Kind, value: Any) -> pa.Array:
 @given(st.data())
 def test_no_bucket_with_a_matching_row_is_left_out(data: st.DataObject) -> None:
     kinds = {c: KINDS[data.draw(st.sampled_from(sorted(KINDS)))] for c in ("a", "b")}
-    pools = {c: Kind(k.type, st.sampled_from(data.draw(st.lists(k.values, min_size=1, max_size=3)))) for c, k in kinds.items()}
+    pools = {
+        c: Kind(k.type, st.sampled_from(data.draw(st.lists(k.values, min_size=1, max_size=3))))
+        for c, k in kinds.items()
+    }
     rows = data.draw(st.lists(st.fixed_dictionaries({c: k.values for c, k in pools.items()}), min_size=1, max_size=6))
     parts = data.draw(st.lists(leaves(pools), min_size=1, max_size=4))
     predicate: Predicate = reduce(lambda p, q: And((p, q)), parts)
@@ -279,9 +224,7 @@ def test_no_bucket_with_a_matching_row_is_left_out(data: st.DataObject) -> None:
 
 def test_a_pinned_key_leaves_other_buckets_out() -> None:
     table = opened(Path("nowhere"), {"a": KINDS["date"]}, {"bucket": "4"}, keys=["a"])
-    entries = manifest_table(
-        [ManifestEntry(FileKind.ADD, b"", b, 4, DataFileMeta(str(b), 1, 1)) for b in range(4)]
-    )
+    entries = manifest_table([ManifestEntry(FileKind.ADD, b"", b, 4, DataFileMeta(str(b), 1, 1)) for b in range(4)])
     far = KINDS["date"].scalar(4_000_000)  # a day that Python has no date for
     assert len(prune_buckets(table.schema, entries, Comparison("a", "=", far))) == 1
     assert len(prune_buckets(table.schema, entries, In("a", KINDS["date"].array([])))) == 0

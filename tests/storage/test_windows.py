@@ -25,7 +25,9 @@ def names_of(kinds: Sequence[Kind]) -> tuple[str, ...]:
 
 
 def table_of(rows: Sequence[Row], kinds: Sequence[Kind]) -> pa.Table:
-    columns = {n: k.array([key[i] for key, _, _ in rows]) for i, (n, k) in enumerate(zip(names_of(kinds), kinds, strict=True))}
+    columns = {
+        n: k.array([key[i] for key, _, _ in rows]) for i, (n, k) in enumerate(zip(names_of(kinds), kinds, strict=True))
+    }
     columns["seq"] = pa.array([seq for _, seq, _ in rows], pa.int64())
     columns["row"] = pa.array([number for _, _, number in rows], pa.int64())
     return pa.table(columns)
@@ -60,7 +62,9 @@ def runs(draw: st.DrawFn, *, repeats: bool = False) -> tuple[list[Kind], list[li
     """Runs of very different lengths that share keys; with ``repeats`` a run may hold a key many times."""
     kinds = [KINDS[draw(st.sampled_from(sorted(KINDS)))] for _ in range(draw(st.integers(1, 2)))]
     keys = draw(
-        st.lists(st.tuples(*(k.values for k in kinds)), min_size=1, max_size=12, unique_by=lambda k: tuple(map(key_order, k)))
+        st.lists(
+            st.tuples(*(k.values for k in kinds)), min_size=1, max_size=12, unique_by=lambda k: tuple(map(key_order, k))
+        )
     )
     number = iter(range(10_000))
     made = []
@@ -105,12 +109,16 @@ def test_a_run_that_repeats_a_key_loses_no_row_and_splits_no_key(
     case: tuple[list[Kind], list[list[Row]]], window_bytes: int, batch: int
 ) -> None:
     kinds, made = case
-    found = list(windows([Source().run(table_of(run, kinds), batch) for run in made], RowOrder(names_of(kinds)), window_bytes))
+    found = list(
+        windows([Source().run(table_of(run, kinds), batch) for run in made], RowOrder(names_of(kinds)), window_bytes)
+    )
     check(kinds, made, found, descending=None)
 
 
 @given(st.permutations(range(8)), st.integers(1, 400), st.integers(1, 3))
-def test_rows_that_are_not_sorted_are_refused_or_come_all_the_same(rows: list[int], window_bytes: int, batch: int) -> None:
+def test_rows_that_are_not_sorted_are_refused_or_come_all_the_same(
+    rows: list[int], window_bytes: int, batch: int
+) -> None:
     kinds = [KINDS["int"]]
     unsorted: list[Row] = [((key,), 0, key) for key in rows]
     good: list[Row] = [((key,), 0, 100 + key) for key in range(0, 8, 2)]
@@ -157,7 +165,9 @@ def test_batches_that_are_smaller_than_asked_for_do_not_make_small_windows() -> 
 
 
 def test_big_rows_are_asked_for_in_small_batches() -> None:
-    rows = pa.table({"k0": pa.array(range(200), pa.int32()), "row": pa.array(range(200), pa.int64()), "v": ["x" * 10_000] * 200})
+    rows = pa.table(
+        {"k0": pa.array(range(200), pa.int32()), "row": pa.array(range(200), pa.int64()), "v": ["x" * 10_000] * 200}
+    )
     source = Source()
     held = 0
     for window in windows([source.run(rows, row_bytes=10_000)], RowOrder(("k0",)), 200_000):

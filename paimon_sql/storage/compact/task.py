@@ -91,7 +91,7 @@ class CompactTask:
         self, section: Section, settings: WriteSettings, before: list[DataFileMeta], after: list[DataFileMeta]
     ) -> None:
         (file,) = section.runs[0]
-        deepest = self.unit.output_level == max_level(self.table.options)
+        deepest = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
         if (deepest and file.delete_row_count != 0) or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES):
             self._rewrite([section], settings, before, after)
         elif file.level != self.unit.output_level:

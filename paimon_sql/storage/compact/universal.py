@@ -67,7 +67,9 @@ class UniversalCompaction:
         return self._unit(runs, count) if triggered else None
 
     def _unit(self, runs: Sequence[LevelRun], count: int) -> CompactUnit:
-        output = self.deepest if count == len(runs) else max(0, runs[count].level - 1)
+        # Files may stand deeper than the options now have it.
+        deepest = max(self.deepest, runs[-1].level)
+        output = deepest if count == len(runs) else max(0, runs[count].level - 1)
         if output == 0:
             # A result on level 0 would count as fresh; take runs until a deeper level is reached.
             while count < len(runs):
@@ -76,15 +78,15 @@ class UniversalCompaction:
                     output = runs[count - 1].level
                     break
         if count == len(runs):
-            output = self.deepest
+            output = deepest
         return CompactUnit(output, tuple(f for run in runs[:count] for f in run.files))
 
 
 def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
     """All files of a bucket onto the deepest level; None if they stand there already."""
-    deepest = max_level(options)
     if not runs:
         return None
+    deepest = max(max_level(options), runs[-1].level)
     if len(runs) == 1 and runs[0].level == deepest and not options.get(COMPACTION_FORCE_REWRITE_ALL_FILES):
         return None
     return CompactUnit(deepest, tuple(f for run in runs for f in run.files))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.bucket import BucketFunction, bucket_function
@@ -81,12 +82,26 @@ class Router:
 
 
 def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch's columns by position in the names and types of a schema."""
-    arrays = [
-        column if column.type == target.type else column.cast(target.type)
-        for column, target in zip(batch.columns, schema, strict=True)
-    ]
+    """The batch's columns by position in the names and types of a schema.
+
+    Raises:
+        InvalidInputError: there are more or fewer columns, or a value does not fit its column's type.
+    """
+    if batch.num_columns != len(schema):
+        raise InvalidInputError(
+            f"Rows of {batch.num_columns} columns were given for the {len(schema)} columns of a table."
+        )
+    arrays = [_conform(column, target) for column, target in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+
+
+def _conform(column: pa.Array, target: pa.Field) -> pa.Array:
+    if column.type == target.type:
+        return column
+    try:
+        return column.cast(target.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidInputError(f"Column '{target.name}' cannot take a value of type {column.type}: {error}") from error
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
