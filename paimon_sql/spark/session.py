@@ -91,7 +91,7 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
     for key, value in settings.items():
         if session.conf.get(key, None) == value:
             continue
-        if not key.startswith("spark.sql.") or not (key.startswith(_CATALOG_PREFIX) or session.conf.isModifiable(key)):
+        if not key.startswith((_CATALOG_PREFIX, "spark.paimon.")) and not session.conf.isModifiable(key):
             raise InvalidInputError(
                 f"Spark runs already, so {key} cannot be set to '{value}' any more.",
                 remedy="Give it in the first connect() of the process.",
