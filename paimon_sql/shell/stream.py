@@ -77,7 +77,6 @@ class _Listening:
 
     def __enter__(self) -> tuple[socket.socket, _Sender]:
         self._socket = socket.create_server((self._host if self._local else "", 0))
-        self._socket.settimeout(_POLL)
         return self._socket, _Sender(self._host, self._socket.getsockname()[1])
 
     def __exit__(self, *exception: object) -> None:
@@ -100,7 +99,11 @@ def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> It
 
 def _accepted(server: socket.socket, token: bytes, job: Future[list[int]]) -> socket.socket | None:
     """The connection of the job's task; None where the job ended without one."""
-    while not job.done():
+    server.settimeout(_POLL)
+    over = False
+    while not over:
+        # A short job may have ended with its connection still in the queue: look once more after its end.
+        over = job.done()
         try:
             connection, _ = server.accept()
         except TimeoutError:
@@ -109,6 +112,7 @@ def _accepted(server: socket.socket, token: bytes, job: Future[list[int]]) -> so
         if connection.recv(_TOKEN_SIZE, socket.MSG_WAITALL) == token:
             return connection
         connection.close()
+        over = False
     return None
 
 

@@ -20,7 +20,6 @@ def received(rows: Iterator[Any], *, token: bytes | None = None, breaks: Excepti
     """What arrives of the rows that a task sends; ``breaks`` is what the task's job ends with."""
     job: Future[list[int]] = Future()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.05)
         sender = stream._Sender("127.0.0.1", server.getsockname()[1])
         expected, sender.token = sender.token, token or sender.token
 
@@ -40,6 +39,14 @@ def received(rows: Iterator[Any], *, token: bytes | None = None, breaks: Excepti
 
 def test_rows_arrive_whole_and_in_order() -> None:
     assert received(iter(ROWS)) == ROWS
+
+
+def test_rows_of_a_job_that_ended_before_they_were_asked_for_arrive() -> None:
+    job: Future[list[int]] = Future()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sender = stream._Sender("127.0.0.1", server.getsockname()[1])
+        job.set_result(list(sender(iter(ROWS[:10]))))
+        assert list(stream._received(server, sender.token, job)) == ROWS[:10]
 
 
 def test_a_partition_without_rows_ends_at_once() -> None:
