@@ -27,23 +27,9 @@ def version(jvm: Jvm) -> tuple[int, int]:
 
 
 def v2_columns(jvm: Jvm, struct: Any) -> Any:
-    """A struct's fields as a table's ``Column[]``; 4.3 asks whether they are to keep ids, which ours have not."""
+    """A struct's fields as a table's ``Column[]``; 4.2 asks whether they are to keep ids, which ours have not."""
     util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
-    return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 3) else util.structTypeToV2Columns(struct)
-
-
-def python_reader_factory(jvm: Jvm, source: Any, function: bytearray, struct: Any) -> Any:
-    """Spark's factory of readers in Python workers; 4.3 has the session's id as an argument more."""
-    nothing = [jvm.none] * (2 if version(jvm) >= (4, 3) else 1)
-    return jvm.new(
-        f"{EXECUTION}.datasources.v2.python.PythonPartitionReaderFactory", source, function, struct, *nothing
-    )
-
-
-def python_writer_factory(jvm: Jvm, source: Any, function: bytearray, struct: Any) -> Any:
-    """Spark's factory of writers in Python workers; 4.3 has the session's id as an argument more."""
-    nothing = [jvm.none] * (2 if version(jvm) >= (4, 3) else 1)
-    return jvm.new(f"{EXECUTION}.datasources.v2.python.PythonBatchWriterFactory", source, function, struct, *nothing)
+    return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 2) else util.structTypeToV2Columns(struct)
 
 
 def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:

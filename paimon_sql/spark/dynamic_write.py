@@ -15,7 +15,6 @@ from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructField, StructType
 from pyspark.sql.udf import _wrap_function
 
-from paimon_sql.spark.compat import python_writer_factory
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.storage.commit.committer import Committer
@@ -79,7 +78,8 @@ class DynamicOverwriteProxy(WriteInterface):
             yield pa.RecordBatch.from_pydict({"message": pa.array([answer], pa.binary())})
 
         source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Target))
-        return python_writer_factory(self.jvm, source, self.jvm.pickle((write, _ANSWER)), self._struct)
+        function, none = self.jvm.pickle((write, _ANSWER)), self.jvm.none
+        return self.jvm.new(f"{_PYTHON}.PythonBatchWriterFactory", source, function, self._struct, none, none)
 
     def useCommitCoordinator(self) -> bool:
         return True

@@ -14,7 +14,6 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.spark.arrow_types import for_spark
-from paimon_sql.spark.compat import python_reader_factory
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.statistics import statistics
@@ -83,7 +82,8 @@ class PythonScanProxy(ScanInterface):
     def createReaderFactory(self) -> Any:
         source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Source))
         function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
-        return python_reader_factory(self.jvm, source, function, self.readSchema())
+        none = self.jvm.none
+        return self.jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, self.readSchema(), none, none)
 
     def estimateStatistics(self) -> Any:
         return statistics(self.jvm, self._plan)
