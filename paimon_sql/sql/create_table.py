@@ -5,7 +5,8 @@ The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``
 cannot declare under ``types.TYPE_PROPERTY``.
 
 TIMESTAMP alone means Flink's (a wall-clock time) in a statement with Flink's marks (``WITH (..)``, PRIMARY KEY, a type
-of Flink's), and Spark's in one that says USING, TBLPROPERTIES or OPTIONS and not ``WITH (..)``.
+of Flink's), and Spark's in one that says USING, TBLPROPERTIES or OPTIONS and not ``WITH (..)``. ``TIMESTAMP(3)``, which
+Spark does not know, is Flink's in every statement.
 """
 
 from __future__ import annotations

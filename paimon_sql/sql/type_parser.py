@@ -48,6 +48,8 @@ _ATOMIC = {
 _FOREIGN = frozenset(["BYTES", "VARBINARY", "BLOB"])
 _FOREIGN_WITH_SIZE = frozenset(["BINARY", "TIMESTAMP", "TIMESTAMP_LTZ"])
 _FOREIGN_ALONE = frozenset(["CHAR", "VARCHAR"])
+_FLINKS_TIMESTAMP_SIZES = frozenset(f"({n})" for n in range(6))
+"""Of ``TIMESTAMP(n)``, what only Flink knows; the others are Spark's own in a statement of Spark's style."""
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -115,7 +117,10 @@ class TypeParser(SparkParser):
             if self._match_text_seq("WITH", "TIME", "ZONE"):
                 self._refuse("Paimon has no times with a time zone of their own", start, "Write WITH LOCAL TIME ZONE.")
         if word == "TIMESTAMP" and not suffix and getattr(self.dialect, "TIMESTAMP_IS_LOCAL", False):
-            return None if size else LocalZonedTimestampType()
+            if not size:
+                return LocalZonedTimestampType()
+            if size not in _FLINKS_TIMESTAMP_SIZES:
+                return None
         self._foreign = self._foreign or bool(
             precise or suffix or name in _FOREIGN or (name in _FOREIGN_WITH_SIZE if size else name in _FOREIGN_ALONE)
         )

@@ -77,6 +77,11 @@ def test_timestamp_alone_is_sparks_in_sparks_style() -> None:
     assert read("TIMESTAMP(3) WITHOUT TIME ZONE", SparkStylePaimon) == p.TimestampType(True, 3)
 
 
+def test_a_timestamp_of_a_size_that_spark_has_not_is_flinks_in_every_style() -> None:
+    assert read("TIMESTAMP(3)", SparkStylePaimon) == p.TimestampType(True, 3)
+    assert read("ROW<t TIMESTAMP(0)>", SparkStylePaimon).fields[0].type == p.TimestampType(True, 0)
+
+
 @pytest.mark.parametrize("text", ["INTERVAL YEAR TO MONTH", "VOID", "ARRAY<INTERVAL DAY>", "RAW('a', 'b')"])
 def test_a_type_that_paimon_has_not_is_left_to_spark(text: str) -> None:
     schema = sqlglot.parse_one(f"(c {text}, d INT)", into=exp.Schema, dialect=Paimon)
