@@ -21,6 +21,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
@@ -41,9 +42,10 @@ class ScanBuilderProxy(JavaObject):
         self._counts = False
 
     def pruneColumns(self, struct: Any) -> None:
-        wanted = [f["name"] for f in json.loads(struct.json())["fields"]]
+        known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
+        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
         # Rows without columns could not be counted on their way; one column is the least.
-        self._columns = self.table.schema.select(wanted) or self.table.schema.fields[:1]
+        self._columns = wanted or self.table.schema.fields[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
@@ -89,13 +91,19 @@ class ScanBuilderProxy(JavaObject):
         tasks = [ReadTask(self.table, split, names, predicate) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
-        if plan.is_native(self._columns):
+        if plan.is_native(self._columns) and not self._hidden:
             ranges = [
                 [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
             ]
             filters = self.jvm.seq(self._pushed)
             return NativeScanProxy(self.jvm, self.session, ranges, self._columns, filters, what, plan)
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+
+    @property
+    def _hidden(self) -> bool:
+        """Whether hidden columns are read, which no file holds."""
+        own = set(self.table.schema.names)
+        return any(f.name not in own for f in self._columns)
 
     def _read(self, tasks: list[ReadTask]) -> pa.Table:
         schema = arrow_schema(self._columns)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from paimon_sql.spark.compat import v2_columns
+from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
@@ -14,6 +15,7 @@ from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.write import WriteBuilderProxy
+from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.table import Table
 
 PROVIDER = "paimon"
@@ -69,6 +71,12 @@ class TableProxy(TableInterface, PartitionManagement):
             "capabilities of a table", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in _CAPABILITIES)
         )
 
+    def metadataColumns(self) -> Any:
+        return hidden_columns(self.jvm, hidden_fields(self.table.schema))
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
     def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
         return ScanBuilderProxy(self.jvm, under_options(self.table, given_options(options)), self.session)
 
@@ -81,4 +89,5 @@ class TableProxy(TableInterface, PartitionManagement):
             f"{CATALOG}.SupportsWrite",
             f"{CATALOG}.SupportsAtomicPartitionManagement",
             f"{CATALOG}.TruncatableTable",
+            f"{CATALOG}.SupportsMetadataColumns",
         ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
@@ -36,6 +38,27 @@ def read_data_file(
 ) -> Iterator[pa.RecordBatch]:
     """A data file's rows in its order.
 
+    Args: as `read_places`.
+    """
+    for _, rows in read_places(
+        table, partition, bucket, file, columns, predicate=predicate, deletion=deletion, batch_rows=batch_rows
+    ):
+        yield rows
+
+
+def read_places(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """A data file's rows in its order, each batch with the places of its rows in the file, from 0 on.
+
     Args:
         table: the table.
         partition: the serialised partition row.
@@ -59,9 +82,11 @@ def read_data_file(
     deleted = deletion.read(table.file_io) if deletion else None
     for first, batch in read:
         rows = plan.apply(batch)
+        places = np.arange(first, first + batch.num_rows, dtype=np.int64)
         if deleted is not None:
-            rows = rows.filter(pa.array(deleted.mask(rows.num_rows, first)))
-        yield rows
+            mask = deleted.mask(rows.num_rows, first)
+            rows, places = rows.filter(pa.array(mask)), places[mask]
+        yield places, rows
 
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.raw_reader import read_raw
 from paimon_sql.storage.scan.plan import Split
@@ -17,7 +19,7 @@ from paimon_sql.storage.table import Table
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A split, the columns wanted of it, and the condition that its rows must satisfy."""
+    """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy."""
 
     table: Table
     split: Split
@@ -26,13 +28,20 @@ class ReadTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in no particular order; those for which the predicate is not true are left out."""
+        hidden = [f for f in hidden_fields(self.table.schema) if f.name in self.columns]
+        apart = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
-        wanted = (*self.columns, *extra)
-        read = read_raw if self.split.raw else read_merged
-        for batch in read(self.table, self.split, wanted, self.predicate):
+        wanted = [*(name for name in self.columns if name not in apart), *extra]
+        for batch in self._read(wanted, hidden):
             kept = self._filter(batch)
             if kept.num_rows:
-                yield kept.select(list(self.columns)) if extra else kept
+                yield kept.select(list(self.columns)) if extra or hidden else kept
+
+    def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+        if hidden:
+            return read_with_hidden(self.table, self.split, columns, hidden, self.predicate)
+        read = read_raw if self.split.raw else read_merged
+        return read(self.table, self.split, columns, self.predicate)
 
     def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.predicate is None or not batch.num_rows:

@@ -1,0 +1,98 @@
+"""Columns that a query may name and ``*`` does not show: where a row stands.
+
+``__paimon_file_path`` and ``__paimon_row_index`` tell the data file and the place in it, from 0 on, deleted rows
+counted too; ``__paimon_partition`` and ``__paimon_bucket`` what the file belongs to. They are worked out from the plan,
+no file holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import BigIntType, DataField, IntType, RowType, string_type
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.read.merge_reader import read_merged
+from paimon_sql.storage.scan.live_files import partition_values
+from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.table import Table
+
+_FIRST_ID = 2**31 - 1 - 100
+ROW_INDEX = DataField(_FIRST_ID, "__paimon_row_index", BigIntType(), "the row's place in its data file, from 0 on")
+FILE_PATH = DataField(_FIRST_ID - 1, "__paimon_file_path", string_type(), "the data file that holds the row")
+PARTITION = "__paimon_partition"
+BUCKET = DataField(_FIRST_ID - 3, "__paimon_bucket", IntType(), "the row's bucket")
+_PLACES = frozenset({ROW_INDEX.name, FILE_PATH.name})
+
+
+def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
+    """The hidden columns of a table; those whose name a column of its own has are not among them."""
+    keys = schema.partition_fields
+    partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
+    offered = (FILE_PATH, ROW_INDEX, *((partition,) if keys else ()), BUCKET)
+    own = {name.lower() for name in schema.names}
+    return tuple(f for f in offered if f.name not in own)
+
+
+def read_with_hidden(
+    table: Table, split: Split, columns: Sequence[str], hidden: Sequence[DataField], predicate: Predicate | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a split with hidden columns behind the others.
+
+    Raises:
+        UnsupportedError: a row's place is asked for where rows are merged out of several files.
+    """
+    found = _Hidden(table, split, hidden)
+    # A batch without columns would not tell how many rows it has.
+    read = columns or table.schema.names[:1]
+    if not split.raw:
+        if asked := _PLACES & {f.name for f in hidden}:
+            raise UnsupportedError(
+                f"{table.name}: {min(asked)} is not known for rows that are merged when they are read.",
+                remedy="Compact the table, or ask for __paimon_bucket and __paimon_partition only.",
+            )
+        for batch in read_merged(table, split, read, predicate):
+            yield found.beside(batch.select(list(columns)), batch.num_rows)
+        return
+    for file in split.files:
+        path = table.locations.data_file(split.partition, split.bucket, file)
+        deletion = split.deletions.get(file.file_name)
+        places = read_places(table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion)
+        for rows, batch in places:
+            yield found.beside(batch.select(list(columns)), batch.num_rows, path, rows)
+
+
+class _Hidden:
+    """The hidden columns of one split's rows."""
+
+    def __init__(self, table: Table, split: Split, fields: Sequence[DataField]) -> None:
+        self._fields = fields
+        self._constants: dict[str, pa.Array] = {BUCKET.name: pa.array([split.bucket], pa.int32())}
+        for field in fields:
+            if field.name == PARTITION:
+                values = partition_values(table, pa.array([split.partition], pa.binary()))
+                struct = pa.StructArray.from_arrays(list(values.values()), fields=list(arrow_type(field.type)))
+                self._constants[PARTITION] = struct
+
+    def beside(
+        self, batch: pa.RecordBatch, count: int, path: str = "", rows: npt.NDArray[np.int64] | None = None
+    ) -> pa.RecordBatch:
+        """The batch with the hidden columns behind its own."""
+        columns, names = list(batch.columns), list(batch.schema.names)
+        first = pa.array(np.zeros(count, dtype=np.int32))
+        for field in self._fields:
+            names.append(field.name)
+            if field.name == ROW_INDEX.name:
+                columns.append(pa.array(rows, pa.int64()))
+            elif field.name == FILE_PATH.name:
+                columns.append(pa.repeat(pa.scalar(path, pa.string()), count))
+            else:
+                columns.append(self._constants[field.name].take(first))
+        return pa.RecordBatch.from_arrays(columns, names=names)
