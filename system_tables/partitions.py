@@ -8,8 +8,8 @@ from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.types import BigIntType, BooleanType, IntType, TimestampType, string_type
+from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.deletions import index_entries
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import SystemTable, column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +30,10 @@ from faulty_io import Died, MortalFileIO, UncertainFileIO
 from small_tables import on_disk, reachable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
-from paimon_sql.format.manifest import ManifestEntry
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.conflicts import check_conflicts
+from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.table import Table
@@ -81,7 +81,7 @@ def rival_at(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], times: 
     """Let a rival act after a committer has looked at the newest snapshot and before it creates its own."""
     left = [act] * times
 
-    def checked(table: Table, latest: Snapshot | None, changes: Sequence[ManifestEntry]) -> None:
+    def checked(table: Table, latest: Snapshot | None, changes: Changes) -> None:
         check_conflicts(table, latest, changes)
         if left:
             turn = left.pop()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
+from paimon_sql.storage.commit.indexes import next_index_manifest
 from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.scan.live_files import manifests_of
@@ -68,7 +69,7 @@ class Attempt:
             delta_manifest_list_size=delta_size,
             changelog_manifest_list=changelog_list,
             changelog_manifest_list_size=changelog_size,
-            index_manifest=latest.index_manifest if latest else None,
+            index_manifest=next_index_manifest(self.table, latest, changes.indexes, self.files),
             commit_user=self.author.commit_user,
             commit_identifier=self.author.commit_identifier,
             commit_kind=kind,

@@ -33,7 +33,9 @@ from paimon_sql.format.snapshot import (
 )
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
+from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -57,8 +59,18 @@ class Committer:
         self.commit_user = commit_user or str(uuid.uuid4())
         self.operation = operation
 
-    def append(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> list[Snapshot]:
+    def append(
+        self,
+        messages: Sequence[CommitMessage],
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        guard: Callable[[Snapshot | None], None] | None = None,
+    ) -> list[Snapshot]:
         """Commit new rows, then, as a snapshot of its own, the compactions that came with them.
+
+        Args:
+            messages: what was written.
+            identifier: the writer's number of the commit.
+            guard: raises a conflict if the rows must not be put on that snapshot.
 
         Returns:
             The snapshots made: none if nothing changed. Once the rows are committed nothing that befalls a compaction
@@ -69,9 +81,15 @@ class Committer:
         """
         made = []
         rows, compaction = append_changes(messages), compact_changes(messages)
+
+        def guarded(latest: Snapshot | None) -> Changes:
+            if guard is not None:
+                guard(latest)
+            return rows
+
         if not rows.is_empty():
-            kind = CommitKind.OVERWRITE if rows.has_deletes() else CommitKind.APPEND
-            made.append(self._commit_or_discard(kind, lambda latest: rows, identifier, [rows, compaction]))
+            kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
+            made.append(self._commit_or_discard(kind, guarded, identifier, [rows, compaction]))
         if not compaction.is_empty():
             try:
                 made.append(
@@ -110,13 +128,16 @@ class Committer:
 
         Args:
             messages: the new rows.
-            removed: given the snapshot that is built upon, the DELETE entries of what goes.
+            removed: given the snapshot that is built upon, the DELETE entries of what goes, which are all files of the
+                partitions that they are of: their index files go too.
             identifier: the writer's number of the commit.
         """
         added = append_changes(messages)
 
         def changes(latest: Snapshot | None) -> Changes:
-            return Changes([*removed(latest), *added.entries], added.changelog)
+            gone = removed(latest)
+            indexes = indexes_of_partitions(self.table, latest, frozenset(e.partition for e in gone))
+            return Changes([*gone, *added.entries], added.changelog, [*indexes, *added.indexes])
 
         if changes(self.table.snapshots.latest()).is_empty():
             return None
@@ -143,7 +164,7 @@ class Committer:
             attempt = Attempt(self.table, author)
             try:
                 wanted = changes(latest)
-                check_conflicts(self.table, latest, wanted.entries)
+                check_conflicts(self.table, latest, wanted)
                 snapshot = attempt.prepare(kind, latest, wanted)
             except MissingFileError:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
@@ -233,5 +254,6 @@ class Committer:
                         for e in [*added, *changes.changelog]
                         for path in locations.files_of(e.partition, e.bucket, e.file)
                     )
+                    table.file_io.delete_many(index_path(table, e) for e in changes.indexes if e.kind is FileKind.ADD)
         except (PaimonError, OSError) as error:
             _LOG.warning("%s: files of a refused commit could not be removed: %s", table.name, error)

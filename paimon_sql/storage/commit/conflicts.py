@@ -11,35 +11,41 @@ import pyarrow.compute as pc
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries, manifest_table, merge_entries
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.sections import key_ranks
 from paimon_sql.storage.table import Table
 
 
-def check_conflicts(table: Table, latest: Snapshot | None, changes: Sequence[ManifestEntry]) -> None:
+def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> None:
     """Nothing if the changes fit the snapshot.
 
-    Every file that they take away must still be there and none that they bring, a partition must be left with one
-    number of buckets, and on the levels of an LSM tree above 0 no two files of a bucket may overlap.
+    Every file that they take away must still be there and none that they bring, so must be the files in which they
+    mark rows as deleted; a partition must be left with one number of buckets, and on the levels of an LSM tree above 0
+    no two files of a bucket may overlap.
 
     Args:
         table: the table.
         latest: the snapshot that the changes are put on.
-        changes: the entries to be committed.
+        wanted: what is to be committed.
 
     Raises:
         CommitConflictError: they do not fit; the message says which file or bucket, and who made the snapshot.
     """
-    if latest is None or not changes:
+    changes = wanted.entries
+    marked = _marked(wanted)
+    if latest is None or not (changes or marked):
         return
     deep = any(e.kind == FileKind.ADD and e.file.level > 0 for e in changes)
-    if not deep and not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
+    if not deep and not marked and not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
         return
-    touched = pa.array(sorted({e.partition for e in changes}), pa.binary())
+    partitions = {e.partition for e in changes} | {e.partition for e in wanted.indexes}
+    touched = pa.array(sorted(partitions), pa.binary())
     live = live_files(table, latest).entries
     live = live.filter(pc.is_in(live["partition"], value_set=touched))
     _check_files(table, latest, live, changes)
     left = merge_entries([live, manifest_table(changes)])
+    _check_marked(table, latest, left, marked)
     _check_buckets(table, left)
     if deep and table.schema.primary_keys:
         _check_levels(table, latest, left)
@@ -60,6 +66,22 @@ def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequen
                 f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
                 remedy="Read the table before you run the statement again.",
             )
+
+
+def _marked(wanted: Changes) -> set[str]:
+    """The data files in which the changes mark rows as deleted."""
+    added = (e.file.deletion_vectors or () for e in wanted.indexes if e.kind == FileKind.ADD)
+    return {vector.data_file_name for vectors in added for vector in vectors}
+
+
+def _check_marked(table: Table, latest: Snapshot, left: pa.Table, marked: set[str]) -> None:
+    gone = marked.difference(left["file_name"].to_pylist()) if marked else set()
+    if gone:
+        raise CommitConflictError(
+            f"{table.name}: file {min(gone)}, in which rows are to be deleted, was removed by another job; snapshot"
+            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            remedy="Run the statement again.",
+        )
 
 
 def _check_buckets(table: Table, left: pa.Table) -> None:

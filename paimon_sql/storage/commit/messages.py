@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 
 
@@ -14,7 +15,8 @@ class CommitMessage:
     """One writer's changes to one bucket.
 
     ``new_files`` hold new rows, ``deleted_files`` lose theirs (a rewrite); ``compact_before`` are replaced by
-    ``compact_after``, which hold the same rows. Changelog files go with the one or the other.
+    ``compact_after``, which hold the same rows. Changelog files and index files go with the one or the other; an index
+    file that replaces another names it among the deleted ones, so that nobody's changes to it are lost.
     """
 
     partition: bytes
@@ -26,6 +28,10 @@ class CommitMessage:
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
     compact_changelog: tuple[DataFileMeta, ...] = ()
+    new_indexes: tuple[IndexFileMeta, ...] = ()
+    deleted_indexes: tuple[IndexFileMeta, ...] = ()
+    compact_new_indexes: tuple[IndexFileMeta, ...] = ()
+    compact_deleted_indexes: tuple[IndexFileMeta, ...] = ()
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""
@@ -37,24 +43,31 @@ class CommitMessage:
                 self.compact_before,
                 self.compact_after,
                 self.compact_changelog,
+                self.new_indexes,
+                self.deleted_indexes,
+                self.compact_new_indexes,
+                self.compact_deleted_indexes,
             )
         )
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What one snapshot changes: entries of data files, and of changelog files."""
+    """What one snapshot changes: entries of data files, of changelog files and of index files."""
 
     entries: list[ManifestEntry] = field(default_factory=list)
     changelog: list[ManifestEntry] = field(default_factory=list)
+    indexes: list[IndexManifestEntry] = field(default_factory=list)
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""
-        return not (self.entries or self.changelog)
+        return not (self.entries or self.changelog or self.indexes)
 
-    def has_deletes(self) -> bool:
-        """Whether a file is taken away, so that a rival may have taken it away before."""
-        return any(e.kind == FileKind.DELETE for e in self.entries)
+    def takes_away(self) -> bool:
+        """Whether rows are taken away, with their file or by a deletion vector."""
+        return any(e.kind == FileKind.DELETE for e in self.entries) or any(
+            e.file.index_type == DELETION_VECTORS_INDEX for e in self.indexes
+        )
 
 
 def append_changes(messages: Iterable[CommitMessage]) -> Changes:
@@ -64,6 +77,8 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
         changes.entries.extend(_entries(m, FileKind.DELETE, m.deleted_files))
         changes.entries.extend(_entries(m, FileKind.ADD, m.new_files))
         changes.changelog.extend(_entries(m, FileKind.ADD, m.changelog_files))
+        changes.indexes.extend(_indexes(m, FileKind.DELETE, m.deleted_indexes))
+        changes.indexes.extend(_indexes(m, FileKind.ADD, m.new_indexes))
     return changes
 
 
@@ -74,8 +89,14 @@ def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
         changes.entries.extend(_entries(m, FileKind.DELETE, m.compact_before))
         changes.entries.extend(_entries(m, FileKind.ADD, m.compact_after))
         changes.changelog.extend(_entries(m, FileKind.ADD, m.compact_changelog))
+        changes.indexes.extend(_indexes(m, FileKind.DELETE, m.compact_deleted_indexes))
+        changes.indexes.extend(_indexes(m, FileKind.ADD, m.compact_new_indexes))
     return changes
 
 
 def _entries(message: CommitMessage, kind: FileKind, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:
     return (ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, f) for f in files)
+
+
+def _indexes(message: CommitMessage, kind: FileKind, files: Iterable[IndexFileMeta]) -> Iterable[IndexManifestEntry]:
+    return (IndexManifestEntry(kind, message.partition, message.bucket, f) for f in files)

@@ -34,7 +34,7 @@ from paimon_sql.storage.expire.protectors import (
     uses_of,
 )
 from paimon_sql.storage.expire.uses import lists_that_are_left, live_entries, manifests_that_are_left, with_kind
-from paimon_sql.storage.scan.deletions import index_entries, index_path
+from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.table import Table
 
 FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files", "file_source")

@@ -14,7 +14,7 @@ from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import threads_for
-from paimon_sql.storage.scan.deletions import index_entries
+from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.table import Table
 
 _THREADS = 8

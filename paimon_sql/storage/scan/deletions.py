@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_sql.format.deletion_vectors import DeletionVector, read_deletion_vector
-from paimon_sql.format.index_manifest import (
-    DELETION_VECTORS_INDEX,
-    DeletionVectorRange,
-    IndexManifestEntry,
-    read_index_manifest,
-)
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.table import Table
 
 _TAIL = 8
@@ -33,14 +29,6 @@ class Deletion:
             return read_deletion_vector(source.read(self.range.length + _TAIL), self.path, self.range)
 
 
-def index_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifestEntry]:
-    """The index files of a snapshot."""
-    if snapshot is None or snapshot.index_manifest is None:
-        return []
-    path = table.paths.manifest(snapshot.index_manifest)
-    return read_index_manifest(table.file_io.read_bytes(path), path)
-
-
 def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:
     """The deletion vectors of a snapshot by partition, bucket and name of the data file."""
     found = {}
@@ -50,10 +38,3 @@ def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes
             for part in entry.file.deletion_vectors or ():
                 found[(entry.partition, entry.bucket, part.data_file_name)] = Deletion(path, part)
     return found
-
-
-def index_path(table: Table, entry: IndexManifestEntry) -> str:
-    """Where an index file stands."""
-    beside_data = table.schema.options.get("index-file-in-data-file-dir", "false").lower() == "true"
-    bucket = table.locations.bucket(entry.partition, entry.bucket) if beside_data else None
-    return table.paths.index(entry.file.file_name, entry.file.external_path, bucket)

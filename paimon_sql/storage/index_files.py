@@ -1,0 +1,76 @@
+"""The index files of a table: hash indexes, deletion vectors and others, read and written (spec: Table Index)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from paimon_sql.format.deletion_vectors import DeletionVector, write_deletion_vectors
+from paimon_sql.format.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    DeletionVectorRange,
+    IndexFileMeta,
+    IndexManifestEntry,
+    read_index_manifest,
+)
+from paimon_sql.format.options.index import DELETION_VECTORS_BITMAP64, INDEX_FILE_IN_DATA_FILE_DIR
+from paimon_sql.format.paths import index_name
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.table import Table
+
+
+def index_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifestEntry]:
+    """The index files of a snapshot."""
+    if snapshot is None or snapshot.index_manifest is None:
+        return []
+    path = table.paths.manifest(snapshot.index_manifest)
+    return read_index_manifest(table.file_io.read_bytes(path), path)
+
+
+def index_path(table: Table, entry: IndexManifestEntry) -> str:
+    """Where an index file stands."""
+    return _path(table, entry.partition, entry.bucket, entry.file)
+
+
+def write_index_file(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    index_type: str,
+    data: bytes,
+    *,
+    row_count: int,
+    deletion_vectors: tuple[DeletionVectorRange, ...] | None = None,
+) -> IndexFileMeta:
+    """Write a new index file, which nobody sees until a message that names it is committed.
+
+    Args:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket that the index is of.
+        index_type: the name of the kind of index.
+        data: the whole file.
+        row_count: the number of its entries.
+        deletion_vectors: where the vectors stand in it, if it holds such.
+    """
+    file = IndexFileMeta(
+        index_type, index_name(str(uuid.uuid4()), 0), len(data), row_count, deletion_vectors=deletion_vectors
+    )
+    table.file_io.write_bytes(_path(table, partition, bucket, file), data)
+    return file
+
+
+def write_deletions(
+    table: Table, partition: bytes, bucket: int, vectors: Mapping[str, DeletionVector]
+) -> IndexFileMeta:
+    """Write the deletion vectors of data files of one bucket, by file name, as one index file."""
+    data, ranges = write_deletion_vectors(vectors, bitmap64=table.options.get(DELETION_VECTORS_BITMAP64))
+    return write_index_file(
+        table, partition, bucket, DELETION_VECTORS_INDEX, data, row_count=len(ranges), deletion_vectors=ranges
+    )
+
+
+def _path(table: Table, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
+    beside_data = table.options.get(INDEX_FILE_IN_DATA_FILE_DIR)
+    directory = table.locations.bucket(partition, bucket) if beside_data else None
+    return table.paths.index(file.file_name, file.external_path, directory)
