@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
+from paimon_sql.format.index_manifest import IndexManifestEntry, write_index_manifest
 from paimon_sql.format.manifest import (
     ManifestEntry,
     ManifestFileMeta,
@@ -128,6 +129,12 @@ class ManifestStore:
         data = write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
         return name, len(data)
+
+    def write_indexes(self, entries: Iterable[IndexManifestEntry]) -> str:
+        """Write an index manifest: its name."""
+        name = self.new_name("index-manifest")
+        self.file_io.write_bytes(self.path(name), write_index_manifest(entries, self._compression))
+        return name
 
     @property
     def _compression(self) -> str:
