@@ -14,6 +14,7 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.compact.universal import UniversalCompaction, pick_full
+from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.deletions import deletions_of
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
@@ -57,12 +58,15 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[
         buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
     strategy = UniversalCompaction.of(table.options)
     deletions = deletions_of(table, table.snapshots.latest())
-    # Reads that rely on deletion vectors do not merge, so older rows must not be left below the new ones.
-    full = full or table.options.get(DELETION_VECTORS_ENABLED)
+    engine = merge_engine(table.schema)
+    # Reads that do not merge must find no older rows of a key below the new ones.
+    full = full or table.options.get(DELETION_VECTORS_ENABLED) or engine.needs_every_level
     found = []
     for (partition, bucket, total), held in buckets.items():
         runs = level_runs(held)
         unit = pick_full(runs, table.options) if full else strategy.pick(runs)
+        if unit is not None and engine.merges_whole:
+            unit = pick_full(runs, table.options)
         if unit is not None:
             marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in unit.files}
             theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.merge.order import Indices, SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.segments import Mask, Segments
 
 WINDOW_BYTES = 128 * 1024 * 1024
 BATCH_ROWS = 65_536
@@ -52,10 +55,25 @@ class Window:
     order: Indices
     starts: Indices
 
+    @cached_property
+    def segments(self) -> Segments:
+        """The rows in order by their keys."""
+        return Segments.of_starts(self.starts, len(self.order))
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.int8]:
+        """The kinds of the rows in order."""
+        kinds: npt.NDArray[np.int8] = self.table[VALUE_KIND.name].to_numpy()[self.order]
+        return kinds
+
+    def where(self, mask: Mask) -> Window:
+        """Some of the rows in order; keys without any are left out."""
+        return Window(self.table, self.order[mask], self.segments.where(mask).starts)
+
     @property
     def newest(self) -> Indices:
         """The row number of each key's newest row."""
-        last: Indices = self.order[np.append(self.starts[1:], len(self.order)) - 1]
+        last: Indices = self.order[np.append(self.starts[1:], len(self.order))[: len(self.starts)] - 1]
         return last
 
     @property

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
-from paimon_sql.storage.merge.engine import MergeEngine, SelectingEngine, merge_engine
+from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, windows
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
@@ -37,7 +34,8 @@ def read_merged(
     on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
     for section in split.sections:
         for window in merge_section(table, split, section, engine.needs(tuple(columns)), on_key):
-            yield from _left(engine, window, list(columns))
+            for rows in engine.left(window, columns):
+                yield from rows.to_batches(max_chunksize=65_536)
 
 
 def merge_section(
@@ -81,18 +79,3 @@ def _run(table: Table, split: Split, run: SortedRun, columns: Sequence[str], pre
     size = sum(f.file_size for f in run) * _EXPANSION * min(len(columns), stored) // stored
     name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
     return Run(sum(f.row_count for f in run), size, read, name)
-
-
-def _left(engine: MergeEngine, window: Window, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    if isinstance(engine, SelectingEngine):
-        # The order of rows does not matter here, and a mask over the runs costs less than gathering row by row.
-        mask = np.zeros(len(window.table), dtype=bool)
-        mask[engine.select(window)] = True
-        kinds = window.table[VALUE_KIND.name].to_numpy()
-        mask &= (kinds == RowKind.INSERT) | (kinds == RowKind.UPDATE_AFTER)
-        merged = window.table.select(columns).filter(pa.array(mask))
-    else:
-        merged = engine.merge(window)
-        alive = pc.is_in(merged[VALUE_KIND.name], pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8()))
-        merged = merged.filter(alive).select(columns)
-    yield from merged.to_batches(max_chunksize=65_536)

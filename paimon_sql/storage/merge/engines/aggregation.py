@@ -1,0 +1,78 @@
+"""The merge engine ``aggregation``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.options.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
+from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
+from paimon_sql.storage.merge.engines.removal import after, removals, sift, split_behind_deletes
+from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal
+from paimon_sql.storage.merge.functions.of_schema import aggregation_functions, lifted
+from paimon_sql.storage.merge.windows import Window
+
+
+class Aggregation(ReducingEngine):
+    """Every column is folded by its aggregate function, ``last_non_null_value`` where none is named.
+
+    Deletes and old halves of updates take back what they say. With ``aggregation.remove-record-on-delete`` a delete
+    removes the row instead, and what comes later begins anew.
+    """
+
+    name = "aggregation"
+
+    def __init__(self, schema: TableSchema) -> None:
+        super().__init__(schema)
+        self._removes = self.options.get(AGGREGATION_REMOVE_RECORD_ON_DELETE)
+
+    @cached_property
+    def _functions(self) -> dict[str, AggregateFunction]:
+        return aggregation_functions(self.schema)
+
+    @property
+    def merges_whole(self) -> bool:
+        return self._removes
+
+    def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
+        retract = is_retract(bundle.kinds)
+        newest = bundle.segments.last()
+        kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
+        counted = bundle
+        if retract.any() and self.ignores_deletes:
+            sifted = sift(bundle, ~retract, newest)
+            counted, kinds, retract = sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+        elif retract.any() and self._removes:
+            sifted = sift(bundle, after(bundle, removals(bundle)), newest)
+            counted, kinds = sifted.bundle, sifted.kinds
+            retract = is_retract(counted.kinds) & ~sifted.stands_in
+        effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
+        made = stamp(bundle, newest, kinds)
+        for name in bundle.table.column_names:
+            if name not in made:
+                made[name] = self._functions[name].apply(Steps(counted.column(name), counted.segments, effects))
+        return made
+
+    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+        taken_back = is_retract(kinds)
+        if self._removes:
+            taken_back &= kinds != RowKind.DELETE
+        if self.ignores_deletes or not taken_back.any():
+            return None
+        return first_refusal(self._functions)
+
+    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        return lifted(rows, self._functions)
+
+    def generations(self, window: Window) -> Iterator[Window]:
+        if self._removes:
+            yield from split_behind_deletes(window)
+        else:
+            yield window

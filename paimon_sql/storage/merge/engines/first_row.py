@@ -1,0 +1,33 @@
+"""The merge engine ``first-row``."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.storage.merge.engines.base import RowKinds, SelectingEngine, is_retract
+from paimon_sql.storage.merge.order import Indices
+from paimon_sql.storage.merge.windows import Window
+
+
+class FirstRow(SelectingEngine):
+    """The oldest row of a key stays for ever; deletes are refused or ignored.
+
+    Reads see compacted files only, so that they need not merge.
+    """
+
+    name = "first-row"
+    needs_every_level = True
+
+    def select(self, window: Window) -> Indices:
+        if self.ignores_deletes:
+            return self.passing_retractions_over(window, newest=False)
+        if problem := self.refusal(window.kinds):
+            raise problem
+        return window.oldest
+
+    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+        if self.ignores_deletes or not is_retract(kinds).any():
+            return None
+        return ConstraintViolationError(
+            "By default, the merge engine 'first-row' cannot accept DELETE/UPDATE_BEFORE records.",
+            remedy="Set 'ignore-delete' = 'true' to ignore them.",
+        )

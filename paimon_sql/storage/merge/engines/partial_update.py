@@ -1,0 +1,195 @@
+"""The merge engine ``partial-update``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.format.options.merge_engine import (
+    PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+    PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+)
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
+from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
+from paimon_sql.storage.merge.engines.removal import (
+    Sifted,
+    after,
+    removals,
+    sift,
+    split_around_deletes,
+    split_behind_deletes,
+)
+from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal
+from paimon_sql.storage.merge.functions.of_schema import group_functions, lifted
+from paimon_sql.storage.merge.order import Indices
+from paimon_sql.storage.merge.segments import NOWHERE, Mask
+from paimon_sql.storage.merge.sequence_groups import SequenceGroup, accepted, ranks, sequence_groups
+from paimon_sql.storage.merge.windows import Window
+
+
+class PartialUpdate(ReducingEngine):
+    """Values that are not null replace older ones, column by column.
+
+    The columns of a sequence group change together, nulls included, and only by rows that are not older by the group's
+    own columns; a retraction in a group makes its columns null, or takes back what their functions added. Deletes are
+    otherwise refused, unless an option says that they are ignored or remove the row; what comes after a removal begins
+    anew.
+    """
+
+    name = "partial-update"
+
+    def __init__(self, schema: TableSchema) -> None:
+        super().__init__(schema)
+        self._groups = sequence_groups(self.options)
+        self._removes = self.options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
+        removing = set(comma_separated(self.options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)))
+        self._removing = tuple(g for g in self._groups if removing & set(g.ordering))
+
+    @cached_property
+    def _functions(self) -> Mapping[str, AggregateFunction]:
+        return group_functions(self.schema, {name for group in self._groups for name in group.ordering})
+
+    @property
+    def merges_whole(self) -> bool:
+        return self._removes or bool(self._removing)
+
+    def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        wanted = dict.fromkeys(columns)
+        for group in self._groups:
+            if group in self._removing or set(group.columns) & set(columns):
+                wanted |= dict.fromkeys(group.ordering)
+        return tuple(wanted)
+
+    def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
+        counted, kinds, retract = self._counted(bundle)
+        made = stamp(bundle, self._newest(bundle), kinds)
+        names = set(bundle.table.column_names)
+        for group in self._groups:
+            if names & set(group.columns):
+                made |= self._grouped(group, counted, retract, names)
+        fixed = set(self.schema.primary_keys)
+        for name in bundle.table.column_names:
+            if name not in made:
+                made[name] = self._free(name, counted, retract, name in fixed)
+        return made
+
+    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+        if self.ignores_deletes or self._removes or not is_retract(kinds).any():
+            return None
+        return first_refusal(self._functions) if self._groups else _refused()
+
+    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        return lifted(rows, self._functions)
+
+    def generations(self, window: Window) -> Iterator[Window]:
+        if self._removing:
+            yield from split_around_deletes(window)
+        elif self._removes:
+            yield from split_behind_deletes(window)
+        else:
+            yield window
+
+    def _newest(self, bundle: Bundle) -> Indices:
+        """The rows whose sequence numbers the merged rows take: the newest ones that are not ignored."""
+        last = bundle.segments.last()
+        if not self.ignores_deletes:
+            return last
+        counting = bundle.segments.last(~is_retract(bundle.kinds))
+        return np.where(counting != NOWHERE, counting, last)
+
+    def _counted(self, bundle: Bundle) -> tuple[Bundle, RowKinds, Mask]:
+        """The rows that count, what becomes of the keys, and which of the rows retract."""
+        retract = is_retract(bundle.kinds)
+        if not retract.any():
+            return bundle, np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8), retract
+        if self.ignores_deletes:
+            sifted = sift(bundle, ~retract, bundle.segments.last())
+        elif self._groups:
+            sifted = self._after_group_removals(bundle)
+            return self._with_retractions_alone(sifted)
+        elif self._removes:
+            removed = removals(bundle)
+            stand_ins = np.where(removed != NOWHERE, removed, bundle.segments.last())
+            sifted = sift(bundle, after(bundle, removed) & ~retract, stand_ins)
+        else:
+            raise _refused()
+        return sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+
+    def _after_group_removals(self, bundle: Bundle) -> Sifted:
+        """The rows behind the last delete that a removing group accepts.
+
+        Whether a delete is accepted depends on the rows since the removal before it, so removals are found one after
+        the other, all keys at once.
+        """
+        segments = bundle.segments
+        deletes = bundle.kinds == RowKind.DELETE
+        found = np.full(segments.count, NOWHERE, dtype=np.int64)
+        rank = [ranks([bundle.column(name) for name in g.ordering]) for g in self._removing]
+        begins = np.zeros(len(segments), dtype=np.bool_)
+        while deletes.any():
+            removing = np.zeros(len(segments), dtype=np.bool_)
+            for numbers in rank:
+                removing |= accepted(numbers, segments, begins)
+            first = segments.first(removing & deletes & after(bundle, found))
+            fresh = first[first != NOWHERE]
+            if not len(fresh):
+                break
+            found = np.where(first != NOWHERE, first, found)
+            begins[fresh[fresh + 1 < len(begins)] + 1] = True
+        return sift(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
+
+    def _with_retractions_alone(self, sifted: Sifted) -> tuple[Bundle, RowKinds, Mask]:
+        """Keys of which nothing but retractions count become one retraction, of all that the rows retract together."""
+        bundle, kinds = sifted.bundle, sifted.kinds
+        retract = is_retract(bundle.kinds) & ~sifted.stands_in
+        only = ~bundle.segments.any(~retract)
+        deleting = bundle.segments.any(bundle.kinds == RowKind.DELETE)
+        kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)
+        return bundle, kinds, retract & ~only[bundle.segments.owners]
+
+    def _grouped(self, group: SequenceGroup, bundle: Bundle, retract: Mask, names: set[str]) -> dict[str, pa.Array]:
+        """The columns of a sequence group."""
+        rank = ranks([bundle.column(name) for name in group.ordering])
+        fresh = accepted(rank, bundle.segments)
+        last = bundle.segments.last(fresh)
+        values = np.where((last != NOWHERE) & retract[last], NOWHERE, last)
+        made = {name: bundle.taken(name, last) for name in group.ordering if name in names}
+        counts = rank > 0
+        effects = np.where(retract, Effect.RETRACT, np.where(fresh, Effect.ADD, Effect.LATE)).astype(np.uint8)
+        effects = effects[counts]
+        for name in group.members:
+            if name not in names:
+                continue
+            function = self._functions.get(name)
+            if function is None:
+                made[name] = bundle.taken(name, values)
+                continue
+            column = bundle.column(name)
+            kept = column if counts.all() else column.filter(pa.array(counts))
+            made[name] = function.apply(Steps(kept, bundle.segments.where(counts), effects))
+        return made
+
+    def _free(self, name: str, bundle: Bundle, retract: Mask, fixed: bool) -> pa.Array:
+        """A column of no group: its newest value that is not null, for retractions do not touch it."""
+        if fixed:
+            return bundle.taken(name, bundle.segments.last())
+        wanted = ~retract
+        if bundle.table[name].null_count:
+            column = bundle.column(name)
+            wanted &= column.is_valid().to_numpy(zero_copy_only=False)
+        return bundle.taken(name, bundle.segments.last(wanted))
+
+
+def _refused() -> ConstraintViolationError:
+    return ConstraintViolationError(
+        "By default, Partial update can not accept delete records.",
+        remedy="Set 'ignore-delete' = 'true' to ignore them, 'partial-update.remove-record-on-delete' = 'true' to"
+        " remove the whole row, or 'fields.<columns>.sequence-group' to retract some of the columns.",
+    )

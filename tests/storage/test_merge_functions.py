@@ -1,0 +1,136 @@
+"""Aggregate functions over many keys at once give what folding one value after the other gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import aggregate_model as model
+import numpy as np
+import pyarrow as pa
+import pytest
+from aggregate_model import ADD, LATE, RETRACT, Model, Step
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format import types as t
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.options import TableOptions
+from paimon_sql.storage.merge.functions.base import AggregateFunction, Steps
+from paimon_sql.storage.merge.functions.registry import FUNCTIONS
+from paimon_sql.storage.merge.segments import Segments
+
+Values = st.SearchStrategy[Any]
+
+
+def function(name: str, kind: t.DataType, **options: str) -> AggregateFunction:
+    texts = {f"fields.c.{key.replace('_', '-')}": text for key, text in options.items()}
+    return FUNCTIONS[name](t.DataField(0, "c", kind), TableOptions(texts))
+
+
+def steps_of(kind: t.DataType, groups: Sequence[Sequence[Step]]) -> Steps:
+    owners = np.repeat(np.arange(len(groups)), [len(g) for g in groups]).astype(np.int64)
+    flat = [step for group in groups for step in group]
+    effects = np.array([effect for _, effect in flat], dtype=np.uint8)
+    # Behind another value, so that the array does not begin at its buffer's start.
+    values = pa.array([None, *(value for value, _ in flat)], arrow_type(kind)).slice(1)
+    return Steps(values, Segments(owners, len(groups)), effects if effects.any() else None)
+
+
+def groups_of(values: Values, effects: Sequence[int]) -> st.SearchStrategy[list[list[Step]]]:
+    steps = st.tuples(st.none() | values, st.sampled_from(effects))
+    return st.lists(st.lists(steps, max_size=6), max_size=5)
+
+
+def alike(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    return bool(a == b)
+
+
+INT, DOUBLE, TEXT, BOOLEAN = t.IntType(), t.DoubleType(), t.string_type(), t.BooleanType()
+SHORT, LONG = t.DecimalType(True, 5, 2), t.DecimalType(True, 38, 3)
+integers = st.integers(-5, 5) | st.integers(-(2**31), 2**31 - 1)
+doubles = st.floats(width=64) | st.sampled_from([0.1, -0.0, 0.0, math.nan, 1e308])
+texts = st.sampled_from(["", " ", "a", "b", "a,b", "é", "\U0001f600", "\uffff"])
+
+
+def decimals(kind: t.DecimalType) -> Values:
+    bound = 10**kind.precision - 1
+    numbers = st.integers(-300, 300) | st.integers(-bound, bound)
+    return numbers.map(lambda n: Decimal(n).scaleb(-kind.scale, model.EXACT))
+
+
+TAKING, GROUPED = (ADD, RETRACT, LATE), (ADD, LATE)
+CASES: dict[str, tuple[str, t.DataType, Values, Model, tuple[int, ...], dict[str, str]]] = {
+    "sum of tinyint": ("sum", t.TinyIntType(), st.integers(-128, 127), model.integer_sum(8), TAKING, {}),
+    "sum of int": ("sum", INT, integers, model.integer_sum(32), TAKING, {}),
+    "sum of bigint": ("sum", t.BigIntType(), st.integers(-(2**63), 2**63 - 1), model.integer_sum(64), TAKING, {}),
+    "sum of float": ("sum", t.FloatType(), st.floats(width=32), model.float_sum(np.float32), TAKING, {}),
+    "sum of double": ("sum", DOUBLE, doubles, model.float_sum(np.float64), TAKING, {}),
+    "sum of decimal": ("sum", SHORT, decimals(SHORT), model.decimal_sum(5, 2), TAKING, {}),
+    "sum of long decimal": ("sum", LONG, decimals(LONG), model.decimal_sum(38, 3), TAKING, {}),
+    "product of int": ("product", INT, integers, model.integer_product(32), GROUPED, {}),
+    "product of int, back": (*("product", INT, integers.filter(bool), model.integer_product(32), TAKING, {}),),
+    "product of double": ("product", DOUBLE, doubles, model.float_product(), TAKING, {}),
+    "product of decimal": ("product", SHORT, decimals(SHORT).filter(bool), model.decimal_product(5, 2), TAKING, {}),
+    "product of long decimal": ("product", LONG, decimals(LONG).filter(bool), model.decimal_product(38, 3), TAKING, {}),
+    "max of double": ("max", DOUBLE, doubles, model.maximum, GROUPED, {}),
+    "min of double": ("min", DOUBLE, doubles, model.minimum, GROUPED, {}),
+    "max of text": ("max", TEXT, texts, model.maximum, GROUPED, {}),
+    "min of text": ("min", TEXT, texts, model.minimum, GROUPED, {}),
+    "max of decimal": ("max", LONG, decimals(LONG), model.maximum, GROUPED, {}),
+    "min of date": ("min", t.DateType(), st.dates(), model.minimum, GROUPED, {}),
+    "bool_and": ("bool_and", BOOLEAN, st.booleans(), model.minimum, GROUPED, {}),
+    "bool_or": ("bool_or", BOOLEAN, st.booleans(), model.maximum, GROUPED, {}),
+    "last_value": ("last_value", INT, integers, model.last_value, TAKING, {}),
+    "last_non_null_value": ("last_non_null_value", INT, integers, model.last_non_null_value, TAKING, {}),
+    "first_value": ("first_value", INT, integers, model.first_value, GROUPED, {}),
+    "first_non_null_value": ("first_non_null_value", INT, integers, model.first_non_null_value, (ADD,), {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_function_folds_like_its_model(case: str, data: st.DataObject) -> None:
+    name, kind, values, expected, effects, options = CASES[case]
+    groups = data.draw(groups_of(values, effects))
+    result = function(name, kind, **options).apply(steps_of(kind, groups))
+    assert result.type == arrow_type(kind)
+    result.validate(full=True)
+    with np.errstate(all="ignore"):
+        wanted = [expected(group) for group in groups]
+    assert all(alike(a, b) for a, b in zip(result.to_pylist(), wanted, strict=True)), (result.to_pylist(), wanted)
+
+
+def test_a_long_group_is_summed_in_its_order() -> None:
+    values = [0.1 * i for i in range(1000)]
+    result = function("sum", DOUBLE).apply(steps_of(DOUBLE, [[(v, ADD) for v in values], [(1.5, ADD)]]))
+    assert result.to_pylist() == [sum(values), 1.5]
+
+
+def test_what_a_function_cannot_take_back_is_refused_and_can_be_ignored() -> None:
+    steps = steps_of(INT, [[(1, ADD), (2, RETRACT)]])
+    with pytest.raises(ConstraintViolationError, match=r"'max' of column 'c' does not support retraction.*ignore-ret"):
+        function("max", INT).apply(steps)
+    assert function("max", INT, ignore_retract="true").apply(steps).to_pylist() == [1]
+
+
+def test_a_product_cannot_take_back_a_zero() -> None:
+    with pytest.raises(ConstraintViolationError, match="cannot take back a zero"):
+        function("product", INT).apply(steps_of(INT, [[(1, ADD), (0, RETRACT)]]))
+
+
+def test_a_late_value_is_the_first_non_null_one_from_then_on() -> None:
+    groups = [[("p", ADD), ("r", LATE), ("q", ADD)], [(None, ADD), ("x", LATE)], [("p", ADD), (None, LATE)]]
+    assert function("first_non_null_value", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == ["r", "x", None]
+
+
+def test_count_counts_what_was_written() -> None:
+    count = function("count", INT)
+    assert count.lift(pa.array([7, None, 0], pa.int32())).to_pylist() == [1, 0, 1]
+    assert count.apply(steps_of(INT, [[(1, ADD), (0, ADD), (1, ADD), (1, RETRACT)]])).to_pylist() == [1]
