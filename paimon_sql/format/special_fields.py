@@ -15,6 +15,8 @@ KEY_ID_START = _MAX_ID // 2
 SEQUENCE_NUMBER = DataField(_MAX_ID - 1, "_SEQUENCE_NUMBER", BigIntType(False))
 VALUE_KIND = DataField(_MAX_ID - 2, "_VALUE_KIND", TinyIntType(False))
 LEVEL = DataField(_MAX_ID - 3, "_LEVEL", IntType(False))
+BUCKET = DataField(_MAX_ID, "_BUCKET", IntType(False))
+"""The bucket that an assigner has chosen for a row; it travels with rows and is never stored."""
 ROW_ID = DataField(_MAX_ID - 5, "_ROW_ID", BigIntType(False))
 
 

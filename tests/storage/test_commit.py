@@ -29,7 +29,7 @@ from core_tables import (
 from faulty_io import Died, MortalFileIO, UncertainFileIO
 from small_tables import on_disk, reachable
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError, PaimonError
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.conflicts import check_conflicts
@@ -38,6 +38,7 @@ from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.write_task import WriteTask
 
 NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "commit.max-retries": "1000"}
 
@@ -238,8 +239,11 @@ def test_a_partition_cannot_get_a_second_number_of_buckets(tmp_path: Path) -> No
     table = make_table(tmp_path / "t", {"bucket": "2"}, keys=["id", "p"], partitions=["p"])
     insert(table, (1, "a", "x"))
     other = again(table, {"bucket": "3"})
-    with pytest.raises(CommitConflictError, match="partition p=x would hold files of 2 and of 3 buckets"):
+    with pytest.raises(InvalidInputError, match="partition p=x has 2 buckets, but the option 'bucket' is 3"):
         insert(other, (2, "b", "x"))
+    unknowing = WriteTask(other).run([batch_of(other, [(2, "b", "x")])])
+    with pytest.raises(CommitConflictError, match="partition p=x would hold files of 2 and of 3 buckets"):
+        Committer(other).append(unknowing)
     insert(other, (2, "b", "y"))
     assert overwrite(other, (3, "c", "x"), dynamic=True) is not None
     assert sorted(rows(table)) == [(2, "b", "y"), (3, "c", "x")]

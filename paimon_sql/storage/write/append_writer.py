@@ -28,14 +28,20 @@ class AppendWriter:
     Args:
         table: the table.
         sequences: by partition and bucket the greatest sequence number there, for tables with fixed buckets.
+        router: says which bucket a row goes to, for tables with fixed buckets.
     """
 
-    def __init__(self, table: Table, sequences: Mapping[tuple[bytes, int], int] | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        sequences: Mapping[tuple[bytes, int], int] | None = None,
+        router: Router | None = None,
+    ) -> None:
         self._table = table
         self._settings = WriteSettings(table.schema)
         self._sequences = sequences or {}
         self._total = self._settings.buckets if self._settings.buckets > 0 else UNAWARE
-        self._router = Router(table.schema, self._total)
+        self._router = router or Router(table.schema, self._total)
         self._namer = FileNamer(self._settings.file_prefix)
         self._writers: dict[tuple[bytes, int], RollingWriter] = {}
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)

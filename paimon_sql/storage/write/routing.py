@@ -22,7 +22,15 @@ UNAWARE = -1
 
 
 class Router:
-    """Splits batches of a table's columns by partition and bucket."""
+    """Splits batches of a table's columns by partition and bucket.
+
+    Args:
+        schema: the table's schema.
+        buckets: the number of buckets of each partition; below 2 all rows go to bucket 0.
+    """
+
+    extra: Sequence[str] = ()
+    """Columns beside the table's that the rows bring, and that `split` takes off."""
 
     def __init__(self, schema: TableSchema, buckets: int) -> None:
         self.schema = schema
@@ -51,6 +59,10 @@ class Router:
         columns = [batch.column(k) for k in self.schema.bucket_keys]
         return self._function.assign(columns, self._bucket_types, self.buckets)
 
+    def total_buckets(self, partition: bytes) -> int:
+        """The number of buckets of a partition as commits tell it."""
+        return self.buckets
+
     def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """The distinct serialised partitions of the rows, and the number among them of each row's."""
         if not self._partition_types:
@@ -65,9 +77,11 @@ class Router:
         if not batch.num_rows:
             return
         partitions, codes = self.partitions_of(batch)
-        buckets = self.buckets_of(batch)
-        width = max(1, self.buckets)
+        buckets = self._place(batch, partitions, codes)
+        width = int(buckets.max()) + 1
         groups = codes * width + buckets
+        if self.extra:
+            batch = batch.drop_columns(list(self.extra))
         first = groups[0]
         if (groups == first).all():
             yield partitions[first // width], int(first % width), batch
@@ -79,6 +93,12 @@ class Router:
         for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
             group = ordered[start]
             yield partitions[group // width], int(group % width), gathered.slice(start, end - start)
+
+    def _place(
+        self, batch: pa.RecordBatch, partitions: Sequence[bytes], codes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int32]:
+        """The bucket of each row, given the distinct partitions and which of them each row is in."""
+        return self.buckets_of(batch)
 
 
 def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

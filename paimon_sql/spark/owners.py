@@ -1,0 +1,133 @@
+"""Rows brought to their owners: each partition and bucket is written by one task of a job.
+
+How that is done depends on the bucket mode: one exchange where a row tells its bucket, two where assigners must first
+see all rows of a key's lane.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import arrow_udf, col
+
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.special_fields import BUCKET
+from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
+from paimon_sql.storage.buckets.fixed import FixedTask
+from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
+from paimon_sql.storage.default_values import default_scalars, fill_defaults
+from paimon_sql.storage.write.routing import Router, conform_batch
+from paimon_sql.storage.write.write_task import WriteTask
+
+Owners = npt.NDArray[np.int32]
+
+
+@singledispatch
+def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    """The rows where the task can run on each partition of the frame, and the task that does so.
+
+    Args:
+        task: what writers do.
+        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+    """
+    return task, frame
+
+
+@owned.register
+def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    schema, router = task.table.schema, task.router()
+    tasks = _tasks(frame)
+    if not schema.partition_keys:
+        tasks = min(tasks, router.buckets)
+    if tasks == 1:
+        return task, frame.coalesce(1)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, router.buckets_of(batch), tasks)
+
+    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.bucket_keys]))
+    return task, frame.repartitionById(tasks, _owner_column(schema, names, owners))
+
+
+@owned.register
+def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    schema = task.table.schema
+    lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    task = replace(task, lanes=lanes)
+    router = Router(schema, 1)
+    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
+
+    def lane_owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, lane_of(key_hashes(schema, batch), lanes), lanes)
+
+    by_lane = frame.repartitionById(lanes, _owner_column(schema, names, lane_owners))
+    if not task.index:
+        return task, by_lane  # nothing stands in a bucket of another lane, so a lane's task owns its buckets
+    assigned = by_lane.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
+    tasks = _tasks(frame)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
+
+    places = (*schema.partition_keys, BUCKET.name)
+    return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, places, owners))
+
+
+def bucket_owners(
+    router: Router, batch: pa.RecordBatch, buckets: npt.NDArray[np.integer], tasks: int
+) -> npt.NDArray[np.int32]:
+    """The task of each row: buckets of a partition follow one another, beginning anywhere."""
+    partitions, codes = router.partitions_of(batch)
+    seeds = np.array([zlib.crc32(p) for p in partitions], dtype=np.int64)
+    return ((seeds[codes] + buckets) % tasks).astype(np.int32)
+
+
+def _owner_column(schema: TableSchema, names: Sequence[str], owners: Callable[[pa.RecordBatch], Owners]) -> Column:
+    conform = _conformer(schema, names)
+
+    def owner(*columns: pa.Array) -> pa.Array:
+        return pa.array(owners(conform(columns)))
+
+    return arrow_udf(owner, "int")(*(col(quoted(n)) for n in names))
+
+
+def _assigned(assigner: HashAssigner, schema: TableSchema, names: Sequence[str]) -> Column:
+    conform = _conformer(schema, names)
+
+    def assign(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        for columns in batches:
+            given = columns if isinstance(columns, tuple) else (columns,)
+            yield pa.array(assigner.assign(conform(given)))
+
+    # An assigner remembers what it gave, so that Spark must not call it twice for a row.
+    return arrow_udf(assign, "int").asNondeterministic()(*(col(quoted(n)) for n in names))
+
+
+def _conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
+    """Brings some columns of rows, by name, into the table's types, defaults filled in as the writer does."""
+    types = {f.name: arrow_type(f.type) for f in schema.fields} | {BUCKET.name: arrow_type(BUCKET.type)}
+    wanted = pa.schema([pa.field(n, types[n]) for n in names])
+    defaults = {n: v for n, v in default_scalars(schema.fields).items() if n in names}
+
+    def conform(columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        batch = conform_batch(pa.RecordBatch.from_arrays(list(columns), names=list(names)), wanted)
+        return fill_defaults(batch, defaults) if defaults else batch
+
+    return conform
+
+
+def _tasks(frame: DataFrame) -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or "2")
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark takes it, whatever signs it holds."""
+    return "`" + name.replace("`", "``") + "`"

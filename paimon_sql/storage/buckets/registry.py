@@ -1,0 +1,26 @@
+"""The bucket modes, and which of them a table has."""
+
+from __future__ import annotations
+
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.buckets.base import BucketMode
+from paimon_sql.storage.buckets.cross_partition import CrossPartition
+from paimon_sql.storage.buckets.dynamic import Dynamic
+from paimon_sql.storage.buckets.fixed import Fixed
+from paimon_sql.storage.buckets.postpone import Postpone
+from paimon_sql.storage.buckets.unaware import Unaware
+from paimon_sql.storage.write.settings import WriteSettings
+
+FIXED, DYNAMIC, CROSS_PARTITION, POSTPONE, UNAWARE = Fixed(), Dynamic(), CrossPartition(), Postpone(), Unaware()
+
+
+def bucket_mode(schema: TableSchema) -> BucketMode:
+    """How the rows of a table find their buckets."""
+    buckets = WriteSettings(schema).buckets
+    if buckets > 0:
+        return FIXED
+    if not schema.primary_keys:
+        return UNAWARE
+    if buckets == -2:
+        return POSTPONE
+    return CROSS_PARTITION if set(schema.partition_keys) - set(schema.primary_keys) else DYNAMIC

@@ -1,0 +1,16 @@
+"""No buckets: the rows of an append table lie in any file of their partition."""
+
+from __future__ import annotations
+
+from paimon_sql.storage.buckets.base import BucketMode
+from paimon_sql.storage.buckets.state import WriteState
+from paimon_sql.storage.write.write_task import WriteTask
+
+
+class Unaware(BucketMode):
+    """An append table with ``bucket`` -1."""
+
+    name = "BUCKET_UNAWARE"
+
+    def plan(self, state: WriteState) -> WriteTask:
+        return WriteTask(state.table)

@@ -1,0 +1,78 @@
+"""One writer's share of a write, as it travels to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.format.arrow import arrow_field, arrow_schema
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.special_fields import BUCKET, VALUE_KIND
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.default_values import default_scalars, fill_defaults
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.routing import Router, conform_batch
+
+SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET)}
+"""Columns that rows may have behind those of the table."""
+
+
+@dataclass(frozen=True)
+class WriteTask:
+    """Writes rows into files; ``sequences`` are the greatest sequence numbers by partition and bucket."""
+
+    table: Table
+    sequences: Mapping[Target, int] = field(default_factory=dict)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+        """Write all rows; on any error nothing is left behind.
+
+        Args:
+            batches: the rows, their columns those of the table in its order; the types are brought to the table's.
+                Rows of a keyed table may have their kind in a column ``_VALUE_KIND`` behind them. A null in a column
+                with a default value becomes that value.
+        """
+        return self.write(self.placed(self.prepared(batches)))
+
+    def prepared(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows in the table's columns and types, defaults filled in."""
+        schema = arrow_schema(self.table.schema.fields)
+        defaults = default_scalars(self.table.schema.fields)
+        for batch in batches:
+            extra = [arrow_field(SYSTEM[name]) for name in batch.schema.names[len(schema) :] if name in SYSTEM]
+            rows = conform_batch(batch, pa.schema([*schema, *extra]))
+            yield fill_defaults(rows, defaults) if defaults else rows
+
+    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        """The rows as the writer wants them, which is as they are unless the bucket mode says more."""
+        return rows
+
+    def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+        """Write rows that are prepared and placed."""
+        writer = self.writer()
+        try:
+            for batch in rows:
+                writer.write(batch)
+            return writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+
+    def writer(self) -> AppendWriter | KeyValueWriter:
+        """A new writer."""
+        if self.table.schema.primary_keys:
+            return KeyValueWriter(self.table, self.sequences, self.router())
+        return AppendWriter(self.table, self.sequences, self.router())
+
+    def router(self) -> Router | None:
+        """Says which bucket a row goes to; None for what the writers do by themselves."""
+        return None
+
+    def guard(self, messages: Iterable[CommitMessage]) -> Callable[[Snapshot | None], None] | None:
+        """What refuses a snapshot on which the messages must not be put; None if any will do."""
+        return None
