@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.merge.engine import merge_engine
@@ -19,13 +18,15 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
 from paimon_sql.storage.write.routing import Router
+from paimon_sql.storage.write.row_kinds import KindsOfRows
 from paimon_sql.storage.write.settings import WriteSettings
 
 
 class KeyValueWriter:
     """Writes rows of a table with a primary key.
 
-    A batch may carry the kind of each row in a column ``_VALUE_KIND``; without it all are inserts.
+    A batch may carry the kind of each row in a column ``_VALUE_KIND``; without it the column that the option
+    ``rowkind.field`` names says it, or all are inserts.
 
     Args:
         table: the table.
@@ -40,6 +41,7 @@ class KeyValueWriter:
         self._router = router or Router(table.schema, self._settings.buckets)
         self._namer = FileNamer(self._settings.file_prefix)
         self._engine = merge_engine(table.schema)
+        self._kinds = KindsOfRows(table, self._engine)
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
         self._messages: list[CommitMessage] = []
         self._columns = [*table.schema.names, VALUE_KIND.name, *self._router.extra]
@@ -48,17 +50,15 @@ class KeyValueWriter:
         """Take rows; the columns are those of the table, in any order.
 
         Raises:
-            ConstraintViolationError: a key column holds a null.
+            ConstraintViolationError: a key column holds a null, or the merge engine refuses a kind of row.
         """
         self._check_keys(batch)
-        if VALUE_KIND.name not in batch.schema.names:
-            kinds = pa.array(np.full(batch.num_rows, RowKind.INSERT, dtype=np.int8))
-            batch = batch.append_column(VALUE_KIND.name, kinds)
+        batch = self._engine.prepare(self._kinds.given(batch))
         for partition, bucket, rows in self._router.split(batch.select(self._columns)):
             self._take((partition, bucket), rows)
 
     def close(self) -> list[CommitMessage]:
-        """Write what is left; one message a bucket and flush."""
+        """Write what is left; a message or more for a bucket and flush."""
         self._buffers.flush()
         return self._messages
 
@@ -85,11 +85,12 @@ class KeyValueWriter:
         self._next[target] = first + len(rows)
         numbers = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
         numbered = rows.append_column(SEQUENCE_NUMBER.name, pa.chunked_array([numbers]))
-        merged = self._engine.merge(self._window(numbered))
-        writer = RollingWriter(self._table, self._settings, *target, namer=self._namer)
-        files = write_all(writer, as_stored(self._settings, merged).to_batches(max_chunksize=1_000_000))
         total = self._router.total_buckets(target[0])
-        self._messages.append(CommitMessage(*target, total, new_files=tuple(files)))
+        for window in self._engine.generations(self._window(numbered)):
+            stored = as_stored(self._settings, self._engine.merge(window))
+            writer = RollingWriter(self._table, self._settings, *target, namer=self._namer)
+            files = write_all(writer, stored.to_batches(max_chunksize=1_000_000))
+            self._messages.append(CommitMessage(*target, total, new_files=tuple(files)))
 
     def _window(self, rows: pa.Table) -> Window:
         schema = self._table.schema
