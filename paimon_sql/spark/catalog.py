@@ -17,9 +17,11 @@ from paimon_sql.errors import (
     TableExistsError,
 )
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
+from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, load_function
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.placement import placed, refuse_parts
@@ -213,6 +215,32 @@ class CatalogProxy(CatalogInterface):
             self._found(source, lambda: self.catalog.rename_table(old, new))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
+
+    # Functions
+
+    def listFunctions(self, namespace: Any) -> Any:
+        names = FUNCTION_NAMES if list(namespace) in ([], [SYSTEM_DATABASE]) else ()
+        return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
+
+    def functionExists(self, ident: Any) -> bool:
+        return self._function(ident) is not None
+
+    def loadFunction(self, ident: Any) -> Any:
+        found = self._function(ident)
+        if found is None:
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchFunctionException", ident))
+        return found
+
+    def _function(self, ident: Any) -> UnboundFunctionProxy | None:
+        if [name.lower() for name in ident.namespace()] not in ([], [SYSTEM_DATABASE]):
+            return None
+        return load_function(self.jvm, ident.name(), self._context)
+
+    def _context(self) -> Context:
+        manager = self.session.sessionState().catalogManager()
+        is_current = manager.currentCatalog().name() == self.catalog.name
+        database = ".".join(manager.currentNamespace()) if is_current else ""
+        return Context(self.catalog, database or "default")
 
     # Procedures
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.java import CATALOG, CATALYST, CONNECTOR, JavaObject, raise_java
+from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
@@ -33,15 +33,6 @@ class CatalogInterface(JavaObject):
 
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
         raise UnsupportedError("Spark's change queries are not offered on Paimon tables yet.")
-
-    def listFunctions(self, namespace: Any) -> Any:
-        return self.jvm.array(f"{CATALOG}.Identifier")
-
-    def functionExists(self, ident: Any) -> bool:
-        return False
-
-    def loadFunction(self, ident: Any) -> Any:
-        raise_java(self.jvm.new(f"{CATALYST}.analysis.NoSuchFunctionException", ident))
 
     def invalidateTable(self, ident: Any) -> None:
         pass

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import SparkSession
+
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 
 if TYPE_CHECKING:
@@ -39,7 +43,7 @@ class ParserProxy(JavaObject):
         return self._delegate.parseQuery(self._canonical(text))
 
     def parseExpression(self, text: str) -> Any:
-        return self._delegate.parseExpression(text)
+        return self._delegate.parseExpression(self._with_functions(text))
 
     def parseTableIdentifier(self, text: str) -> Any:
         return self._delegate.parseTableIdentifier(text)
@@ -66,13 +70,25 @@ class ParserProxy(JavaObject):
         return self._delegate.splitStatements(text)
 
     def _canonical(self, text: str) -> str:
-        attached = self._attached or self._bridge.session(self._session, self._inherited)
-        self._attached = attached
+        attached = self._catalogs()
+        text = self._with_functions(text)
         if not holds_ours(text):
             return text
         rewritten = rewrite(text, self._context(attached))
         self._check(rewritten)
         return rewritten.sql
+
+    def _catalogs(self) -> AttachedSession:
+        self._attached = self._attached or self._bridge.session(self._session, self._inherited)
+        return self._attached
+
+    def _with_functions(self, text: str) -> str:
+        """The text with bucket functions over columns as functions of the session, which it then has."""
+        if not calls_functions(text):
+            return text
+        rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
+        register_functions(SparkSession(self.jvm.context, self._session), names)
+        return rewritten
 
     def _check(self, rewritten: Rewritten) -> None:
         if rewritten.has_parameters:

@@ -1,0 +1,54 @@
+"""The functions of ``sys``, of constants and over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+
+
+def test_buckets_of_constants_are_known_while_spark_plans(sql: Sql) -> None:
+    (plan,) = sql("EXPLAIN SELECT sys.bucket(8, 'x') AS b FROM range(3)")
+    assert "2 AS b" in str(plan[0])
+
+
+def test_a_row_stands_in_the_bucket_that_the_function_gives(sql: Sql, spark: SparkSession) -> None:
+    sql(
+        "CREATE TABLE t (a INT, b STRING, c DECIMAL(30, 2), d TIMESTAMP, e DOUBLE, f DATE, g BINARY, h TIMESTAMP_NTZ)"
+        " TBLPROPERTIES ('bucket' = '7', 'bucket-key' = 'a,b,c,d,e,f,g,h')"
+    )
+    sql(
+        "INSERT INTO t SELECT CAST(id AS INT), repeat('ü', CAST(id AS INT)), id / 4, timestamp_micros(id * 1000001),"
+        " -id, date_add(DATE '1582-01-01', CAST(id AS INT)), CAST(CAST(id AS STRING) AS BINARY), NULL FROM range(0, 30)"
+    )
+    sql("INSERT INTO t (a) VALUES (NULL)")
+    misplaced = "__paimon_bucket <> sys.bucket(7, a, b, c, d, e, f, g, h)"
+    assert sql(f"SELECT count(*), count_if({misplaced}) FROM t") == [(31, 0)]
+    assert spark.table("t").filter(misplaced.replace("sys.", "paimon.`sys`.")).count() == 0
+
+
+def test_each_bucket_function_of_tables_has_its_own(sql: Sql) -> None:
+    assert sql("SELECT sys.mod_bucket(4, 10), sys.mod_bucket(4, -1L), sys.hive_bucket(8, 'x')") == [(2, 3, 0)]
+    assert sql("SELECT sys.mod_bucket(3, id), SYS.Bucket(1, id) FROM range(1, 3) ORDER BY id") == [(1, 0), (2, 0)]
+
+
+def test_a_bucket_needs_a_number_and_a_key(sql: Sql) -> None:
+    for call in ("sys.bucket(8)", "sys.bucket('x', 1)", "sys.bucket()"):
+        with pytest.raises(Exception, match="takes a number of buckets"):
+            sql(f"SELECT {call}")
+
+
+def test_the_largest_partition_is_one_with_rows(sql: Sql) -> None:
+    sql("CREATE TABLE t (a INT, d DATE) PARTITIONED BY (d)")
+    sql("INSERT INTO t VALUES (1, DATE '2024-01-09'), (2, DATE '2024-01-10'), (3, NULL)")
+    assert sql("SELECT a FROM t WHERE d = sys.max_pt('t')") == [(2,)]
+    sql("ALTER TABLE t DROP PARTITION (d = '2024-01-10')")
+    assert sql("SELECT sys.max_pt('t')") == [("2024-01-09",)]
+
+
+def test_the_functions_are_listed(sql: Sql) -> None:
+    names = {str(name) for (name,) in sql("SHOW USER FUNCTIONS IN paimon.sys")}
+    assert {"paimon.sys.bucket", "paimon.sys.max_pt"} <= names
