@@ -33,7 +33,8 @@ from paimon_sql.format.schema import parse_schema
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.compact.universal import UniversalCompaction, pick_full
+from paimon_sql.storage.compact.strategy import pick_full
+from paimon_sql.storage.compact.universal import UniversalCompaction
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.read.data_files import read_data_file

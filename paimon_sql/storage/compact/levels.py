@@ -25,14 +25,17 @@ class LevelRun:
 
 @dataclass(frozen=True)
 class CompactUnit:
-    """Files to be merged, and the level on which the result stands."""
+    """Files to be merged, and the level on which the result stands; ``rewrite`` says that no file may stay as it is."""
 
     output_level: int
     files: tuple[DataFileMeta, ...]
+    rewrite: bool = False
 
     def changes_something(self) -> bool:
         """Whether merging would do more than leave one file where it is."""
-        return len(self.files) > 1 or (len(self.files) == 1 and self.files[0].level != self.output_level)
+        return (
+            self.rewrite or len(self.files) > 1 or (len(self.files) == 1 and self.files[0].level != self.output_level)
+        )
 
 
 def level_runs(files: Sequence[DataFileMeta]) -> list[LevelRun]:

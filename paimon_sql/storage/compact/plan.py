@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
+from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
-from paimon_sql.storage.compact.universal import UniversalCompaction, pick_full
+from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.deletions import deletions_of
+from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.table import Table
 
@@ -56,26 +58,42 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
         buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    strategy = UniversalCompaction.of(table.options)
-    deletions = deletions_of(table, table.snapshots.latest())
-    engine = merge_engine(table.schema)
-    # Reads that do not merge must find no older rows of a key below the new ones.
-    full = full or table.options.get(DELETION_VECTORS_ENABLED) or engine.needs_every_level
+    latest = table.snapshots.latest()
+    deletions = _by_bucket(deletions_of(table, latest))
+    vectors = {
+        (e.partition, e.bucket): e.file
+        for e in index_entries(table, latest)
+        if e.file.index_type == DELETION_VECTORS_INDEX
+    }
+    whole = full or merge_engine(table.schema).merges_whole
+    settles = table.options.get(DELETION_VECTORS_ENABLED)
     found = []
     for (partition, bucket, total), held in buckets.items():
+        marked = deletions.get((partition, bucket), {})
         runs = level_runs(held)
-        unit = pick_full(runs, table.options) if full else strategy.pick(runs)
-        if unit is not None and engine.merges_whole:
-            unit = pick_full(runs, table.options)
+        unit = pick_full(runs, table.options, marked.keys()) if full else pick_due(runs, table.options)
+        if unit is not None and whole:
+            unit = pick_full(runs, table.options, marked.keys())
         if unit is not None:
-            marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in unit.files}
-            theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
-            found.append(CompactTask(table, partition, bucket, total, unit, _nothing_below(unit, held), theirs))
+            drop = unit.output_level != 0 and (settles or _nothing_below(unit, held))
+            taken = {f.file_name for f in unit.files}
+            below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
+            place = partition, bucket
+            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place)))
+    return found
+
+
+def _by_bucket(
+    deletions: Mapping[tuple[bytes, int, str], Deletion],
+) -> dict[tuple[bytes, int], dict[str, Deletion]]:
+    found: dict[tuple[bytes, int], dict[str, Deletion]] = {}
+    for (partition, bucket, name), deletion in deletions.items():
+        found.setdefault((partition, bucket), {})[name] = deletion
     return found
 
 
 def _nothing_below(unit: CompactUnit, held: Sequence[DataFileMeta]) -> bool:
-    return unit.output_level != 0 and unit.output_level >= max(f.level for f in held)
+    return unit.output_level >= max(f.level for f in held)
 
 
 def run_task(task: CompactTask) -> CommitMessage:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.compaction import (
-    COMPACTION_FORCE_REWRITE_ALL_FILES,
     COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
     COMPACTION_SIZE_RATIO,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
@@ -47,6 +46,12 @@ class UniversalCompaction:
             unit = self._by_ratio(runs, len(runs) - self.trigger + 1)
         return unit if unit is not None and unit.changes_something() else None
 
+    def pick_fresh(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
+        """All runs of level 0, and older ones that are no bigger; None if level 0 is empty."""
+        fresh = sum(run.level == 0 for run in runs)
+        unit = self._by_ratio(runs, fresh, triggered=True) if fresh else None
+        return unit if unit is not None and unit.changes_something() else None
+
     def _by_amplification(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
         """Everything, when what lies over the oldest run is too big in comparison with it."""
         over = sum(run.size for run in runs[:-1])
@@ -54,10 +59,10 @@ class UniversalCompaction:
             return self._unit(runs, len(runs))
         return None
 
-    def _by_ratio(self, runs: Sequence[LevelRun], count: int) -> CompactUnit | None:
+    def _by_ratio(self, runs: Sequence[LevelRun], count: int, *, triggered: bool = False) -> CompactUnit | None:
         """The newest runs, as long as the next is no bigger than those before it together."""
         size = sum(run.size for run in runs[:count])
-        triggered = count > 1
+        triggered = triggered or count > 1
         for run in runs[count:]:
             if size * (100 + self.size_ratio) / 100 < run.size and (not triggered or run.level > 1):
                 break
@@ -80,13 +85,3 @@ class UniversalCompaction:
         if count == len(runs):
             output = deepest
         return CompactUnit(output, tuple(f for run in runs[:count] for f in run.files))
-
-
-def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """All files of a bucket onto the deepest level; None if they stand there already."""
-    if not runs:
-        return None
-    deepest = max(max_level(options), runs[-1].level)
-    if len(runs) == 1 and runs[0].level == deepest and not options.get(COMPACTION_FORCE_REWRITE_ALL_FILES):
-        return None
-    return CompactUnit(deepest, tuple(f for run in runs for f in run.files))

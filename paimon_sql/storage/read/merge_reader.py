@@ -8,18 +8,16 @@ from itertools import pairwise
 import pyarrow as pa
 
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
+from paimon_sql.format.special_fields import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.merge.levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.windows import RowOrder, Run, Window, windows
+from paimon_sql.storage.merge.windows import RowOrder, Window, windows
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
-from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.read.runs import open_run
 from paimon_sql.storage.scan.plan import Split
-from paimon_sql.storage.scan.sections import Section, SortedRun
+from paimon_sql.storage.scan.sections import Section
 from paimon_sql.storage.table import Table
-
-_EXPANSION = 4
-"""How much bigger rows are in memory than in files, roughly."""
 
 
 def read_merged(
@@ -33,9 +31,20 @@ def read_merged(
     keys = set(table.schema.trimmed_primary_keys)
     on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
     for section in split.sections:
-        for window in merge_section(table, split, section, engine.needs(tuple(columns)), on_key):
+        for window in current_windows(table, split, section, engine.needs(tuple(columns)), on_key):
             for rows in engine.left(window, columns):
                 yield from rows.to_batches(max_chunksize=65_536)
+
+
+def current_windows(
+    table: Table, split: Split, section: Section, columns: Sequence[str], predicate: Predicate | None = None
+) -> Iterator[Window]:
+    """The windows of `merge_section`, without the rows that newer ones stand for by their level."""
+    if merges_by_level(table.options):
+        for window in merge_section(table, split, section, [*columns, LEVEL.name], predicate):
+            yield up_to_date(window)
+    else:
+        yield from merge_section(table, split, section, columns, predicate)
 
 
 def merge_section(
@@ -44,8 +53,7 @@ def merge_section(
     """The rows of a section in windows of whole keys, with all that merging needs beside the columns."""
     by = row_order(table.schema, section)
     needed = list(dict.fromkeys([*columns, *by.keys, *(name for name, _ in by.ties), VALUE_KIND.name]))
-    runs = [_run(table, split, run, needed, predicate) for run in section.runs]
-    return windows(runs, by)
+    return windows([open_run(table, split, run, needed, predicate=predicate) for run in section.runs], by)
 
 
 def row_order(schema: TableSchema, section: Section) -> RowOrder:
@@ -59,23 +67,3 @@ def row_order(schema: TableSchema, section: Section) -> RowOrder:
     if any(low <= before for (_, before), (low, _) in pairwise(bounds)):
         ties.append((SEQUENCE_NUMBER.name, False))
     return RowOrder(schema.trimmed_primary_keys, tuple(ties))
-
-
-def _run(table: Table, split: Split, run: SortedRun, columns: Sequence[str], predicate: Predicate | None) -> Run:
-    def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
-        for file in run:
-            yield from read_data_file(
-                table,
-                split.partition,
-                split.bucket,
-                file,
-                columns,
-                predicate=predicate,
-                deletion=split.deletions.get(file.file_name),
-                batch_rows=batch_rows,
-            )
-
-    stored = len(key_value_fields(table.schema))
-    size = sum(f.file_size for f in run) * _EXPANSION * min(len(columns), stored) // stored
-    name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
-    return Run(sum(f.row_count for f in run), size, read, name)

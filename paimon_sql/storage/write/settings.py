@@ -7,6 +7,11 @@ from functools import cached_property
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.options.changelog import (
+    CHANGELOG_FILE_COMPRESSION,
+    CHANGELOG_FILE_FORMAT,
+    CHANGELOG_FILE_PREFIX,
+)
 from paimon_sql.format.options.data_file import (
     DATA_FILE_PREFIX,
     DATA_FILE_THIN_MODE,
@@ -95,5 +100,28 @@ class WriteSettings:
             self._schema.options,
             self._schema.names,
             level=level if self.keyed else None,
+            key_names=self._schema.trimmed_primary_keys if self.thin else (),
+        )
+
+
+class ChangelogSettings(WriteSettings):
+    """What a table's options say of writing changelog files, where that differs from data files."""
+
+    @cached_property
+    def file_prefix(self) -> str:
+        return self._options.get(CHANGELOG_FILE_PREFIX)
+
+    def file_format(self, level: int) -> str:
+        return (self._options.get(CHANGELOG_FILE_FORMAT) or super().file_format(level)).lower()
+
+    def compression(self, level: int) -> str:
+        return self._options.get(CHANGELOG_FILE_COMPRESSION) or super().compression(level)
+
+    def value_modes(self, level: int) -> list[StatsMode]:
+        return column_modes(
+            self._schema.options,
+            self._schema.names,
+            level=level,
+            changelog=True,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )

@@ -1,0 +1,201 @@
+"""How the files of a compaction come onto their new level: moved as they are, or their rows merged and written anew."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.data_file import DataFileMeta, FileSource
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.index_manifest import IndexFileMeta
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.levels import CompactUnit
+from paimon_sql.storage.index_files import write_deletions
+from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.merge.order import Indices
+from paimon_sql.storage.read.merge_reader import current_windows
+from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.key_value_writer import as_stored
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
+
+_ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
+_BATCH_ROWS = 262_144
+
+
+@dataclass(frozen=True)
+class BucketWork:
+    """What is to be compacted in one bucket of a keyed table.
+
+    Attributes:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket.
+        total_buckets: how many buckets the partition has.
+        unit: the files to be merged, and their new level.
+        drop_deletes: that no older rows lie below the result, so that deletes need not be kept.
+        deletions: the deletion vectors of the bucket's files, by file name.
+        below: the files on deeper levels than the result's.
+        vectors_file: the index file of the deletion vectors, if there is one.
+    """
+
+    table: Table
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    unit: CompactUnit
+    drop_deletes: bool
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    below: tuple[DataFileMeta, ...] = ()
+    vectors_file: IndexFileMeta | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Merged rows with the columns of a window, and the changes that they are, if a changelog is kept."""
+
+    rows: pa.Table
+    changes: pa.Table | None = None
+
+
+class Rewriter:
+    """Moves and rewrites a bucket's files; one is used for one task and answers with one message.
+
+    Kinds of tables that need more than that override `outcomes` and `move`.
+    """
+
+    makes_changelog = False
+
+    def __init__(self, work: BucketWork) -> None:
+        self.work = work
+        self.table = work.table
+        self.settings = WriteSettings(work.table.schema)
+        self.engine = merge_engine(work.table.schema)
+        self._before: list[DataFileMeta] = []
+        self._after: list[DataFileMeta] = []
+        self._changelog: list[DataFileMeta] = []
+        self._marked: dict[str, list[Indices]] = {}
+
+    def move(self, file: DataFileMeta) -> None:
+        """Bring a file that overlaps no other of the unit onto the new level."""
+        if file.level != self.work.unit.output_level:
+            self._before.append(file)
+            self._after.append(file.upgrade(self.work.unit.output_level))
+
+    def rewrite(self, sections: Sequence[Section]) -> None:
+        """Merge sections and write what is left of them onto the new level."""
+        self._play(sections, write=True)
+        self._before.extend(f for section in sections for run in section.runs for f in run)
+
+    def outcomes(self, section: Section) -> Iterator[Outcome]:
+        """The merged rows of a section, window by window."""
+        for window in current_windows(self.table, self.split, section, self.columns):
+            yield Outcome(self.engine.merge(window))
+
+    def mark(self, file: DataFileMeta, places: Indices) -> None:
+        """Delete rows of a file that stays."""
+        self._marked.setdefault(file.file_name, []).append(places)
+
+    def message(self) -> CommitMessage:
+        """What was done; the deletion vectors of the bucket are written here, if they change."""
+        old, new = self._vectors()
+        w = self.work
+        return CommitMessage(
+            w.partition,
+            w.bucket,
+            w.total_buckets,
+            compact_before=tuple(self._before),
+            compact_after=tuple(self._after),
+            compact_changelog=tuple(self._changelog),
+            compact_new_indexes=new,
+            compact_deleted_indexes=old,
+        )
+
+    def discard(self) -> None:
+        """Remove whatever was written."""
+        w = self.work
+        kept = {f.file_name for f in self._before}
+        made = [f for f in (*self._after, *self._changelog) if f.file_name not in kept]
+        paths = [path for f in made for path in self.table.locations.files_of(w.partition, w.bucket, f)]
+        self.table.file_io.delete_many(paths)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a file's rows."""
+        return [*self.table.schema.names, SEQUENCE_NUMBER.name, VALUE_KIND.name]
+
+    @property
+    def split(self) -> Split:
+        """The files that are merged, as readers take them; those of deeper levels behind them."""
+        w = self.work
+        return Split(w.partition, w.bucket, (*w.unit.files, *w.below), False, (), w.deletions)
+
+    def upgrade_with_changes(self, file: DataFileMeta) -> None:
+        """Move a file, and tell the changes that its rows are."""
+        self._play([Section(((file,),))], write=False)
+        Rewriter.move(self, file)
+
+    def _play(self, sections: Sequence[Section], *, write: bool) -> None:
+        with contextlib.ExitStack() as stack:
+            data = self._open(stack, self.settings) if write else None
+            changes = None
+            if self.makes_changelog:
+                changes = self._open(stack, ChangelogSettings(self.table.schema))
+            for section in sections:
+                for outcome in self.outcomes(section):
+                    if data is not None:
+                        self._write(data, self._kept(outcome.rows))
+                    if changes is not None and outcome.changes is not None:
+                        self._write(changes, outcome.changes)
+            self._after.extend(data.close() if data else ())
+            self._changelog.extend(changes.close() if changes else ())
+            stack.pop_all()
+
+    def _open(self, stack: contextlib.ExitStack, settings: WriteSettings) -> RollingWriter:
+        w = self.work
+        changelog = isinstance(settings, ChangelogSettings)
+        writer = RollingWriter(
+            self.table,
+            settings,
+            w.partition,
+            w.bucket,
+            namer=FileNamer(settings.file_prefix),
+            level=w.unit.output_level,
+            source=FileSource.APPEND if changelog else FileSource.COMPACT,
+        )
+        stack.callback(writer.abort)
+        return writer
+
+    def _kept(self, rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE)) if self.work.drop_deletes else rows
+
+    def _write(self, writer: RollingWriter, rows: pa.Table) -> None:
+        for batch in as_stored(self.settings, rows).to_batches(max_chunksize=_BATCH_ROWS):
+            writer.write(batch)
+
+    def _vectors(self) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:
+        """The index file of deletion vectors that goes, and the one that comes."""
+        w = self.work
+        stay = {f.file_name for f in self._after}
+        gone = {f.file_name for f in self._before} - stay
+        if not self._marked and not gone & w.deletions.keys():
+            return (), ()
+        io = self.table.file_io
+        vectors = {name: d.read(io) for name, d in w.deletions.items() if name not in gone}
+        for name, places in self._marked.items():
+            added = DeletionVector(np.concatenate(places))
+            vectors[name] = vectors[name] | added if name in vectors else added
+        old = (w.vectors_file,) if w.vectors_file else ()
+        if not vectors:
+            return old, ()
+        return old, (write_deletions(self.table, w.partition, w.bucket, vectors),)

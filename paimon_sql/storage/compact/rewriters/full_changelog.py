@@ -1,0 +1,53 @@
+"""The changelog of full compactions: what differs on the deepest level before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.special_fields import LEVEL
+from paimon_sql.storage.compact.changes import ChangeTeller, Versions
+from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
+from paimon_sql.storage.compact.rewriters.keys import rows_by_key
+from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.read.merge_reader import merge_section
+from paimon_sql.storage.scan.sections import Section
+
+
+class FullChangelogRewriter(Rewriter):
+    """Tells the changes of a full compaction; other compactions tell none."""
+
+    def __init__(self, work: BucketWork) -> None:
+        super().__init__(work)
+        self._deepest = max_level(self.table.options)
+        self.makes_changelog = work.unit.output_level >= self._deepest
+        self._teller = ChangeTeller(self.table.schema)
+
+    def move(self, file: DataFileMeta) -> None:
+        if self.makes_changelog and file.level != self.work.unit.output_level:
+            self.upgrade_with_changes(file)
+        else:
+            super().move(file)
+
+    def outcomes(self, section: Section) -> Iterator[Outcome]:
+        if not self.makes_changelog:
+            yield from super().outcomes(section)
+            return
+        for window in merge_section(self.table, self.split, section, [*self.columns, LEVEL.name]):
+            yield self._outcome(window)
+
+    def _outcome(self, window: Window) -> Outcome:
+        levels = window.table[LEVEL.name].to_numpy()[window.order]
+        plain = Window(window.table.select(self.columns), window.order, window.starts)
+        merged = self.engine.merge(plain)
+        position = window.segments.last(levels >= self._deepest)
+        before = np.where(position == NOWHERE, NOWHERE, window.order[position])
+        # A row of the deepest level that no other meets has not changed.
+        touched = (window.segments.counts() > 1) | (position == NOWHERE)
+        after = rows_by_key(self.table.schema, plain, merged)
+        changes = self._teller.changes(Versions(plain.table, before), Versions(merged, after), touched)
+        return Outcome(merged, changes)

@@ -1,0 +1,27 @@
+"""Which merged row belongs to which key of a window."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.merge.order import Indices
+from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.storage.merge.windows import RowOrder, Window
+
+
+def rows_by_key(schema: TableSchema, window: Window, merged: pa.Table) -> Indices:
+    """For each key of the window the number of its merged row; NOWHERE for a key of which nothing is left."""
+    count = len(window.starts)
+    if len(merged) == count:
+        return np.arange(count)
+    names = schema.trimmed_primary_keys
+    keys = window.table.select(list(names)).take(window.oldest)
+    order, starts = RowOrder(names).sort(pa.concat_tables([keys, merged.select(list(names))]))
+    found = np.full(count, NOWHERE, dtype=np.int64)
+    groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    # Every key of the window begins a group, and its merged row stands behind it.
+    is_merged = order >= count
+    found[groups[is_merged]] = order[is_merged] - count
+    return found

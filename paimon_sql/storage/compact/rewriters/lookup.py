@@ -1,0 +1,144 @@
+"""Compactions that look up what fresh rows replace: for a complete changelog, deletion vectors and first rows.
+
+Fresh rows of level 0 meet the newest older row of their key, wherever in the bucket it stands (spec: Changelog
+Producer, Table Mode). Files of deeper levels are merged along, but only their rows of keys that are compacted count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.merge_engine import MERGE_ENGINE
+from paimon_sql.format.special_fields import LEVEL, VALUE_KIND
+from paimon_sql.storage.compact.changes import ChangeTeller, Versions
+from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
+from paimon_sql.storage.compact.rewriters.keys import rows_by_key
+from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
+from paimon_sql.storage.merge.levels import newest_above, up_to_date
+from paimon_sql.storage.merge.order import Indices
+from paimon_sql.storage.merge.segments import NOWHERE, Mask
+from paimon_sql.storage.merge.sequence import sequence_fields
+from paimon_sql.storage.merge.windows import Window, windows
+from paimon_sql.storage.read.merge_reader import row_order
+from paimon_sql.storage.read.runs import FILE, PLACE, open_run
+from paimon_sql.storage.scan.sections import Section, key_ranks, sections_of
+
+
+class LookupRewriter(Rewriter):
+    """Looks up the older rows of fresh ones."""
+
+    def __init__(self, work: BucketWork) -> None:
+        super().__init__(work)
+        options = self.table.options
+        self._first_row = options.get(MERGE_ENGINE) == "first-row"
+        self._vectors_wanted = options.get(DELETION_VECTORS_ENABLED)
+        self.makes_changelog = options.get(CHANGELOG_PRODUCER) == "lookup"
+        self._teller = ChangeTeller(self.table.schema)
+        plain = isinstance(self.engine, Deduplicate) and not self.engine.ignores_deletes
+        self._newest_wins = plain and not sequence_fields(options.texts)
+
+    def move(self, file: DataFileMeta) -> None:
+        if file.level != 0:
+            super().move(file)
+        elif self._must_be_written(file):
+            self.rewrite([Section(((file,),))])
+        elif self.makes_changelog or self._vectors_wanted:
+            self.upgrade_with_changes(file)
+        else:
+            super().move(file)
+
+    def _must_be_written(self, file: DataFileMeta) -> bool:
+        output = self.work.unit.output_level
+        if self.settings.file_format(0) != self.settings.file_format(output):
+            return True
+        if self._vectors_wanted and file.delete_row_count != 0:
+            return True
+        return output < max_level(self.table.options) and not self._newest_wins
+
+    def outcomes(self, section: Section) -> Iterator[Outcome]:
+        if not any(f.level == 0 for run in section.runs for f in run):
+            yield from super().outcomes(section)
+            return
+        for window in self._windows(section):
+            yield self._outcome(window)
+
+    def _windows(self, section: Section) -> Iterator[Window]:
+        """The section's rows and those of deeper levels with the same keys."""
+        below = self._below(section)
+        whole = Section((*below, *section.runs))
+        by = row_order(self.table.schema, whole)
+        columns = [*self.columns, LEVEL.name, FILE, PLACE]
+        needed = {*by.keys, *(name for name, _ in by.ties), VALUE_KIND.name}
+        unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
+        runs = [open_run(self.table, self.split, run, columns, unread=unread) for run in below]
+        runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
+        for window in windows(runs, by):
+            inside = self._levels(window) <= self.work.unit.output_level
+            wanted = window.segments.any(inside)[window.segments.owners]
+            if wanted.any():
+                yield window.where(wanted)
+
+    @property
+    def _reads_keys_only(self) -> bool:
+        """Whether of deeper rows only their keys and places matter."""
+        return self._first_row or (self._newest_wins and not self.makes_changelog)
+
+    def _below(self, section: Section) -> tuple[tuple[DataFileMeta, ...], ...]:
+        """The sorted runs of deeper levels, from the oldest, without files that share no key with the section."""
+        work = self.work
+        if not work.below:
+            return ()
+        files = [f for run in section.runs for f in run]
+        low, high = key_ranks(self.table.schema, [*files, *work.below])
+        first, last = low[: len(files)].min(), high[: len(files)].max()
+        reached = (low[len(files) :] <= last) & (high[len(files) :] >= first)
+        found = [f for f, near in zip(work.below, reached, strict=True) if near]
+        levels = sorted({f.level for f in found}, reverse=True)
+        in_order = [f for s in sections_of(self.table.schema, found) for run in s.runs for f in run]
+        return tuple(tuple(f for f in in_order if f.level == level) for level in levels)
+
+    def _outcome(self, window: Window) -> Outcome:
+        levels = self._levels(window)
+        newest = newest_above(window)
+        fresh = window.segments.any(levels == 0)
+        deeper = (newest != NOWHERE) & (levels[newest] > self.work.unit.output_level)
+        if self._vectors_wanted:
+            self._mark(window, newest[deeper & fresh])
+        plain = up_to_date(Window(window.table.select([*self.columns, LEVEL.name]), window.order, window.starts))
+        if self._first_row:
+            return self._first_rows(plain, fresh & ~deeper, known=newest != NOWHERE, left=~deeper)
+        merged = self.engine.merge(plain)
+        if not self.makes_changelog:
+            return Outcome(merged)
+        before = np.where(newest == NOWHERE, NOWHERE, window.order[newest])
+        after = rows_by_key(self.table.schema, plain, merged)
+        changes = self._teller.changes(Versions(plain.table, before), Versions(merged, after), fresh)
+        return Outcome(merged, changes)
+
+    def _first_rows(self, window: Window, fresh: Mask, *, known: Mask, left: Mask) -> Outcome:
+        """The rows of keys that stand on no deeper level; those on no level at all are new."""
+        kept = window.where(left[window.segments.owners])
+        merged = self.engine.merge(kept)
+        rows = rows_by_key(self.table.schema, kept, merged)
+        nothing = np.full(len(rows), NOWHERE, dtype=np.int64)
+        new = (fresh & ~known)[left]
+        return Outcome(merged, self._teller.changes(Versions(kept.table, nothing), Versions(merged, rows), new))
+
+    def _mark(self, window: Window, positions: Indices) -> None:
+        rows = window.order[positions]
+        numbers = window.table[FILE].to_numpy()[rows]
+        places = window.table[PLACE].to_numpy()[rows]
+        for number in np.unique(numbers):
+            self.mark(self.split.files[int(number)], places[numbers == number])
+
+    @staticmethod
+    def _levels(window: Window) -> npt.NDArray[np.int32]:
+        levels: npt.NDArray[np.int32] = window.table[LEVEL.name].to_numpy()[window.order]
+        return levels

@@ -1,0 +1,85 @@
+"""Sorted runs opened for merging, with columns that say where each row came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.special_fields import LEVEL, key_value_fields
+from paimon_sql.storage.merge.windows import Run
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.data_files import read_places, wanted_fields
+from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.scan.sections import SortedRun
+from paimon_sql.storage.table import Table
+
+FILE, PLACE = "_FILE", "_PLACE"
+"""The number of a row's file among those of its split, and its place in that file."""
+_ORIGINS = frozenset({LEVEL.name, FILE, PLACE})
+_EXPANSION = 4
+"""How much bigger rows are in memory than in files, roughly."""
+
+
+def open_run(
+    table: Table,
+    split: Split,
+    run: SortedRun,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    unread: frozenset[str] = frozenset(),
+) -> Run:
+    """A run of a bucket's files, ready to be merged.
+
+    Args:
+        table: the table.
+        split: where the files stand, and what is deleted in them.
+        run: the files in the order of their keys.
+        columns: today's names of the columns; the system columns and ``_LEVEL``, ``_FILE`` and ``_PLACE`` among them.
+        predicate: rows for which it is not true may be passed over.
+        unread: columns that nobody looks at in the rows of this run; they are null.
+    """
+    stored = [name for name in columns if name not in _ORIGINS]
+    read_names = [name for name in stored if name not in unread]
+    missing = {f.name: arrow_type(f.type) for f in wanted_fields(table, [n for n in stored if n in unread])}
+
+    def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for file in run:
+            for places, rows in read_places(
+                table,
+                split.partition,
+                split.bucket,
+                file,
+                read_names,
+                predicate=predicate,
+                deletion=split.deletions.get(file.file_name),
+                batch_rows=batch_rows,
+            ):
+                found = dict(zip(rows.schema.names, rows.columns, strict=True))
+                found |= {name: pa.nulls(rows.num_rows, kind) for name, kind in missing.items()}
+                found |= _origins(split, file, places, columns)
+                yield pa.RecordBatch.from_arrays([found[name] for name in columns], names=list(columns))
+
+    width = len(key_value_fields(table.schema))
+    size = sum(f.file_size for f in run) * _EXPANSION * min(len(read_names), width) // width
+    name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
+    return Run(sum(f.row_count for f in run), size, read, name)
+
+
+def _origins(
+    split: Split, file: DataFileMeta, places: npt.NDArray[np.int64], columns: Sequence[str]
+) -> dict[str, pa.Array]:
+    found = {}
+    if LEVEL.name in columns:
+        found[LEVEL.name] = pa.array(np.full(len(places), file.level, dtype=np.int32))
+    if FILE in columns:
+        number = next(i for i, f in enumerate(split.files) if f.file_name == file.file_name)
+        found[FILE] = pa.array(np.full(len(places), number, dtype=np.int32))
+    if PLACE in columns:
+        found[PLACE] = pa.array(places)
+    return found
