@@ -11,6 +11,8 @@ MAIN_BRANCH = "main"
 SYSTEM_DATABASE = "sys"
 _BRANCH_PREFIX = "branch_"
 _FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
+_LONGEST = 240
+"""Bytes of a name: file systems take 255, of which prefixes and suffixes such as ``branch-`` and ``.db`` need some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +58,25 @@ def parse_identifier(database: str, object_name: str) -> Identifier:
 
 
 def check_name(name: str, kind: str) -> str:
-    """The name itself, if it can be a folder's name inside its parent.
+    """The name itself, if it can be a folder's name inside its parent, with what is put around it there.
 
     Args:
         name: a database's, table's, branch's or tag's name.
         kind: what it names, for the error.
 
     Raises:
-        InvalidInputError: the name is empty, holds a path separator or control character, or is ``.`` or ``..``.
+        InvalidInputError: the name is empty, too long, holds a path separator or control character, or is ``.`` or
+            ``..``.
     """
     if not name.strip() or name in (".", "..") or _FORBIDDEN.search(name):
         raise InvalidInputError(
             f"{name!r} cannot be the name of a {kind}.",
             remedy="A name must not be blank, '.' or '..', nor hold a slash, backslash or control character.",
+        )
+    length = len(name.encode("utf-8", "surrogatepass"))
+    if length > _LONGEST:
+        raise InvalidInputError(
+            f"'{name[:20]}…' cannot be the name of a {kind}: it has {length} bytes.",
+            remedy=f"A name has {_LONGEST} bytes at most.",
         )
     return name

@@ -13,6 +13,7 @@ from paimon_sql.errors import (
     InvalidInputError,
     NoSuchDatabaseError,
     NoSuchTableError,
+    NotFoundError,
     PaimonError,
     TableExistsError,
 )
@@ -24,6 +25,7 @@ from paimon_sql.spark.execute import ExecuteProxy
 from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, load_function
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.missing_procedure import MissingProcedureProxy
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
 from paimon_sql.spark.session_options import session_options, under_session
@@ -252,7 +254,10 @@ class CatalogProxy(CatalogInterface):
                     self.jvm, self.session, self.catalog, self.session_catalogs.add, self.session_catalogs.drop
                 ),
             )
-        return load_procedure(self.jvm, self.catalog, self.session, ident)
+        try:
+            return load_procedure(self.jvm, self.catalog, self.session, ident)
+        except NotFoundError as error:
+            return MissingProcedureProxy(self.jvm, error)
 
     def listProcedures(self, namespace: Any) -> Any:
         names = procedure_names() if len(namespace) == 1 and namespace[0] == SYSTEM_DATABASE else []

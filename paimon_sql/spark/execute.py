@@ -43,7 +43,7 @@ class ExecuteProxy(JavaObject):
         )
 
     def call(self, row: Any) -> Any:
-        answer = run_statement(decode(row.getUTF8String(0).toString()), self._surroundings)
+        answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._surroundings)
         if not answer.columns:
             return self.jvm.java_list([]).iterator()
         names = [f.name for f in answer.columns]

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 
@@ -26,7 +27,7 @@ class ParserProxy(JavaObject):
         super().__init__(jvm)
         self._bridge = bridge
         self._session = session
-        self._delegate = delegate
+        self._delegate = DeclaredErrors(jvm, delegate)
         self._inherited = inherited
         self._attached: AttachedSession | None = None
 

@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 from urllib.parse import unquote
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql import statements
 from paimon_sql.sql.scan import name_sql, quote_name
 from paimon_sql.sql.statements import Node, Statement
@@ -31,10 +32,20 @@ def encode(statement: Statement) -> str:
 
 
 def decode(text: str) -> Statement:
-    """The statement that ``encode`` wrote."""
-    statement = _from_json(json.loads(unquote(text)))
+    """The statement that ``encode`` wrote.
+
+    Raises:
+        InvalidInputError: the text was not written by it.
+    """
+    try:
+        statement = _from_json(json.loads(unquote(text)))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        statement = None
     if not isinstance(statement, Statement):
-        raise ValueError(f"no statement: {text[:100]}")
+        raise InvalidInputError(
+            f"{INTERNAL_PROCEDURE} takes what the dialect makes of a statement, and not '{text[:40]}'.",
+            remedy="Write the statement itself.",
+        )
     return statement
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sql_cases import STATEMENTS, T
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql import statements as s
 from paimon_sql.sql.carry import call_sql, decode, encode
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
@@ -88,7 +89,7 @@ def test_the_carried_text_is_json_for_people_to_read() -> None:
 
 
 def test_a_text_that_carries_no_statement_is_refused() -> None:
-    with pytest.raises(ValueError, match="no statement"):
+    with pytest.raises(InvalidInputError, match="what the dialect makes of a statement"):
         decode('{"is":"Assignment","column":["a"],"value":"1"}')
 
 

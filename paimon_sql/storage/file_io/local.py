@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.paths import join, name_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import no_exclusive_create, refusals
+from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, no_exclusive_create, refusals
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
@@ -111,7 +111,7 @@ class LocalFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with refusals("make the directory", path):
+        with refusals(MAKE_DIRECTORY, path):
             _local(path).mkdir(parents=True, exist_ok=True)
 
     def rename(self, src: str, dst: str) -> bool:

@@ -6,10 +6,12 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paimon_sql.errors import MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
 _ABSENT = ("NoSuchKey", "NO_SUCH_KEY", "NoSuchBucket", "NO_SUCH_BUCKET", "HTTP status 404")
+_LONGEST_NAME = 255
+MAKE_DIRECTORY = "make the directory"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -26,6 +28,12 @@ def refusals(action: str, path: str) -> Iterator[None]:
 
 def _translated(action: str, path: str, error: OSError) -> PaimonError:
     text = error.strerror or str(error)
+    if error.errno == errno.ENAMETOOLONG:
+        return _too_long(action, path)
+    if action == MAKE_DIRECTORY and isinstance(error, FileNotFoundError | NotADirectoryError):
+        return PaimonError(
+            f"Cannot {action} {path}: there can be none in that place.", remedy="Check the warehouse's path."
+        )
     if isinstance(error, FileNotFoundError) or any(word in text for word in _ABSENT):
         return MissingFileError(
             f"Cannot {action} {path}: it does not exist.",
@@ -40,6 +48,21 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
     if error.errno in _FULL:
         return PaimonError(f"Cannot {action} {path}: no space left.", remedy="Free some space and run it again.")
     return PaimonError(f"Cannot {action} {path}: {text}.")
+
+
+def _too_long(action: str, path: str) -> InvalidInputError:
+    parents: list[str] = []
+    for part in path.split("/"):
+        length = len(part.encode("utf-8", "surrogateescape"))
+        if length > _LONGEST_NAME:
+            folder = "/".join(parents)
+            return InvalidInputError(
+                f"Cannot {action} a file under {folder}: the name '{part[:40]}…' has {length} bytes, more than the file"
+                " system takes.",
+                remedy=f"Names of tables and values of partition columns must leave room for {_LONGEST_NAME} bytes.",
+            )
+        parents.append(part)
+    return InvalidInputError(f"Cannot {action} {path[:200]}…: the path is too long for the file system.")
 
 
 def no_exclusive_create(path: str, why: str) -> UnsupportedError:

@@ -20,6 +20,7 @@ from paimon_sql.storage.schema_validation import (
     indexes,
     merging,
     option_values,
+    places,
     reading,
     tracking,
 )
@@ -62,6 +63,8 @@ STORE_RULES: tuple[Rule, ...] = (
     files.file_formats,
     files.shared_shredding,
     files.variant_shredding,
+    places.file_prefixes,
+    places.data_directory,
     indexes.file_indexes,
     indexes.table_indexes,
     clustering.incremental_clustering,

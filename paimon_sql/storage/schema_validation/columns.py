@@ -35,6 +35,8 @@ def column_names(table: Definition) -> Iterator[PaimonError]:
     """Each column has a name of its own, which is none of Paimon's."""
     if not table.schema.fields:
         yield wrong("A table needs at least one column.")
+    if any(not name.strip() for name in table.schema.names):
+        yield wrong("A column has no name.", "Give each column one.")
     for name in _twice(table.schema.names):
         yield wrong(f"The column '{name}' is defined twice (a duplicate).")
     for field in table.schema.fields:
