@@ -112,7 +112,7 @@ BATCHES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(options=OPTIONS, batches=BATCHES, data=st.data())
 def test_a_copy_fed_with_the_changelog_is_the_table(
     options: dict[str, str], batches: list[list[tuple[int, Any, Any, bool]]], data: st.DataObject
@@ -179,3 +179,11 @@ def replay(copy: dict[int, Row], kind: str, row: Row) -> None:
         assert copy[key] == row
         if kind == "-D":
             del copy[key]
+
+
+def test_the_input_is_told_row_by_row(tmp_path: Path) -> None:
+    table = table_of(tmp_path, changelog_producer="input")
+    kinds = [RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE]
+    told = upsert(table, (2, 1, "a"), (1, 1, "b"), (1, 2, "b"), (3, None, None), kinds=[int(k) for k in kinds])
+    assert told == [("-U", (1, 1, "b")), ("+U", (1, 2, "b")), ("+I", (2, 1, "a")), ("-D", (3, None, None))]
+    assert sorted(rows(table)) == [(1, 2, "b"), (2, 1, "a")]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.merge.engine import merge_engine
@@ -19,7 +22,7 @@ from paimon_sql.storage.write.buffer import BucketBuffers, Target
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.row_kinds import KindsOfRows
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 
 
 class KeyValueWriter:
@@ -39,7 +42,9 @@ class KeyValueWriter:
         self._settings = WriteSettings(table.schema)
         self._next = {target: number + 1 for target, number in sequences.items()}
         self._router = router or Router(table.schema, self._settings.buckets)
-        self._namer = FileNamer(self._settings.file_prefix)
+        tells_input = table.options.get(CHANGELOG_PRODUCER) == "input"
+        self._changelog = ChangelogSettings(table.schema) if tells_input else None
+        self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
         self._kinds = KindsOfRows(table, self._engine)
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
@@ -52,8 +57,11 @@ class KeyValueWriter:
         Raises:
             ConstraintViolationError: a key column holds a null, or the merge engine refuses a kind of row.
         """
-        self._check_keys(batch)
-        batch = self._engine.prepare(self._kinds.given(batch))
+        check_keys(self._table, batch)
+        self.write_stored(self._engine.prepare(self._kinds.given(batch)))
+
+    def write_stored(self, batch: pa.RecordBatch) -> None:
+        """Take rows that come from files: with their kinds, and values as the merge engine keeps them."""
         for partition, bucket, rows in self._router.split(batch.select(self._columns)):
             self._take((partition, bucket), rows)
 
@@ -66,19 +74,14 @@ class KeyValueWriter:
         """Remove whatever was written."""
         locations = self._table.locations
         self._table.file_io.delete_many(
-            [path for m in self._messages for f in m.new_files for path in locations.files_of(m.partition, m.bucket, f)]
+            path
+            for m in self._messages
+            for f in (*m.new_files, *m.changelog_files)
+            for path in locations.files_of(m.partition, m.bucket, f)
         )
 
     def _take(self, target: Target, rows: pa.RecordBatch) -> None:
         self._buffers.add(target, rows)
-
-    def _check_keys(self, batch: pa.RecordBatch) -> None:
-        for name in self._table.schema.primary_keys:
-            if batch.column(name).null_count:
-                raise ConstraintViolationError(
-                    f"{self._table.name}: column {name} of the primary key is null in a row.",
-                    remedy="Leave such rows out, or give them a value.",
-                )
 
     def _flush(self, target: Target, rows: pa.Table) -> None:
         first = self._next.get(target, 0)
@@ -87,10 +90,16 @@ class KeyValueWriter:
         numbered = rows.append_column(SEQUENCE_NUMBER.name, pa.chunked_array([numbers]))
         total = self._router.total_buckets(target[0])
         for window in self._engine.generations(self._window(numbered)):
-            stored = as_stored(self._settings, self._engine.merge(window))
-            writer = RollingWriter(self._table, self._settings, *target, namer=self._namer)
-            files = write_all(writer, stored.to_batches(max_chunksize=1_000_000))
-            self._messages.append(CommitMessage(*target, total, new_files=tuple(files)))
+            # The message stands before its files do, so that whatever is written can be removed.
+            changes = self._files(self._changelog, target, window.table.take(window.order)) if self._changelog else ()
+            self._messages.append(CommitMessage(*target, total, changelog_files=changes))
+            files = self._files(self._settings, target, self._engine.merge(window))
+            self._messages[-1] = replace(self._messages[-1], new_files=files)
+
+    def _files(self, settings: WriteSettings, target: Target, rows: pa.Table) -> tuple[DataFileMeta, ...]:
+        namer = self._namers.setdefault(settings.file_prefix, FileNamer(settings.file_prefix))
+        writer = RollingWriter(self._table, settings, *target, namer=namer)
+        return tuple(write_all(writer, as_stored(settings, rows).to_batches(max_chunksize=1_000_000)))
 
     def _window(self, rows: pa.Table) -> Window:
         schema = self._table.schema
@@ -109,3 +118,17 @@ def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
             source = source.removeprefix(KEY_PREFIX)
         columns[f.name] = rows[source]
     return pa.table(columns)
+
+
+def check_keys(table: Table, batch: pa.RecordBatch) -> None:
+    """Nothing if each row has a key.
+
+    Raises:
+        ConstraintViolationError: a key column holds a null.
+    """
+    for name in table.schema.primary_keys:
+        if batch.column(name).null_count:
+            raise ConstraintViolationError(
+                f"{table.name}: column {name} of the primary key is null in a row.",
+                remedy="Leave such rows out, or give them a value.",
+            )
