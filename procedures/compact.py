@@ -8,8 +8,10 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.plan import plan_compaction, run_task
+from paimon_sql.storage.compact.postponed import compact_postponed
 
 
 class Compact(Procedure):
@@ -46,8 +48,11 @@ class Compact(Procedure):
         strategy = (arguments["compact_strategy"] or "full").lower()
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
-        tasks = plan_compaction(table, full=strategy == "full")
-        messages = list(context.executor.map(run_task, tasks))
+        if bucket_mode(table.schema) is POSTPONE:
+            messages = compact_postponed(table, context.executor, full=arguments["compact_strategy"] is not None)
+        else:
+            tasks = plan_compaction(table, full=strategy == "full")
+            messages = list(context.executor.map(run_task, tasks))
         snapshot = Committer(table).compact(messages)
         before = [f for m in messages for f in m.compact_before]
         after = [f for m in messages for f in m.compact_after]

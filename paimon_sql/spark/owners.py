@@ -23,6 +23,7 @@ from paimon_sql.format.special_fields import BUCKET
 from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
+from paimon_sql.storage.buckets.postpone import DefaultNumberTask, StagedTask
 from paimon_sql.storage.default_values import default_scalars, fill_defaults
 from paimon_sql.storage.write.routing import Router, conform_batch
 from paimon_sql.storage.write.write_task import WriteTask
@@ -43,18 +44,7 @@ def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 
 @owned.register
 def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
-    schema, router = task.table.schema, task.router()
-    tasks = _tasks(frame)
-    if not schema.partition_keys:
-        tasks = min(tasks, router.buckets)
-    if tasks == 1:
-        return task, frame.coalesce(1)
-
-    def owners(batch: pa.RecordBatch) -> Owners:
-        return bucket_owners(router, batch, router.buckets_of(batch), tasks)
-
-    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.bucket_keys]))
-    return task, frame.repartitionById(tasks, _owner_column(schema, names, owners))
+    return _by_bucket(task, task.router(), frame)
 
 
 @owned.register
@@ -79,6 +69,31 @@ def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 
     places = (*schema.partition_keys, BUCKET.name)
     return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, places, owners))
+
+
+@owned.register
+def _(task: StagedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    return task.staged(), frame
+
+
+@owned.register
+def _(task: DefaultNumberTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    return _by_bucket(task, task.router(), frame)
+
+
+def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    """One exchange, for every partition has the router's number of buckets."""
+    schema, tasks = router.schema, _tasks(frame)
+    if not schema.partition_keys:
+        tasks = min(tasks, router.buckets)
+    if tasks == 1:
+        return task, frame.coalesce(1)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, router.buckets_of(batch), tasks)
+
+    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.bucket_keys]))
+    return task, frame.repartitionById(tasks, _owner_column(schema, names, owners))
 
 
 def bucket_owners(

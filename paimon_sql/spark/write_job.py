@@ -65,7 +65,8 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     named = frame.toDF(*names[: len(frame.columns)])
     writer, rows = owned(task, named)
     answers = rows.mapInArrow(_writer_of(writer), "message binary").collect()
-    return [message for answer in answers for message in pickle.loads(answer.message)]
+    messages = [message for answer in answers for message in pickle.loads(answer.message)]
+    return list(task.settled(messages, SparkExecutor(jvm)))
 
 
 def _writer_of(task: WriteTask) -> Any:

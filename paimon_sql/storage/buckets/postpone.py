@@ -1,10 +1,33 @@
-"""Postponed buckets."""
+"""Postponed buckets: rows wait in a bucket of their own until a compaction knows how many real buckets they need.
+
+Batch writes know at once how much they bring. Unless ``postpone.batch-write-fixed-bucket`` says otherwise, their rows
+go to real buckets in the same statement: they wait in files that nobody sees, are counted, and are distributed.
+"""
 
 from __future__ import annotations
 
-from paimon_sql.errors import UnsupportedError
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
 from paimon_sql.storage.buckets.base import BucketMode
+from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_batch
+from paimon_sql.storage.buckets.postpone_writer import PostponeWriter
+from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.storage.buckets.routers import PartitionRouter
 from paimon_sql.storage.buckets.state import WriteState
+from paimon_sql.storage.buckets.waiting import plan_distribution, run_distribution
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.executor import Executor, LocalExecutor
+from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.write_task import WriteTask
 
 
@@ -14,4 +37,82 @@ class Postpone(BucketMode):
     name = "POSTPONE_MODE"
 
     def plan(self, state: WriteState) -> WriteTask:
-        raise UnsupportedError(f"{state.table.name}: postponed buckets cannot be written yet.")
+        options = state.table.options
+        run = str(uuid.uuid4())
+        if not options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET):
+            return PostponeTask(state.table, run_id=run)
+        default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
+        if default and not state.bucket_numbers:
+            return DefaultNumberTask(state.table, buckets=default)
+        return StagedTask(state.table, state.sequences, run_id=run, known=state.bucket_numbers)
+
+
+@dataclass(frozen=True)
+class PostponeTask(WriteTask):
+    """Writes rows that wait for a compaction; ``run_id`` is what the names of the statement's files have in common."""
+
+    run_id: str = ""
+
+    def writer(self) -> AppendWriter | KeyValueWriter:
+        return PostponeWriter(self.table, self.run_id)
+
+
+@dataclass(frozen=True)
+class DefaultNumberTask(WriteTask):
+    """Writes rows into ``buckets`` real buckets of each partition, in a table that has none yet."""
+
+    buckets: int = 1
+
+    def router(self) -> Router:
+        return PartitionRouter(self.table.schema, {}, self.buckets)
+
+
+@dataclass(frozen=True)
+class StagedTask(PostponeTask):
+    """Writes rows into waiting files, and distributes them over real buckets when all are counted.
+
+    ``known`` are the numbers of buckets that partitions have.
+    """
+
+    known: Mapping[bytes, int] = field(default_factory=dict)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+        return self.settled(super().run(batches), LocalExecutor(1))
+
+    def staged(self) -> PostponeTask:
+        """The part of the task that workers carry out, each for its own rows."""
+        return PostponeTask(self.table, run_id=self.run_id)
+
+    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+        waiting = [
+            ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
+            for m in messages
+            for f in m.new_files
+        ]
+        placed: list[CommitMessage] = []
+        try:
+            totals = numbers_for_batch(self.table.options, amounts(waiting), self.known)
+            sequences = {**self.sequences, **self._grown(totals, executor)}
+            for task in executor.map(run_distribution, plan_distribution(self.table, waiting, totals, sequences)):
+                placed.extend(task)
+            return placed
+        except BaseException:
+            self._discard((m.partition, m.bucket, f) for m in placed for f in m.new_files)
+            raise
+        finally:
+            self._discard((e.partition, e.bucket, e.file) for e in waiting)
+
+    def _grown(self, totals: Mapping[bytes, int], executor: Executor) -> dict[Target, int]:
+        """Partitions that the batch is far too big for get their new buckets first: the sequence numbers there."""
+        grown = {p: total for p, total in totals.items() if self.known.get(p, total) != total}
+        messages = rescale(self.table, grown, executor) if grown else []
+        found: dict[Target, int] = {}
+        for m in messages:
+            for f in m.new_files:
+                target = m.partition, m.bucket
+                found[target] = max(found.get(target, -1), f.max_sequence_number)
+        return found
+
+    def _discard(self, files: Iterable[tuple[bytes, int, DataFileMeta]]) -> None:
+        locations = self.table.locations
+        self.table.file_io.delete_many(path for place in files for path in locations.files_of(*place))

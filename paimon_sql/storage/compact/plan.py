@@ -11,6 +11,7 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
@@ -57,7 +58,8 @@ def plan_triggered(table: Table, messages: Sequence[CommitMessage]) -> list[Comp
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[CompactTask]:
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
-        buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
+        if e.bucket != POSTPONE_BUCKET:
+            buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
     latest = table.snapshots.latest()
     deletions = _by_bucket(deletions_of(table, latest))
     vectors = {

@@ -15,40 +15,22 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.format.paths import format_of
+from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
 from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.sections import Section, is_raw, sections_of
+from paimon_sql.storage.scan.sections import is_raw, sections_of
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import version_to_read
 
 SPLIT_BYTES = 128 * 1024 * 1024
 OPEN_COST = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Split:
-    """Files of one bucket that one reader reads.
-
-    ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
-    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name.
-    """
-
-    partition: bytes
-    bucket: int
-    files: tuple[DataFileMeta, ...]
-    raw: bool
-    sections: tuple[Section, ...] = ()
-    deletions: Mapping[str, Deletion] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """The size of the files in bytes."""
-        return sum(f.file_size for f in self.files)
 
 
 @dataclass(frozen=True)
@@ -134,6 +116,10 @@ def plan_scan(
         limit: the number of rows that are enough; only of use without a predicate.
         parallelism: how many readers work at once; splits are made small enough that all of them have something to do.
     """
+    span = span_to_read(table) if snapshot is None else None
+    if span is not None:
+        changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
+        return ScanPlan(table, span.end, changes, metrics)
     version = version_to_read(table) if snapshot is None else None
     chosen = snapshot if version is None else version.snapshot
     live = live_files(table, chosen, predicate)
@@ -154,6 +140,8 @@ def split_size(metrics: ScanMetrics, parallelism: int) -> int:
 def _splits(table: Table, live: LiveFiles, since_millis: int | None, size: int) -> Iterable[Split]:
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     for e in entries(_by_age(live.entries)):
+        if e.bucket == POSTPONE_BUCKET:
+            continue  # its rows wait for a compaction
         if since_millis is None or (e.file.creation_epoch_millis() or 0) >= since_millis:
             groups.setdefault((e.partition, e.bucket), []).append(e.file)
     for (partition, bucket), files in groups.items():

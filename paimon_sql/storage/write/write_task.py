@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import BUCKET, VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.default_values import default_scalars, fill_defaults
+from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
@@ -72,6 +73,10 @@ class WriteTask:
     def router(self) -> Router | None:
         """Says which bucket a row goes to; None for what the writers do by themselves."""
         return None
+
+    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
+        """What is committed of that which all writers together have written."""
+        return messages
 
     def guard(self, messages: Iterable[CommitMessage]) -> Callable[[Snapshot | None], None] | None:
         """What refuses a snapshot on which the messages must not be put; None if any will do."""

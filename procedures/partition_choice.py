@@ -1,0 +1,147 @@
+"""Which partitions a call is about: the arguments ``partitions`` and ``where``, of which one may be given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import string_type
+from paimon_sql.format.value_text import parse_text
+from paimon_sql.procedures.base import Argument
+from paimon_sql.storage.predicates import And, Comparison, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.table import Table
+
+PARTITIONS = Argument("partitions", string_type(), "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default.")
+WHERE = Argument("where", string_type(), "A condition on partition columns.")
+
+_COMPARED: dict[type, tuple[str, str]] = {
+    exp.EQ: ("=", "="),
+    exp.NEQ: ("!=", "!="),
+    exp.LT: ("<", ">"),
+    exp.LTE: ("<=", ">="),
+    exp.GT: (">", "<"),
+    exp.GTE: (">=", "<="),
+}
+
+
+def chosen_partitions(table: Table, partitions: str | None, where: str | None) -> Predicate | None:
+    """The condition that the chosen partitions satisfy; None for all.
+
+    Raises:
+        InvalidInputError: both are given, or one cannot be read or names a column that is no partition column.
+    """
+    listed, condition = (partitions or "").strip(), (where or "").strip()
+    if listed and condition:
+        raise InvalidInputError("partitions and where cannot be used together.", remedy="Leave one of them out.")
+    if (listed or condition) and not table.schema.partition_keys:
+        raise InvalidInputError(f"{table.name} has no partitions to choose from.")
+    if listed:
+        parts = [_partition(table.schema, text) for text in listed.split(";") if text.strip()]
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+    return _Condition(table.schema).read(condition) if condition else None
+
+
+def _partition(schema: TableSchema, text: str) -> Predicate:
+    parts: list[Predicate] = []
+    for pair in text.split(","):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in schema.partition_keys:
+            raise InvalidInputError(
+                f"'{pair.strip()}' is no partition.",
+                remedy=f"Write column=value; partition columns are {', '.join(schema.partition_keys)}.",
+            )
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        parts.append(_equals(schema, name, value[1:-1] if quoted else value))
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _equals(schema: TableSchema, name: str, text: str) -> Predicate:
+    if text == PartitionPaths.of(schema).default_name:
+        return IsNull(name)
+    return Comparison(name, "=", _scalar(schema, name, text))
+
+
+def _scalar(schema: TableSchema, name: str, text: str) -> pa.Scalar:
+    data_type = schema.field(name).type
+    try:
+        return pa.scalar(parse_text(text, data_type), arrow_type(data_type))
+    except (ValueError, InvalidInputError) as error:
+        raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+
+
+class _Condition:
+    """Reads conditions in SQL: comparisons of a partition column with a literal, IN, BETWEEN, LIKE 'x%', IS NULL."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self._schema = schema
+
+    def read(self, text: str) -> Predicate:
+        try:
+            return self._predicate(sqlglot.parse_one(text, dialect="spark"))
+        except sqlglot.ParseError as error:
+            raise InvalidInputError(f"The condition {text} cannot be read.") from error
+
+    def _predicate(self, node: Any) -> Predicate:
+        if isinstance(node, exp.Paren):
+            return self._predicate(node.this)
+        if isinstance(node, exp.Not):
+            opposite = self._predicate(node.this).negate()
+            if opposite is not None:
+                return opposite
+        if isinstance(node, exp.And | exp.Or):
+            sides = self._predicate(node.this), self._predicate(node.expression)
+            return And(sides) if isinstance(node, exp.And) else Or(sides)
+        if type(node) in _COMPARED:
+            turned = isinstance(node.expression, exp.Column)
+            column, value = (node.expression, node.this) if turned else (node.this, node.expression)
+            return self._comparison(column, _COMPARED[type(node)][turned], value)
+        if isinstance(node, exp.Between):
+            low, high = node.args["low"], node.args["high"]
+            return And((self._comparison(node.this, ">=", low), self._comparison(node.this, "<=", high)))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return IsNull(self._column(node.this))
+        if isinstance(node, exp.In) and node.expressions:
+            return Or(tuple(self._comparison(node.this, "=", value) for value in node.expressions))
+        if isinstance(node, exp.Like):
+            pattern = self._literal(node.expression)
+            if pattern.endswith("%") and not set(pattern[:-1]) & set("%_\\"):
+                return StartsWith(self._column(node.this), pattern[:-1])
+        raise self._unreadable(node)
+
+    def _comparison(self, column: Any, operator: str, value: Any) -> Predicate:
+        name = self._column(column)
+        return Comparison(name, operator, _scalar(self._schema, name, self._literal(value)))
+
+    def _column(self, node: Any) -> str:
+        if isinstance(node, exp.Column):
+            for name in self._schema.partition_keys:
+                if name.lower() == node.name.lower():
+                    return name
+        raise InvalidInputError(
+            f"{node.sql('spark')} is no partition column.",
+            remedy=f"Partition columns are {', '.join(self._schema.partition_keys)}.",
+        )
+
+    def _literal(self, node: Any) -> str:
+        if isinstance(node, exp.Cast):  # DATE '2024-01-01'
+            return self._literal(node.this)
+        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+            return f"-{node.this.name}"
+        if isinstance(node, exp.Boolean):
+            return str(node.this).lower()
+        if isinstance(node, exp.Literal):
+            return str(node.name)
+        raise self._unreadable(node)
+
+    def _unreadable(self, node: Any) -> InvalidInputError:
+        return InvalidInputError(
+            f"{node.sql('spark')} cannot be used to choose partitions.",
+            remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",
+        )
