@@ -16,8 +16,8 @@ from paimon_sql.format.options.changelog import (
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.compact.equality import rows_equal
 from paimon_sql.storage.merge.engines.base import is_retract
+from paimon_sql.storage.merge.equality import rows_equal
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import NOWHERE, Mask
 

@@ -21,7 +21,7 @@ from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.scan.live_files import partition_values
-from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 
 _FIRST_ID = 2**31 - 1 - 100

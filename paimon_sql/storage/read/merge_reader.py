@@ -15,24 +15,26 @@ from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Window, windows
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.read.runs import open_run
-from paimon_sql.storage.scan.plan import Split
 from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 
 
 def read_merged(
     table: Table, split: Split, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a split, in no particular order.
+    """The merged rows of a split, in no particular order; deleted ones too if their kinds are asked for.
 
     Conditions on the key are used to pass over parts of files; others wait until the rows are merged.
     """
     engine = merge_engine(table.schema)
     keys = set(table.schema.trimmed_primary_keys)
     on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    with_kinds = VALUE_KIND.name in columns
     for section in split.sections:
         for window in current_windows(table, split, section, engine.needs(tuple(columns)), on_key):
-            for rows in engine.left(window, columns):
+            merged = [engine.merge(window).select(columns)] if with_kinds else engine.left(window, columns)
+            for rows in merged:
                 yield from rows.to_batches(max_chunksize=65_536)
 
 

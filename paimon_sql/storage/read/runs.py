@@ -14,8 +14,8 @@ from paimon_sql.format.special_fields import LEVEL, key_value_fields
 from paimon_sql.storage.merge.windows import Run
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places, wanted_fields
-from paimon_sql.storage.scan.plan import Split
 from paimon_sql.storage.scan.sections import SortedRun
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 
 FILE, PLACE = "_FILE", "_PLACE"

@@ -10,16 +10,20 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.change_reader import read_difference, read_log
 from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.raw_reader import read_raw
-from paimon_sql.storage.scan.plan import Split
+from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
 from paimon_sql.storage.table import Table
 
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy."""
+    """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy.
+
+    ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well.
+    """
 
     table: Table
     split: Split
@@ -40,6 +44,10 @@ class ReadTask:
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
         if hidden:
             return read_with_hidden(self.table, self.split, columns, hidden, self.predicate)
+        if isinstance(self.split, LogSplit):
+            return read_log(self.table, self.split, columns)
+        if isinstance(self.split, DiffSplit):
+            return read_difference(self.table, self.split, columns)
         read = read_raw if self.split.raw else read_merged
         return read(self.table, self.split, columns, self.predicate)
 

@@ -17,7 +17,7 @@ from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_V
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.types import DataField
+from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
@@ -31,6 +31,8 @@ from paimon_sql.storage.travel import version_to_read
 
 SPLIT_BYTES = 128 * 1024 * 1024
 OPEN_COST = 4 * 1024 * 1024
+MICROS = 6
+"""The digits of the finest fractions of a second that Spark knows."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class ScanPlan:
             return False
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
+            return False
+        if any(_finer_than_micros(column.type) for column in columns):
             return False
         return all(self._reads_by_name(schema_id, columns) for schema_id in {f.schema_id for f in files})
 
@@ -203,3 +207,9 @@ def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
         if split.raw and not split.deletions:
             rows += sum(f.row_count - (f.delete_row_count or 0) for f in split.files)
     return found
+
+
+def _finer_than_micros(data_type: DataType) -> bool:
+    # pypaimon writes them as nanoseconds, which Spark's reader refuses; Java as INT96.
+    times = (t for t in walk(data_type) if isinstance(t, (TimestampType, LocalZonedTimestampType)))
+    return any(t.precision > MICROS for t in times)

@@ -22,8 +22,8 @@ from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.read.merge_reader import current_windows
 from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.plan import Split
 from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.key_value_writer import as_stored
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter

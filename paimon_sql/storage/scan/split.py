@@ -1,0 +1,48 @@
+"""Splits: what one reader reads, always files of one bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.sections import Section
+
+
+@dataclass(frozen=True)
+class Split:
+    """Files of one bucket that one reader reads.
+
+    ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
+    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name.
+    """
+
+    partition: bytes
+    bucket: int
+    files: tuple[DataFileMeta, ...]
+    raw: bool
+    sections: tuple[Section, ...] = ()
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The size of the files in bytes."""
+        return sum(f.file_size for f in self.files)
+
+
+@dataclass(frozen=True)
+class LogSplit(Split):
+    """Files whose rows are told one by one as they were written, each with its kind."""
+
+
+@dataclass(frozen=True)
+class DiffSplit(Split):
+    """A bucket's files at one time, merged, against those at an earlier one."""
+
+    before: Split | None = None
+
+    @property
+    def size(self) -> int:
+        """The size of both states' files in bytes."""
+        return super().size + (self.before.size if self.before else 0)
