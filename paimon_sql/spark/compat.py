@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyspark
 
-from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
+from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm
 
 
 def builtin_function(name: str) -> str:
@@ -30,6 +30,20 @@ def v2_columns(jvm: Jvm, struct: Any) -> Any:
     """A struct's fields as a table's ``Column[]``; 4.2 asks whether they are to keep ids, which ours have not."""
     util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
     return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 2) else util.structTypeToV2Columns(struct)
+
+
+def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
+    """A statement with the values of its parameters (``?`` and ``:name``) written in, as Spark itself does it."""
+    handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")
+    return str(handler.substituteParameters(text, parameters)._1())
+
+
+def parse_exception(jvm: Jvm, error: Any) -> Any:
+    """A checked exception of Spark's parser as the ``ParseException`` that says the same."""
+    given = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(error.getMessageParameters())
+    parameters = getattr(jvm.singleton("scala.collection.immutable.Map"), "from")(given)
+    condition = error.getCondition()
+    return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
 
 
 def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:

@@ -14,7 +14,7 @@ from paimon_sql.sql.carry import INTERNAL_PROCEDURE, decode
 
 
 class ExecuteProxy(JavaObject):
-    """Executes the statement that a CALL carries; its answer has the columns of that statement."""
+    """The procedure before Spark has bound its argument."""
 
     def __init__(self, jvm: Jvm, surroundings: Surroundings) -> None:
         super().__init__(jvm)
@@ -29,8 +29,31 @@ class ExecuteProxy(JavaObject):
     def description(self) -> str:
         return "Executes a statement of Paimon's dialect."
 
-    def bind(self, input_type: Any) -> ExecuteProxy:
-        return self
+    def bind(self, input_type: Any) -> BoundExecuteProxy:
+        return BoundExecuteProxy(self.jvm, self._surroundings)
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
+
+class BoundExecuteProxy(JavaObject):
+    """Executes the statement that a CALL carries; its answer has the columns of that statement.
+
+    Were it an unbound procedure as well, Spark's analyzer would bind it again and again.
+    """
+
+    def __init__(self, jvm: Jvm, surroundings: Surroundings) -> None:
+        super().__init__(jvm)
+        self._surroundings = surroundings
+
+    def toString(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def name(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def description(self) -> str:
+        return "Executes a statement of Paimon's dialect."
 
     def isDeterministic(self) -> bool:
         return False
@@ -53,4 +76,4 @@ class ExecuteProxy(JavaObject):
         return self.jvm.java_list([scan]).iterator()
 
     class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure", f"{CATALOG}.procedures.BoundProcedure"]
+        implements = [f"{CATALOG}.procedures.BoundProcedure"]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 
 if TYPE_CHECKING:
     from paimon_sql.spark.bridge import AttachedSession, Bridge
+
+T = TypeVar("T")
 
 
 class ParserProxy(JavaObject):
@@ -35,13 +39,18 @@ class ParserProxy(JavaObject):
         return self.MARK
 
     def parsePlan(self, text: str) -> Any:
-        return self._delegate.parsePlan(self._canonical(text))
+        canonical, _ = self._canonical(text)
+        return self._asked(lambda: self._delegate.parsePlan(canonical))
 
     def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:
-        return self._delegate.parsePlanWithParameters(self._canonical(text), parameters)
+        canonical, is_bound = self._canonical(text, parameters)
+        if is_bound:
+            return self._asked(lambda: self._delegate.parsePlan(canonical))
+        return self._asked(lambda: self._delegate.parsePlanWithParameters(canonical, parameters))
 
     def parseQuery(self, text: str) -> Any:
-        return self._delegate.parseQuery(self._canonical(text))
+        canonical, _ = self._canonical(text)
+        return self._asked(lambda: self._delegate.parseQuery(canonical))
 
     def parseExpression(self, text: str) -> Any:
         return self._delegate.parseExpression(self._with_functions(text))
@@ -70,14 +79,37 @@ class ParserProxy(JavaObject):
     def splitStatements(self, text: str) -> Any:
         return self._delegate.splitStatements(text)
 
-    def _canonical(self, text: str) -> str:
+    def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
+        """The text for Spark's parser, and whether the values of its parameters are written in already."""
         attached = self._catalogs()
-        text = self._with_functions(text)
-        if not holds_ours(text):
-            return text
-        rewritten = rewrite(text, self._context(attached))
+        told = self._with_variables(text)
+        called = self._with_functions(told)
+        if not holds_ours(called):
+            return (text if called is told else called), False
+        context = self._context(attached)
+        rewritten = rewrite(called, context)
+        binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
+        if binds:
+            rewritten = rewrite(with_parameters(self.jvm, rewritten.spark_sql or "", parameters), context)
         self._check(rewritten)
-        return rewritten.sql
+        return rewritten.sql, binds
+
+    def _with_variables(self, text: str) -> str:
+        """The text with the values of ``${name}``, which may hold something of ours."""
+        if "${" not in text:
+            return text
+        substituted: str = self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text)
+        return substituted
+
+    def _asked(self, parse: Callable[[], T]) -> T:
+        """What Spark's parser answers; an exception that this interface does not declare becomes one that it does."""
+        try:
+            return parse()
+        except Py4JJavaError as error:
+            raised = error.java_exception
+            if raised.getClass().getSimpleName() == "SqlScriptingException":
+                raise_java(parse_exception(self.jvm, raised))
+            raise
 
     def _catalogs(self) -> AttachedSession:
         self._attached = self._attached or self._bridge.session(self._session, self._inherited)
@@ -94,12 +126,13 @@ class ParserProxy(JavaObject):
     def _check(self, rewritten: Rewritten) -> None:
         if rewritten.has_parameters:
             raise UnsupportedError(
-                "Parameters (? and :name) are not offered in UPDATE, DELETE, MERGE and other statements of Paimon.",
+                "Parameters (? and :name) are not offered in this statement of Paimon.",
                 remedy="Write the values into the statement.",
             )
         if rewritten.spark_sql is not None:
             # Errors inside carried expressions are told now, with their place, before anything runs.
-            self._delegate.parsePlan(rewritten.spark_sql)
+            plain = rewritten.spark_sql
+            self._asked(lambda: self._delegate.parsePlan(plain))
 
     def _context(self, attached: AttachedSession) -> RewriteContext:
         manager = self._session.sessionState().catalogManager()

@@ -21,7 +21,8 @@ def pairs(name: str) -> list[tuple[str, str]]:
 
 def plain() -> list[str]:
     """Plain Spark SQL, a statement a line, and texts that hold no statement."""
-    return ["", ";", " \n ", *(line.replace("␤", "\n") for line in _lines("plain"))]
+    texts = [*_lines("plain"), *_lines("spark_grammar")]
+    return ["", ";", " \n ", *(line.replace("␤", "\n") for line in texts)]
 
 
 def _lines(name: str) -> list[str]:
