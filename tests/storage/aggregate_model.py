@@ -59,7 +59,7 @@ def decimal_sum(precision: int, scale: int) -> Model:
     def add(a: Decimal, b: Decimal) -> Decimal | None:
         return fitting(EXACT.add(a, b), precision, scale)
 
-    return folded(add, lambda a, b: -b if a is None else add(a, -b))
+    return folded(add, lambda a, b: EXACT.minus(b) if a is None else add(a, EXACT.minus(b)))
 
 
 def integer_product(bits: int) -> Model:
@@ -160,5 +160,111 @@ def listagg(delimiter: str = ",", distinct: bool = False) -> Model:
         for value, effect in steps:
             so_far = joined(value, so_far) if effect == LATE else joined(so_far, value)
         return so_far if so_far is None or so_far.strip() else None
+
+    return model
+
+
+def collect(distinct: bool = False) -> Model:
+    def model(steps: Iterable[Step]) -> list[Any] | None:
+        so_far: list[Any] | None = None
+        for value, effect in steps:
+            if value is None or (effect == RETRACT and so_far is None):
+                continue
+            if effect == RETRACT:
+                assert so_far is not None
+                for element in value:
+                    if element in so_far:
+                        so_far.remove(element)
+                continue
+            so_far = list(so_far or [])
+            for element in value:
+                if not distinct or element not in so_far:
+                    so_far.append(element)
+        return so_far
+
+    return model
+
+
+def merge_map(steps: Iterable[Step]) -> dict[Any, Any] | None:
+    so_far: dict[Any, Any] | None = None
+    for pairs, effect in steps:
+        value = None if pairs is None else dict(pairs)
+        if value is None:
+            continue
+        if effect == RETRACT:
+            so_far = None if so_far is None else {k: v for k, v in so_far.items() if k not in value}
+        else:
+            so_far = {**value, **(so_far or {})} if effect == LATE else {**(so_far or {}), **value}
+    return so_far
+
+
+def merge_map_with_keytime(steps: Iterable[Step]) -> dict[Any, Any] | None:
+    so_far: dict[Any, Any] | None = None
+    for pairs, _ in steps:
+        if pairs is None:
+            continue
+        if so_far is None:
+            so_far = dict(pairs)
+            continue
+        for key, row in pairs:
+            if row is None:
+                so_far.pop(key, None)
+                continue
+            old = so_far.get(key)
+            if row["ts"] is not None and (old is None or old["ts"] is None or row["ts"] > old["ts"]):
+                so_far[key] = row
+    return so_far
+
+
+def nested_update(key: str | None = None, sequence: str | None = None, limit: int = 2**31) -> Model:
+    def at_least(new: dict[str, Any], old: dict[str, Any]) -> bool:
+        if sequence is None or old[sequence] is None:
+            return True
+        return new[sequence] is not None and new[sequence] >= old[sequence]
+
+    def keyed(base: list[Any], over: list[Any], limited: bool) -> list[Any]:
+        rows = {row[key]: row for row in base}
+        for row in over:
+            if row[key] in rows:
+                rows[row[key]] = row if at_least(row, rows[row[key]]) else rows[row[key]]
+            elif len(rows) < limit or not limited:
+                rows[row[key]] = row
+        return list(rows.values())
+
+    def added(base: list[Any] | None, over: list[Any]) -> list[Any]:
+        base, over = ([row for row in rows or [] if row is not None] for rows in (base, over))
+        return keyed(keyed([], base, False), over, True) if key else (base + over)[: max(limit, len(base))]
+
+    def model(steps: Iterable[Step]) -> list[Any] | None:
+        so_far: list[Any] | None = None
+        for value, effect in steps:
+            if value is None or (effect == RETRACT and so_far is None):
+                continue
+            if effect == RETRACT:
+                gone = [row if key is None else row[key] for row in value if row is not None]
+                so_far = [row for row in so_far or [] if (row if key is None else row[key]) not in gone]
+            elif effect == LATE and so_far is not None:
+                so_far = added(value, so_far)
+            else:
+                so_far = added(so_far, value)
+        return so_far
+
+    return model
+
+
+def nested_partial_update(key: str) -> Model:
+    def model(steps: Iterable[Step]) -> list[Any] | None:
+        so_far: list[Any] | None = None
+        for value, effect in steps:
+            if value is None:
+                continue
+            rows = [*(value if effect == LATE else so_far or []), *(so_far or [] if effect == LATE else value)]
+            merged: dict[Any, Any] = {}
+            for row in rows:
+                if row is not None:
+                    old = merged.setdefault(row[key], dict.fromkeys(row))
+                    old |= {name: field for name, field in row.items() if field is not None}
+            so_far = list(merged.values())
+        return so_far
 
     return model

@@ -50,6 +50,17 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return flat
 
 
+def ordinals(values: pa.Array) -> npt.NDArray[Any]:
+    """Numbers in the order of the values, equal ones alike; nulls have any."""
+    ordered = comparable(values)
+    if pa.types.is_boolean(ordered.type):
+        ordered = ordered.cast(pa.int8())
+    if not pa.types.is_integer(ordered.type):
+        ordered = pc.rank(ordered, tiebreaker="dense")
+    numbers: npt.NDArray[Any] = ordered.fill_null(0).to_numpy(zero_copy_only=False)
+    return numbers
+
+
 def sort_order(columns: Sequence[SortColumn]) -> Indices:
     """The permutation that sorts the rows, equal ones staying in the order given."""
     if all(_is_plain(c) for c in columns):

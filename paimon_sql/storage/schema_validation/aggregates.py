@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format import types as t
@@ -18,58 +18,8 @@ from paimon_sql.format.options.merge_engine import (
     FIELDS_DEFAULT_AGG_FUNCTION,
 )
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.schema_validation.columns import UNORDERED
+from paimon_sql.storage.merge.functions.registry import FUNCTIONS
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, listed
-
-Test = Callable[[t.DataType], bool]
-
-_INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-_NUMBERS = (*_INTEGERS, t.FloatType, t.DoubleType, t.DecimalType)
-
-
-def _is_rows(data_type: t.DataType) -> bool:
-    return isinstance(data_type, t.ArrayType) and isinstance(data_type.element, t.RowType)
-
-
-def _is_timed_map(data_type: t.DataType) -> bool:
-    if not isinstance(data_type, t.MapType) or not isinstance(data_type.value, t.RowType):
-        return False
-    return len(data_type.value.fields) >= 2
-
-
-_ANY: tuple[str, Test] = ("any type", lambda _: True)
-_NUMBER: tuple[str, Test] = ("a number", lambda d: isinstance(d, _NUMBERS))
-_ORDERED: tuple[str, Test] = ("a type whose values can be compared", lambda d: not isinstance(d, UNORDERED))
-_BOOLEAN: tuple[str, Test] = ("BOOLEAN", lambda d: isinstance(d, t.BooleanType))
-_BYTES: tuple[str, Test] = ("BYTES", lambda d: isinstance(d, t.VarBinaryType))
-_ROWS: tuple[str, Test] = ("ARRAY<ROW<..>>", _is_rows)
-
-FUNCTIONS: dict[str, tuple[str, Test]] = {
-    "sum": _NUMBER,
-    "product": _NUMBER,
-    "count": ("a whole number", lambda d: isinstance(d, _INTEGERS)),
-    "max": _ORDERED,
-    "min": _ORDERED,
-    "last_value": _ANY,
-    "last_non_null_value": _ANY,
-    "first_value": _ANY,
-    "first_non_null_value": _ANY,
-    "first_not_null_value": _ANY,
-    "listagg": ("STRING", lambda d: isinstance(d, t.VarCharType) and d.length == t.MAX_LENGTH),
-    "bool_and": _BOOLEAN,
-    "bool_or": _BOOLEAN,
-    "collect": ("ARRAY", lambda d: isinstance(d, t.ArrayType)),
-    "merge_map": ("MAP", lambda d: isinstance(d, t.MapType)),
-    "merge_map_with_keytime": ("MAP of rows with two fields or more", _is_timed_map),
-    "nested_update": _ROWS,
-    "nested_partial_update": _ROWS,
-    "rbm32": _BYTES,
-    "rbm64": _BYTES,
-    "hll_sketch": _BYTES,
-    "theta_sketch": _BYTES,
-    "primary-key": _ANY,
-}
-"""The functions by name, with what they take."""
 
 _NESTED = ("nested_update", "nested_partial_update")
 
@@ -95,10 +45,10 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
                 f"There are {', '.join(sorted(FUNCTIONS))}.",
             )
             continue
-        wanted, test = FUNCTIONS[function]
-        if name not in passed_over and not test(field.type):
+        kind = FUNCTIONS[function]
+        if name not in passed_over and not kind.takes(field.type):
             yield conflict(
-                key, f"names '{function}', which takes {wanted}, for column '{name}' of type {field.type.sql()}."
+                key, f"names '{function}', which takes {kind.wants}, for column '{name}' of type {field.type.sql()}."
             )
         elif name not in passed_over:
             yield from _members(table, field, function)
@@ -130,7 +80,12 @@ def _members(table: Definition, field: t.DataField, function: str) -> Iterator[P
     if function == "merge_map_with_keytime" and isinstance(field.type, t.MapType):
         row = field.type.value
         if isinstance(row, t.RowType):
-            yield from _known(FIELD_TS_FIELD.for_name(field.name), table.names_of(FIELD_TS_FIELD, field.name), row)
+            key = FIELD_TS_FIELD.for_name(field.name)
+            named = table.names_of(FIELD_TS_FIELD, field.name) or (row.names[-1],)
+            yield from _known(key, named, row)
+            for member in row.fields:
+                if member.name in named and not isinstance(member.type, t.CharType | t.VarCharType):
+                    yield conflict(key, f"is '{member.name}' of type {member.type.sql()}.", "It must be a STRING.")
 
 
 def _known(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonError]:

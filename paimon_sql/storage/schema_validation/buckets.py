@@ -8,7 +8,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.bucket import BUCKET, BUCKET_FUNCTION_TYPE, BUCKET_KEY
 from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
 from paimon_sql.format.types import BigIntType, IntType
-from paimon_sql.storage.schema_validation.columns import UNORDERED
+from paimon_sql.storage.merge.functions.kinds import UNORDERED
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, listed
 
 

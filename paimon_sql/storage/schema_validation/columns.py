@@ -9,26 +9,15 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.table import PRIMARY_KEY_NULLABLE
 from paimon_sql.format.special_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.format.types import (
-    ArrayType,
-    BlobType,
-    DataType,
-    MapType,
-    MultisetType,
     RowType,
-    VariantType,
-    VectorType,
     walk,
 )
 from paimon_sql.storage.default_values import default_scalar
+from paimon_sql.storage.merge.functions.kinds import UNORDERED
 from paimon_sql.storage.schema_validation.definition import Definition, listed, wrong
 
 RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
 """Names of columns that Paimon adds."""
-
-UNORDERED: tuple[type[DataType], ...] = (
-    *(ArrayType, MapType, MultisetType, RowType, VectorType, VariantType, BlobType),
-)
-"""Types whose values have no order, so that no key can be made of them."""
 
 
 def column_names(table: Definition) -> Iterator[PaimonError]:

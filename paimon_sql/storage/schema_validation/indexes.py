@@ -19,8 +19,8 @@ from paimon_sql.format.options.index import (
 )
 from paimon_sql.format.options.merge_engine import FIELD_MAP_STORAGE_LAYOUT
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.storage.merge.functions.kinds import UNORDERED
 from paimon_sql.storage.option_columns import GLOBAL_INDEXES
-from paimon_sql.storage.schema_validation.columns import UNORDERED
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, listed
 
 _TEXTS = (t.CharType, t.VarCharType)

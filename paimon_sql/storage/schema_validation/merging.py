@@ -20,7 +20,7 @@ from paimon_sql.format.options.merge_engine import (
 )
 from paimon_sql.format.options.partition import RECORD_LEVEL_TIME_FIELD
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.schema_validation.columns import UNORDERED
+from paimon_sql.storage.merge.functions.kinds import UNORDERED
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, listed
 
 _TIMES = (t.IntType, t.BigIntType, t.TimestampType, t.LocalZonedTimestampType)

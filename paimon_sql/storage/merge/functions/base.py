@@ -76,6 +76,15 @@ class Steps:
         effects = None if self.effects is None else self.effects[mask]
         return Steps(self.values.filter(pa.array(mask)), self.segments.where(mask), effects)
 
+    def lates_in_front(self) -> Steps:
+        """The rows of each key with the late ones in front, the latest first, as if all had come in that order."""
+        if self.effects is None or not self.lates.any():
+            return self
+        places = np.where(self.lates, -1 - self.segments.places, self.segments.places)
+        order = np.lexsort((places, self.segments.owners))
+        effects = np.where(self.lates, np.uint8(Effect.ADD), self.effects)[order]
+        return Steps(self.values.take(pa.array(order)), self.segments, effects)
+
     def only_valid(self) -> Steps:
         """Without the rows that have no value."""
         return self.where(self.valid) if self.values.null_count else self

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.types import BooleanType, DataType
 from paimon_sql.storage.merge.functions.base import ChoosingFunction, Steps
-from paimon_sql.storage.merge.functions.folding import Numbers
 from paimon_sql.storage.merge.functions.kinds import UNORDERED
-from paimon_sql.storage.merge.order import Indices, comparable
+from paimon_sql.storage.merge.order import Indices, ordinals
 
 
 class Maximum(ChoosingFunction):
@@ -29,7 +26,7 @@ class Maximum(ChoosingFunction):
     def choose(self, steps: Steps) -> Indices:
         rows = np.flatnonzero(steps.valid)
         segments = steps.segments if len(rows) == len(steps.values) else steps.segments.where(steps.valid)
-        numbers = _ordinals(steps.values)[rows]
+        numbers = ordinals(steps.values)[rows]
         if not len(rows):
             return segments.first()
         lengths = np.diff(segments.starts, append=len(rows))
@@ -65,14 +62,3 @@ class BoolOr(Maximum):
     @classmethod
     def takes(cls, data_type: DataType) -> bool:
         return isinstance(data_type, BooleanType)
-
-
-def _ordinals(values: pa.Array) -> Numbers:
-    """Numbers in the order of the values; nulls have any."""
-    ordered = comparable(values)
-    if pa.types.is_boolean(ordered.type):
-        ordered = ordered.cast(pa.int8())
-    if not pa.types.is_integer(ordered.type):
-        ordered = pc.rank(ordered, tiebreaker="dense")
-    numbers: Numbers = ordered.fill_null(0).to_numpy(zero_copy_only=False)
-    return numbers
