@@ -11,7 +11,7 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 
 
 class ClearConsumers(Procedure):
-    """Removes the consumers whose whole name matches one expression and not the other."""
+    """A consumer goes when its whole name matches the one expression and not the other."""
 
     name = "clear_consumers"
     summary = "Remove consumers by regular expression; all of them without one."

@@ -5,30 +5,42 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
+from paimon_sql.procedures.values import OPTIONS, options_of
 from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.plan import plan_compaction, run_task
 from paimon_sql.storage.compact.postponed import compact_postponed
 
+_NOT_YET = ("order_strategy", "order_by", "partition_idle_time", "buckets")
+
 
 class Compact(Procedure):
-    """Merges sorted runs, so that reads have less to merge and space is freed once snapshots expire."""
+    """Reads have less to merge afterwards; space is freed once the snapshots expire that still use the old files."""
 
     name = "compact"
-    summary = "Merge the files of a table: fully onto the deepest level, or as far as is due."
+    summary = "Merge the files of a table with a primary key: fully onto the deepest level, or as far as is due."
     arguments = (
         TABLE,
-        Argument("partitions", string_type(), "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default."),
-        Argument("compact_strategy", string_type(), "full, the default, or minor: only what is due."),
-        Argument("order_strategy", string_type(), "none, order, zorder or hilbert; for append tables."),
-        Argument("order_by", string_type(), "The columns to order by, with commas."),
-        Argument("where", string_type(), "A condition on partition columns."),
-        Argument("options", string_type(), "Options for this call, as 'k=v,k=v'."),
-        Argument("partition_idle_time", string_type(), "Only partitions without new data for so long."),
-        Argument("buckets", string_type(), "Only these buckets, with commas."),
+        PARTITIONS,
+        Argument(
+            "compact_strategy", string_type(), "How far: full, the default, or minor, which does only what is due."
+        ),
+        Argument(
+            "order_strategy",
+            string_type(),
+            "The order of rows: none, order, zorder or hilbert; only none is offered yet.",
+        ),
+        Argument("order_by", string_type(), "The columns to order by, with commas; not yet offered."),
+        WHERE,
+        OPTIONS,
+        Argument(
+            "partition_idle_time", string_type(), "Only partitions without new data for so long; not yet offered."
+        ),
+        Argument("buckets", string_type(), "Only these buckets, with commas; not yet offered."),
     )
     results = (result("result", BooleanType(), "always true"),)
     details = (
@@ -44,14 +56,24 @@ class Compact(Procedure):
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started = time.monotonic()
-        table = context.table(arguments["table"])
+        if asked := [name for name in _NOT_YET if (arguments[name] or "none").lower() != "none"]:
+            raise UnsupportedError(
+                f"compact does not take {' and '.join(asked)} yet.",
+                remedy="Leave it out: files are merged in the order of the key, in all buckets.",
+            )
+        table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
+        if not table.schema.primary_keys:
+            raise UnsupportedError(f"{table.name} has no primary key; append tables cannot be compacted yet.")
         strategy = (arguments["compact_strategy"] or "full").lower()
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
+        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"])
         if bucket_mode(table.schema) is POSTPONE:
-            messages = compact_postponed(table, context.executor, full=arguments["compact_strategy"] is not None)
+            # Only a call that asks for it merges buckets that got no rows.
+            full = strategy == "full" and arguments["compact_strategy"] is not None
+            messages = compact_postponed(table, context.executor, partitions=chosen, full=full)
         else:
-            tasks = plan_compaction(table, full=strategy == "full")
+            tasks = plan_compaction(table, full=strategy == "full", partitions=chosen)
             messages = list(context.executor.map(run_task, tasks))
         snapshot = Committer(table).compact(messages)
         before = [f for m in messages for f in m.compact_before]

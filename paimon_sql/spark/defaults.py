@@ -15,6 +15,14 @@ from paimon_sql.storage.constants import Constant, ConstantCall, ConstantText, q
 from paimon_sql.storage.default_values import default_constant, default_scalar
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_LITERALS: dict[type[t.DataType], tuple[re.Pattern[str], str]] = {
+    t.DoubleType: (_NUMBER, "{}D"),
+    t.FloatType: (_NUMBER, "{}F"),
+    t.DateType: (re.compile(_DAY), "DATE '{}'"),
+    t.TimestampType: (re.compile(rf"{_DAY}[ T]\d{{2}}:\d{{2}}:\d{{2}}(\.\d{{1,6}})?"), "TIMESTAMP_NTZ '{}'"),
+}
+"""Literals that `CREATE TABLE` reads back, by what a text must look like; a cast is no constant there."""
 _NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
 
 
@@ -64,4 +72,7 @@ def _atom(constant: ConstantText, data_type: t.DataType) -> str:
     plain = isinstance(data_type, _NUMBERS) and _NUMBER.fullmatch(text)
     if plain or (isinstance(data_type, t.BooleanType) and text.lower() in ("true", "false")):
         return text
+    looks, literal = _LITERALS.get(type(data_type), (None, ""))
+    if looks is not None and looks.fullmatch(text):
+        return literal.format(text)
     return f"CAST({quoted(text)} AS {spark_type(data_type)})"

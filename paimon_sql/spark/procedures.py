@@ -28,7 +28,7 @@ def procedure_names() -> list[str]:
     return list(procedures())
 
 
-def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> ProcedureProxy:
+def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> UnboundProcedureProxy:
     """The procedure of that name, in any case; NotFoundError names those that are most alike."""
     namespace = list(ident.namespace())
     is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
@@ -40,11 +40,11 @@ def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> Proc
             name=called,
             remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
         )
-    return ProcedureProxy(jvm, catalog, session, found)
+    return UnboundProcedureProxy(jvm, catalog, session, found)
 
 
 class ProcedureProxy(JavaObject):
-    """A procedure before and after its arguments are bound: it has one signature only."""
+    """What Spark asks of a procedure before and after its arguments are bound."""
 
     def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure) -> None:
         super().__init__(jvm)
@@ -61,8 +61,19 @@ class ProcedureProxy(JavaObject):
     def description(self) -> str:
         return self._procedure.summary
 
-    def bind(self, input_type: Any) -> ProcedureProxy:
-        return self
+
+class UnboundProcedureProxy(ProcedureProxy):
+    """A procedure whose arguments are not known yet; it has one signature only."""
+
+    def bind(self, input_type: Any) -> BoundProcedureProxy:
+        return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure)
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
+
+class BoundProcedureProxy(ProcedureProxy):
+    """A procedure that can be called. Were it unbound too, Spark's analyzer would bind it again and again."""
 
     def isDeterministic(self) -> bool:
         return False
@@ -94,4 +105,4 @@ class ProcedureProxy(JavaObject):
         return (builder if argument.required else builder.defaultValue("NULL")).build()
 
     class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure", f"{CATALOG}.procedures.BoundProcedure"]
+        implements = [f"{CATALOG}.procedures.BoundProcedure"]

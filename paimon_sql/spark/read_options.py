@@ -8,14 +8,15 @@ from typing import Any
 from paimon_sql.format.options import Scope, canonical, check_changes, validate
 from paimon_sql.storage.table import Table
 
-_SPARKS_OWN = ("__", "path")
+_SPARKS_OWN = ("__", "path", "versionasof", "timestampasof")
+"""How the options begin that Spark itself gives or answers to."""
 
 
 def given_options(options: Any) -> dict[str, str]:
     """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds."""
     if options is None or options.isEmpty():
         return {}
-    return {k: v for k, v in dict(options.asCaseSensitiveMap()).items() if not k.startswith(_SPARKS_OWN)}
+    return {k: v for k, v in dict(options.asCaseSensitiveMap()).items() if not k.lower().startswith(_SPARKS_OWN)}
 
 
 def under_options(table: Table, given: Mapping[str, str]) -> Table:

@@ -15,9 +15,14 @@ def generate_docs() -> str:
     lines = [
         "# Options",
         "",
-        "An option is a property of a table, set by `CREATE TABLE ... TBLPROPERTIES` or `ALTER TABLE ... SET",
-        "TBLPROPERTIES`, or for one session by `SET spark.paimon.<key>`. In a key, `<word>` stands for any text.",
-        "Options marked *fixed* cannot change once the table holds data.",
+        "An option is a property of a table, set by `TBLPROPERTIES` or `WITH` of `CREATE TABLE` or by `ALTER TABLE`,",
+        "for one session by ``SET `spark.paimon.<key>` = <value>``, for one read by a hint",
+        "`/*+ OPTIONS('<key>' = '<value>') */`. In a key, `<word>` stands for any text. Options marked *fixed* cannot",
+        "change once the table holds data.",
+        "",
+        "Every option of Paimon is known, so that tables of any engine can be kept here. Options of features that",
+        "this version lacks have no effect here, or their tables are refused; what there is says",
+        "[Status](../status.md).",
     ]
     for title, topic in TOPICS.items():
         lines += ["", f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]

@@ -1,0 +1,20 @@
+"""The references of the documentation, made from what the code declares: ``python -m paimon_sql.shell.reference``."""
+
+from __future__ import annotations
+
+from paimon_sql.format.options import generate_docs
+from paimon_sql.shell.reference.command import command_page
+from paimon_sql.shell.reference.procedures import procedures_page
+from paimon_sql.shell.reference.system_tables import system_tables_page
+
+__all__ = ["pages"]
+
+
+def pages() -> dict[str, str]:
+    """The pages as Markdown, by the names of their files."""
+    return {
+        "options.md": generate_docs(),
+        "procedures.md": procedures_page(),
+        "system_tables.md": system_tables_page(),
+        "cli.md": command_page(),
+    }

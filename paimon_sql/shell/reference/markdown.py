@@ -1,0 +1,26 @@
+"""Tables and cells of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def code(text: str) -> str:
+    """Text as code."""
+    return f"`{text}`"
+
+
+def sentence(text: str) -> str:
+    """A text with a full stop at its end and, if it begins with a word, a capital at its front."""
+    text = text if text.endswith((".", "!", "?")) else f"{text}."
+    return text[0].upper() + text[1:] if text.split()[0].rstrip(",.;:'s").isalpha() else text
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table, with an empty line before it."""
+    head = list(head)
+    return ["", _row(head), "|" + "---|" * len(head), *map(_row, rows)]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

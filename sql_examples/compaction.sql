@@ -1,0 +1,20 @@
+-- The files of a table with a primary key: levels, compaction within writes, by hand, and by a job of its own.
+DROP TABLE IF EXISTS stock;
+CREATE TABLE stock (item STRING, n INT, PRIMARY KEY (item) NOT ENFORCED)
+WITH ('bucket' = '1', 'num-sorted-run.compaction-trigger' = '3');
+
+INSERT INTO stock VALUES ('lamp', 1), ('desk', 1);
+INSERT INTO stock VALUES ('lamp', 2);
+SELECT level, record_count FROM stock$files;
+-- The third sorted run makes a compaction due, which is a snapshot of its own.
+INSERT INTO stock VALUES ('lamp', 3);
+SELECT level, record_count FROM stock$files;
+SELECT snapshot_id, commit_kind FROM stock$snapshots ORDER BY snapshot_id;
+
+-- Writers that only write, and one that compacts.
+ALTER TABLE stock SET TBLPROPERTIES ('write-only' = 'true');
+INSERT INTO stock VALUES ('desk', 4);
+INSERT INTO stock VALUES ('sofa', 5);
+CALL sys.compact(table => 'stock');
+SELECT level, record_count FROM stock$files;
+SELECT * FROM stock ORDER BY item;
