@@ -10,6 +10,7 @@ from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.expressions import skip_time_travel
 from paimon_sql.sql.outcome import Carried, Outcome
+from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import Assignment, MergeClause, MergeInto
 
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
@@ -56,7 +57,8 @@ class _Source:
         start = cursor.position
         self.alias: str | None = None
         self.plain: list[Edit] = []
-        if cursor.group() is None and cursor.names() is None:
+        names: tuple[str, ...] | None = ()
+        if cursor.group() is None and (names := cursor.names()) is None:
             self.sql = ""
             return
         name_end = cursor.position
@@ -65,7 +67,8 @@ class _Source:
         tokens, hinted = cursor.source.tokens, cursor.source.hinted
         begin, end = tokens[start].start, tokens[cursor.position - 1].end
         if cursor.position > name_end or end in hinted:  # more than a name, which is all that Spark takes here
-            self.plain = [Edit(begin, hinted.get(end, end), f"(SELECT * FROM {self.sql})")]
+            alias = f" AS {quote_name(names[-1])}" if names and cursor.done else ""
+            self.plain = [Edit(begin, hinted.get(end, end), f"(SELECT * FROM {self.sql}){alias}")]
         if not cursor.done:
             cursor.accept("AS")
             self.alias = cursor.rest()

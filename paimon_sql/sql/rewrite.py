@@ -7,7 +7,7 @@ tokens: what Spark parses keeps working whatever it is, since no statement is ev
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_sql.sql.alter_table import alter_table
 from paimon_sql.sql.analyze import analyze_table
@@ -32,7 +32,7 @@ from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import scan
-from paimon_sql.sql.statements import Statement
+from paimon_sql.sql.statements import RowChange, Statement
 from paimon_sql.sql.tags import show_tags
 
 __all__ = ["RewriteContext", "Rewritten", "holds_ours", "rewrite"]
@@ -133,11 +133,18 @@ class _Draft:
         catalog = _catalog(outcome.statement, self.context)
         if catalog is not None:
             self.done = stop
-            self.carried.append(outcome)
-            self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
             for edit in outcome.plain:
                 self.plain = [*outside(self.plain, edit.start, edit.end), edit]
+            if isinstance(outcome.statement, RowChange):
+                outcome.statement = replace(outcome.statement, text=self._in_place(start, stop))
+            self.carried.append(outcome)
+            self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
             self.has_parameters = self.has_parameters or _has_parameters(self.source, start, stop)
+
+    def _in_place(self, start: int, stop: int) -> str:
+        """A statement as Spark's parser takes it, with blanks for all that stands before it."""
+        before = "".join(c if c == "\n" else " " for c in self.source.text[:start])
+        return before + apply(self.source.text, self.plain, start, stop)
 
     def result(self) -> Rewritten:
         """The text as it is now."""

@@ -31,6 +31,17 @@ class Statement(Node):
 
 
 @dataclass(frozen=True)
+class RowChange(Statement):
+    """A statement that changes rows.
+
+    ``text`` is the whole of it in Spark's own grammar, every word at the line and column where the user wrote it; it
+    is filled in when the statement is carried.
+    """
+
+    text: str = field(default="", compare=False, kw_only=True)
+
+
+@dataclass(frozen=True)
 class Assignment(Node):
     """``column = value``; the column is its parts, the value an expression or ``DEFAULT``."""
 
@@ -39,7 +50,7 @@ class Assignment(Node):
 
 
 @dataclass(frozen=True)
-class DeleteFrom(Statement):
+class DeleteFrom(RowChange):
     """DELETE FROM; without ``where`` all rows go. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
 
     table: TableName
@@ -50,7 +61,7 @@ class DeleteFrom(Statement):
 
 
 @dataclass(frozen=True)
-class Update(Statement):
+class Update(RowChange):
     """UPDATE .. SET; without ``where`` all rows change."""
 
     table: TableName
@@ -79,7 +90,7 @@ class MergeClause(Node):
 
 
 @dataclass(frozen=True)
-class MergeInto(Statement):
+class MergeInto(RowChange):
     """MERGE INTO; of the clauses for a row, the first whose condition holds acts.
 
     ``source`` is what stands after USING without its alias: a table with its options and time, or a query in brackets.

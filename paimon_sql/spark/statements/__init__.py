@@ -6,6 +6,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
+from paimon_sql.spark.statements.row_changes import RunDelete, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
 from paimon_sql.sql.statements import Statement
@@ -19,12 +20,15 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunCreateCatalog(),
         RunCreateTableLike(),
         RunCreateTag(),
+        RunDelete(),
         RunDeleteTag(),
         RunDropCatalog(),
+        RunMerge(),
         RunModifyColumns(),
         RunRenameTag(),
         RunShowBranches(),
         RunShowTags(),
+        RunUpdate(),
     )
 }
 

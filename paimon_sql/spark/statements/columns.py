@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from paimon_sql.spark.alter import alter_table
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.types import read_type_text
-from paimon_sql.storage.schema_change import AddColumn, ModifyColumn, Position, SchemaChange, apply_changes
+from paimon_sql.storage.schema_change import AddColumn, ModifyColumn, Position, SchemaChange
 
 
 class RunAddColumns(Runner):
@@ -36,10 +37,8 @@ class RunModifyColumns(Runner):
 
 
 def _alter(surroundings: Surroundings, name: TableName, changes: list[SchemaChange]) -> Answer:
-    has_data = surroundings.table(name).snapshots.latest_id() is not None
-    surroundings.catalog.alter_table(
-        surroundings.identifier(name), lambda schema: apply_changes(schema, changes, has_data=has_data)
-    )
+    exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
+    alter_table(surroundings.catalog, surroundings.identifier(name), changes, case_sensitive=exact)
     return Answer()
 
 

@@ -52,7 +52,9 @@ def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> N
 
 
 def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequence[ManifestEntry]) -> None:
-    named = live.filter(pc.is_in(live["file_name"], value_set=pa.array([e.file.file_name for e in changes])))
+    named = live.filter(
+        pc.is_in(live["file_name"], value_set=pa.array([e.file.file_name for e in changes], pa.string()))
+    )
     held = set(zip(named["file_name"].to_pylist(), named["level"].to_pylist(), strict=True))
     for e in changes:
         if e.kind == FileKind.DELETE and (e.file.file_name, e.file.level) not in held:

@@ -1,0 +1,88 @@
+"""Changes of append tables: new rows are written, old ones marked, and marks become vectors or rewritten files."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.owners import owned
+from paimon_sql.spark.row_level.analysis import ChangedRows
+from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.row_level.small import few_rows
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
+from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
+from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
+from paimon_sql.storage.row_level.way import Way
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.write_task import WriteTask
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What one worker has done: the files of new rows, the places of old ones, and the rows by what becomes of them."""
+
+    messages: list[CommitMessage]
+    marks: Mapping[str, DeletionVector]
+    counts: Counts
+
+
+def change_append(
+    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, way: Way
+) -> Counts:
+    """Write changed rows, take the old ones away and commit both.
+
+    Args:
+        jvm: the JVM.
+        table: an append table.
+        base: the snapshot that the rows were worked out from.
+        changed: the rows, with their file and place.
+        operation: the kind of statement.
+        way: whether old rows are marked or their files rewritten.
+
+    Raises:
+        CommitConflictError: a rival has changed the same files meanwhile.
+    """
+    task, executor = plan_write(table), SparkExecutor(jvm)
+    batches = few_rows(jvm, changed.frame)
+    shares = [_share(task, batches)] if batches is not None else _shares(task, changed)
+    messages = list(task.settled([m for s in shares for m in s.messages], executor))
+    gone = marked_files(table, base, joined(s.marks for s in shares))
+    if way is Way.VECTORS:
+        messages += mark(table, base, gone)
+    else:
+        messages += executor.map(run_rewrite, plan_rewrite(table, with_earlier(table, base, gone)))
+        messages += forget(table, base, [e for e, _ in gone])
+    if messages:
+        Committer(table, operation=operation).append(messages, guard=task.guard(messages))
+    return sum((s.counts for s in shares), Counts())
+
+
+def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _Share:
+    splitter, seen = ChangeSplitter(task.table.schema.names), CountedRows(batches)
+    messages = task.run(splitter.new_rows(seen))
+    return _Share(messages, splitter.marks, seen.counts)
+
+
+def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
+    writer, rows = owned(task, changed.frame)
+    answers = rows.mapInArrow(_worker_of(writer), "share binary").collect()
+    return [pickle.loads(answer.share) for answer in answers]
+
+
+def _worker_of(task: WriteTask) -> Any:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        share = pickle.dumps(_share(task, batches))
+        yield pa.RecordBatch.from_pydict({"share": pa.array([share], pa.binary())})
+
+    return work

@@ -1,0 +1,72 @@
+"""Changes of tables with a primary key as new rows: updates and deletes of keys, merged like any other write."""
+
+from __future__ import annotations
+
+from pyspark.sql import Observation
+from pyspark.sql.functions import col, count_if
+
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.row_level.analysis import ChangedRows
+from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.row_level.small import few_rows
+from paimon_sql.spark.write_job import compact_due, write_rows
+from paimon_sql.sql.scan import quote_name
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.row_level.conflicts import check_keys
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+
+
+def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation) -> Counts:
+    """Write changed rows and commit them.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        base: the snapshot that the rows were worked out from.
+        changed: the rows.
+        operation: the kind of statement.
+
+    Raises:
+        CommitConflictError: a rival has written rows of the same keys meanwhile.
+    """
+    key_changes = " OR ".join(
+        f"NOT {quote_name(column)} <=> {quote_name(before)}" for column, before in changed.id_before.items()
+    )
+    kind = quote_name(VALUE_KIND.name)
+    if key_changes:
+        message = f"{table.name}: the statement would change column {', '.join(changed.id_before)} of the primary key"
+        checked = (
+            f"CASE WHEN {kind} = {int(RowKind.UPDATE_AFTER)} AND ({key_changes}) THEN"
+            f" raise_error('{message.replace(chr(39), '')} of a row.') ELSE {kind} END {kind}"
+        )
+    else:
+        checked = kind
+    frame = changed.frame.selectExpr(*(quote_name(c) for c in table.schema.names), checked)
+    task, executor = plan_write(table), SparkExecutor(jvm)
+    batches = few_rows(jvm, frame)
+    if batches is not None:
+        rows = CountedRows(batches)
+        messages = list(task.settled(task.run(rows), executor))
+        counts = rows.counts
+    else:
+        seen = Observation()
+        kinds = {"updated": RowKind.UPDATE_AFTER, "deleted": RowKind.DELETE, "inserted": RowKind.INSERT}
+        counted = [count_if(col(VALUE_KIND.name) == int(k)).alias(name) for name, k in kinds.items()]
+        messages = write_rows(jvm, task, frame.observe(seen, *counted))
+        counts = Counts(**seen.get)
+    if messages:
+        task_guard = task.guard(messages)
+
+        def guard(latest: Snapshot | None) -> None:
+            check_keys(table, base, latest, messages)
+            if task_guard is not None:
+                task_guard(latest)
+
+        compacted = compact_due(table, messages, executor)
+        Committer(table, operation=operation).append([*messages, *compacted], guard=guard)
+    return counts

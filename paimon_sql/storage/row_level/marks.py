@@ -1,0 +1,83 @@
+"""Rows that a statement takes away, by the places at which they stand in their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.manifest import ManifestEntry, entries
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+
+Marks = Mapping[str, DeletionVector]
+"""The rows that go, by the path of their data file."""
+
+_OLD = pa.array([RowKind.DELETE, RowKind.UPDATE_AFTER], pa.int8())
+_NEW = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
+
+
+class ChangeSplitter:
+    """Takes changed rows apart: places of rows that go, and rows that are to be written.
+
+    A batch has the columns of the table, then the row's file and place, then its kind; an update is both, a row that
+    goes and a new one.
+
+    Args:
+        columns: the names of the table's columns.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+        self._places: dict[str, list[np.ndarray]] = {}
+
+    def new_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows to be written; the places of those that go are kept."""
+        for batch in batches:
+            kinds = batch.column(VALUE_KIND.name)
+            self._mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
+            fresh = batch.filter(pc.is_in(kinds, value_set=_NEW))
+            if fresh.num_rows:
+                yield fresh.select(self._columns)
+
+    @property
+    def marks(self) -> dict[str, DeletionVector]:
+        """The rows that go, of all batches so far."""
+        return {path: DeletionVector(np.concatenate(places)) for path, places in self._places.items()}
+
+    def _mark(self, gone: pa.RecordBatch) -> None:
+        if not gone.num_rows:
+            return
+        paths = pc.dictionary_encode(gone.column(FILE_PATH.name))
+        codes = paths.indices.to_numpy()
+        places = gone.column(ROW_INDEX.name).to_numpy()
+        for code, path in enumerate(paths.dictionary.to_pylist()):
+            self._places.setdefault(path, []).append(places[codes == code])
+
+
+def joined(parts: Iterable[Marks]) -> dict[str, DeletionVector]:
+    """The marks of several workers together."""
+    found: dict[str, DeletionVector] = {}
+    for part in parts:
+        for path, vector in part.items():
+            found[path] = found[path] | vector if path in found else vector
+    return found
+
+
+def marked_files(table: Table, base: Snapshot | None, marks: Marks) -> list[tuple[ManifestEntry, DeletionVector]]:
+    """The data files of a snapshot in which rows are marked, with the marks."""
+    names = pa.array([path.rsplit("/", 1)[-1] for path in marks], pa.string())
+    live = live_files(table, base).entries
+    found = []
+    for e in entries(live.filter(pc.is_in(live["file_name"], value_set=names))):
+        vector = marks.get(table.locations.data_file(e.partition, e.bucket, e.file))
+        if vector is not None:
+            found.append((e, vector))
+    return found

@@ -1,0 +1,97 @@
+"""Append files rewritten without some of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.manifest import ManifestEntry
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.settings import WriteSettings
+
+_OPEN_COST = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class RewriteTask:
+    """Files of one bucket that are written anew, each without the rows that a vector names."""
+
+    table: Table
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[tuple[DataFileMeta, DeletionVector], ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read."""
+        return sum(f.file_size for f, _ in self.files)
+
+    def run(self) -> CommitMessage:
+        """Write what is left of the files; nobody sees it before the message is committed."""
+        left = [(f, gone) for f, gone in self.files if gone.cardinality < f.row_count]
+        files = self._write(left) if left else []
+        return CommitMessage(
+            self.partition,
+            self.bucket,
+            self.total_buckets,
+            new_files=tuple(files),
+            deleted_files=tuple(f for f, _ in self.files),
+        )
+
+    def _write(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
+        settings = WriteSettings(self.table.schema)
+        writer = RollingWriter(
+            self.table,
+            settings,
+            self.partition,
+            self.bucket,
+            namer=FileNamer(settings.file_prefix),
+            first_sequence=min(f.min_sequence_number for f, _ in left),
+        )
+        return write_all(writer, self._rows(left))
+
+    def _rows(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
+        for file, gone in left:
+            read = read_places(self.table, self.partition, self.bucket, file, self.table.schema.names)
+            for places, rows in read:
+                kept = ~np.isin(places, gone.positions, assume_unique=True)
+                if kept.any():
+                    yield rows if kept.all() else rows.filter(pa.array(kept))
+
+
+def run_rewrite(task: RewriteTask) -> CommitMessage:
+    """Do a task, as a function that workers can be sent."""
+    return task.run()
+
+
+def plan_rewrite(table: Table, gone: Sequence[tuple[ManifestEntry, DeletionVector]]) -> list[RewriteTask]:
+    """The tasks that rewrite files without rows.
+
+    Small files of a bucket come together in one new file where the order of rows between files does not matter, which
+    is in tables without buckets.
+
+    Args:
+        table: an append table.
+        gone: the files, each with all of its rows that must go.
+    """
+    target = WriteSettings(table.schema).target_file_size
+    ordered = sorted(gone, key=lambda g: (g[0].partition, g[0].bucket, g[0].file.min_sequence_number))
+    tasks = []
+    for (partition, bucket, total), group in groupby(
+        ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)
+    ):
+        files = [(e.file, vector) for e, vector in group]
+        packs = [[f] for f in files] if total > 0 else pack(files, lambda f: f[0].file_size, target, _OPEN_COST)
+        tasks += [RewriteTask(table, partition, bucket, total, tuple(files)) for files in packs]
+    return tasks
