@@ -1,28 +1,49 @@
-"""The system tables ``t$name``: one module each, found by themselves."""
+"""The system tables ``t$name``: one module each, found by themselves.
+
+There are three kinds: those whose rows are worked out from metadata, those whose rows are the table's in another form,
+and those that show the table in another state.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from functools import cache
+from typing import TypeVar
 
 from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.scanned import ScannedTable
+from paimon_sql.system_tables.views import TableView
 
-__all__ = ["SystemTable", "system_tables"]
+__all__ = ["ScannedTable", "SystemTable", "TableView", "scanned_tables", "system_tables", "table_views"]
+
+_Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView)
 
 
 @cache
 def system_tables() -> dict[str, SystemTable]:
-    """All system tables of a data table by name."""
-    found: dict[str, SystemTable] = {}
+    """The system tables whose rows are worked out from metadata, by name."""
+    return _found(SystemTable)  # type: ignore[type-abstract]
+
+
+@cache
+def scanned_tables() -> dict[str, ScannedTable]:
+    """The system tables whose rows are those of the data table in another form, by name."""
+    return _found(ScannedTable)  # type: ignore[type-abstract]
+
+
+@cache
+def table_views() -> dict[str, TableView]:
+    """The system tables that show the data table in another state, by name."""
+    return _found(TableView)  # type: ignore[type-abstract]
+
+
+def _found(kind: type[_Kind]) -> dict[str, _Kind]:
+    found: dict[str, _Kind] = {}
     for module in pkgutil.iter_modules(__path__):
         home = f"{__name__}.{module.name}"
         for member in vars(importlib.import_module(home)).values():
-            if (
-                isinstance(member, type)
-                and issubclass(member, SystemTable)
-                and member.__module__ == home
-                and member is not SystemTable
-            ):
+            own = isinstance(member, type) and member.__module__ == home
+            if own and issubclass(member, kind) and member is not kind:
                 found[member.name] = member()
     return dict(sorted(found.items()))

@@ -28,6 +28,7 @@ from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.missing_procedure import MissingProcedureProxy
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
@@ -37,7 +38,7 @@ from paimon_sql.spark.travel import as_of, is_write, travel_options
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
-from paimon_sql.system_tables import system_tables
+from paimon_sql.system_tables import scanned_tables, system_tables, table_views
 
 T = TypeVar("T")
 
@@ -264,7 +265,7 @@ class CatalogProxy(CatalogInterface):
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
     def _databases(self) -> list[str]:
-        return sorted({*self.catalog.list_databases(), SYSTEM_DATABASE})
+        return sorted(set(self.catalog.list_databases()) - {SYSTEM_DATABASE})
 
     def _database_exists(self, name: str) -> bool:
         return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
@@ -294,7 +295,11 @@ class CatalogProxy(CatalogInterface):
         table = as_of(under_session(self.catalog.table(identifier), found, writes=is_write(context)), travel)
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)
-        system_table = system_tables().get(identifier.system_table)
+        name = identifier.system_table
+        derived = scanned_tables().get(name) or table_views().get(name)
+        if derived is not None:
+            return DerivedTableProxy(self.jvm, table, derived, self.session)
+        system_table = system_tables().get(name)
         if system_table is None:
             raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.jvm, table, system_table, self.session)

@@ -31,6 +31,7 @@ class Table:
         file_io: the file system that holds it.
         schema: the schema with dynamic options put over the stored ones.
         branch: the branch, ``main`` for the table itself.
+        read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Table:
     file_io: FileIO
     schema: TableSchema
     branch: str = MAIN_BRANCH
+    read_optimized: bool = False
 
     @cached_property
     def options(self) -> TableOptions:

@@ -18,6 +18,7 @@ from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
@@ -149,10 +150,11 @@ def _splits(table: Table, live: LiveFiles, since_millis: int | None, size: int) 
         if since_millis is None or (e.file.creation_epoch_millis() or 0) >= since_millis:
             groups.setdefault((e.partition, e.bucket), []).append(e.file)
     for (partition, bucket), files in groups.items():
-        if table.schema.primary_keys and not _reads_compacted(table):
+        if table.schema.primary_keys and not (table.read_optimized or _reads_compacted(table)):
             yield from _merged(table, partition, bucket, files, size)
             continue
-        visible = [f for f in files if f.level > 0] if table.schema.primary_keys else files
+        least = max_level(table.options) if table.read_optimized else 1
+        visible = [f for f in files if f.level >= least] if table.schema.primary_keys else files
         for group in pack(visible, lambda f: f.file_size, size, OPEN_COST):
             yield Split(partition, bucket, tuple(group), raw=True)
 

@@ -1,0 +1,113 @@
+"""System tables whose rows are data: read by Python workers as Arrow, or as the table itself in another state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.compat import v2_columns
+from paimon_sql.spark.expressions import translate
+from paimon_sql.spark.interfaces import TableInterface
+from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.read_options import given_options, under_options
+from paimon_sql.spark.scan_builder import ScanBuilderProxy, describe
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.table import Table
+from paimon_sql.system_tables import ScannedTable, TableView
+
+
+class DerivedTableProxy(TableInterface):
+    """A system table that has data; nobody writes to it."""
+
+    def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable | TableView, session: Any) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.kind = kind
+        self.session = session
+
+    def toString(self) -> str:
+        return self.name()
+
+    def name(self) -> str:
+        return f"{self.table.name}${self.kind.name}"
+
+    def _fields(self) -> Sequence[DataField]:
+        return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields
+
+    @cached_property
+    def _struct(self) -> Any:
+        # The connector's system tables have no comments, and tools compare descriptions.
+        struct = spark_struct(replace(f, description=None) for f in self._fields())
+        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
+
+    def schema(self) -> Any:
+        return self._struct
+
+    def columns(self) -> Any:
+        return v2_columns(self.jvm, self._struct)
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
+        transforms = [expressions.identity(name) for name in self.table.schema.partition_keys]
+        return self.jvm.array(f"{CONNECTOR}.expressions.Transform", transforms)
+
+    def properties(self) -> Any:
+        return self.jvm.java_map({"provider": "paimon"})
+
+    def capabilities(self) -> Any:
+        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
+
+    def newScanBuilder(self, options: Any) -> Any:
+        table = under_options(self.table, given_options(options))
+        if isinstance(self.kind, TableView):
+            return ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
+        return ScannedBuilderProxy(self.jvm, table, self.kind)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
+
+
+class ScannedBuilderProxy(JavaObject):
+    """Builds the scan of a system table that is read by tasks."""
+
+    def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable) -> None:
+        super().__init__(jvm)
+        self._table = table
+        self._kind = kind
+        self._columns = kind.fields(table)
+        self._predicates: list[Predicate] = []
+
+    def pruneColumns(self, struct: Any) -> None:
+        known = {f.name: f for f in self._kind.fields(self._table)}
+        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
+        # Rows without columns could not be counted on their way; one column is the least.
+        self._columns = wanted or self._kind.fields(self._table)[:1]
+
+    def pushFilters(self, expressions: Any) -> Any:
+        types = {f.name: f.type for f in self._kind.shared(self._table)}
+        found = (translate(e.toJSON(), types) for e in self.jvm.items(expressions))
+        self._predicates.extend(p for p in found if p is not None)
+        return expressions
+
+    def pushedFilters(self) -> Any:
+        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
+
+    def build(self) -> PythonScanProxy:
+        predicate, names = all_of(self._predicates), [f.name for f in self._columns]
+        plan, tasks = self._kind.plan(self._table, names, predicate, self.jvm.context.defaultParallelism)
+        what = describe(self._table, plan, predicate).replace(
+            self._table.name, f"{self._table.name}${self._kind.name}", 1
+        )
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+
+    class Java:
+        implements = [
+            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+        ]

@@ -1,0 +1,55 @@
+"""What a system table is whose rows are data: it is read by tasks, as its table is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol
+
+import pyarrow as pa
+
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.table import Table
+
+
+class RowsTask(Protocol):
+    """A share of the rows, as it travels to a worker."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows."""
+
+
+class ScannedTable(ABC):
+    """A table ``t$name`` whose rows are those of ``t`` in another form.
+
+    Attributes:
+        name: what stands behind the ``$``.
+        summary: what its rows are, in one sentence.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    @abstractmethod
+    def fields(self, table: Table) -> tuple[DataField, ...]:
+        """Its columns."""
+
+    @abstractmethod
+    def plan(
+        self, table: Table, names: Sequence[str], predicate: Predicate | None, parallelism: int
+    ) -> tuple[ScanPlan, list[RowsTask]]:
+        """What is read, and the tasks that read it.
+
+        Args:
+            table: the data table, under the options of the read; time travel stands in them.
+            names: the columns wanted, in this order.
+            predicate: a condition on columns that this table shares with the data table; tasks may leave out rows for
+                which it is not true.
+            parallelism: how many readers work at once.
+        """
+
+    def shared(self, table: Table) -> tuple[DataField, ...]:
+        """The columns that hold just what the data table holds, so that conditions on them can be passed on."""
+        return ()
