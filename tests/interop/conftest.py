@@ -1,4 +1,4 @@
-"""One Spark session, and Java beside it, on one warehouse."""
+"""One Spark session, and Java and pypaimon beside it, on one warehouse."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.conformance.session import make
 
 from .java import JavaPaimon, available
+from .pypaimon_side import PyPaimon
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,11 @@ def java(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> JavaPaimon:
     if not available():
         pytest.skip("Java's side needs Maven, which fetches it once, and a JDK")
     return JavaPaimon(shared / "interop" / "PaimonCheck.java", tmp_path_factory.mktemp("classes"))
+
+
+@pytest.fixture(scope="session")
+def pypaimon(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PyPaimon]:
+    """A third side, which must be there: it is fetched from the package registry once."""
+    side = PyPaimon(warehouse, tmp_path_factory.mktemp("pypaimon"))
+    yield side
+    side.close()
