@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 _LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)")
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```sql" in p.read_text()], ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p.read_text()))], ids=lambda p: p.stem)
 def test_a_page_shows_what_the_shell_answers(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     reader = Reader(session(tmp_path / "warehouse"))
