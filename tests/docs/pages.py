@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -51,7 +52,7 @@ class Block:
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page that run, in their order."""
     fences = list(_FENCE.finditer(page))
-    for fence, behind in zip(fences, [*fences[1:], None], strict=True):
+    for fence, behind in zip_longest(fences, fences[1:]):
         if fence["language"] not in ("sql", "python"):
             continue
         shown = behind is not None and behind["language"] == "text" and not page[fence.end() : behind.start()].strip()
