@@ -92,7 +92,8 @@ class CorruptFileError(PaimonError):
     """A file that breaks the format; ``path`` names it and the message names the defect."""
 
     def __init__(self, message: str, *, path: str, remedy: str | None = None) -> None:
-        super().__init__(f"{path}: {message}", remedy=remedy)
+        restore = "Restore the file from a copy, or read a snapshot from before it was written."
+        super().__init__(f"{path}: {message.rstrip().rstrip('.')}.", remedy=remedy or restore)
         self.path = path
 
 

@@ -72,7 +72,8 @@ class FileSystemCatalog(Catalog):
     def list_tables(self, database: str) -> list[str]:
         self._require(database)
         folders = [s for s in self.file_io.list(self._database_path(database)) if s.is_dir]
-        return sorted(s.name for s in folders if self._latest_schema(s.path) is not None)
+        # A table whose schema cannot be read is still there, to be repaired or dropped.
+        return sorted(s.name for s in folders if SchemaManager(self.file_io, s.path).ids())
 
     def table_exists(self, identifier: Identifier) -> bool:
         return self._latest_schema(self._root(identifier)) is not None
@@ -99,7 +100,9 @@ class FileSystemCatalog(Catalog):
         return self.table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
-        self.file_io.delete_dir(self.table(identifier).path, recursive=True)
+        if not SchemaManager(self.file_io, self._root(identifier)).ids():
+            self.table(identifier)  # which says what is missing
+        self.file_io.delete_dir(self._table_path(identifier), recursive=True)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         origin = self.table(source)

@@ -67,6 +67,8 @@ _NAMING = (
     "schemaName",
     "tableName",
 )
+_FILE = re.compile(r"reading file (?:file:/*(?=/))?(\S+?)\.(?:\s|$)")
+_UNREADABLE = "FAILED_READ_FILE"
 _VAGUE = ("Job aborted", "Exception thrown in awaitResult", "Writing job", "Task failed while writing")
 _VAGUE_CODES = frozenset({"FAILED_TO_LOAD_ROUTINE", "TASK_WRITE_FAILED", "CANNOT_LOAD_CATALOG"})
 
@@ -77,6 +79,8 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
     if "Traceback (most recent call last):" in text:
         return Problem(_of_python(text), details=details)
     coded = _CODED.search(text)
+    if coded and coded["code"].startswith(_UNREADABLE):
+        return _of_file(error, coded, details)
     message = coded["message"] if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
     message = "\n".join(line.rstrip() for line in message.splitlines() if not line.startswith(_ADVICE)).strip()
     place = _LINE_AND_POS.search(text)
@@ -89,6 +93,23 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
         message or type(error).__name__,
         code=f"{coded['code']}, SQLSTATE {coded['state']}" if coded else None,
         span=locate(statement, hint=span, names=_names(parameters), near=_near(parameters)),
+        details=details,
+    )
+
+
+def _of_file(error: CapturedException, coded: re.Match[str], details: str) -> Problem:
+    """A file that Spark's own reader could not read, with the reason, which Spark keeps to itself."""
+    named = _FILE.search(coded["message"])
+    path = named[1] if named else "a file"
+    *_, last = _chain(error)
+    reason = _CLASS_NAME.sub("", _said(last)).splitlines()[0].rstrip(".")
+    missing = coded["code"].endswith("FILE_NOT_EXIST")
+    return Problem(
+        f"Cannot read {path}: {'it does not exist' if missing else reason}.",
+        "Another process may have expired or deleted it: run the query again."
+        if missing
+        else "Restore the file from a copy, or read a snapshot from before it was written.",
+        code=f"{coded['code']}, SQLSTATE {coded['state']}",
         details=details,
     )
 

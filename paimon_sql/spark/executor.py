@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.executor import Executor, LocalExecutor
 
 T = TypeVar("T")
@@ -24,5 +25,9 @@ class SparkExecutor(Executor):
             return iter(())
         if sum(getattr(task, "size", 0) for task in tasks) <= FEW_BYTES:
             return LocalExecutor().map(function, tasks)
-        results: Iterator[R] = iter(self._jvm.context.parallelize(tasks, len(tasks)).map(function).collect())
+        answers = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function)).collect()
+        failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+        if failure is not None:
+            raise failure.error()
+        results: Iterator[R] = iter(answers)
         return results

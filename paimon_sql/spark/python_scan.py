@@ -18,6 +18,7 @@ from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.statistics import statistics
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.worker_errors import one_message
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _PYTHON = f"{EXECUTION}.datasources.v2.python"
@@ -43,10 +44,11 @@ class TaskPartition(InputPartition):
 
 def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What a worker runs: Spark sends the pickled partition, the worker answers with its rows."""
-    for batch in iterator:
-        partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
-        for task in partition.tasks:
-            yield from map(for_spark, task.batches())
+    with one_message():
+        for batch in iterator:
+            partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
+            for task in partition.tasks:
+                yield from map(for_spark, task.batches())
 
 
 class _Source(DataSource):

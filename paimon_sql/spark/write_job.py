@@ -15,6 +15,7 @@ from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
+from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -38,9 +39,13 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
     """
     task = plan_write(table, overwrite)
     messages = write_rows(jvm, task, frame)
-    committer = Committer(table)
+    committer = Committer(table, fresh=True)
     if overwrite is None:
-        compacted = compact_due(table, messages, SparkExecutor(jvm))
+        try:
+            compacted = compact_due(table, messages, SparkExecutor(jvm))
+        except Exception:
+            committer.discard(messages)
+            raise
         committer.append([*messages, *compacted], guard=task.guard(messages))
     else:
         committer.overwrite(messages, lambda latest: overwritten(table, latest, overwrite, messages))
@@ -64,14 +69,18 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
     writer, rows = owned(task, named)
-    answers = rows.mapInArrow(_writer_of(writer), "message binary").collect()
-    messages = [message for answer in answers for message in pickle.loads(answer.message)]
+    answers = [pickle.loads(a.message) for a in rows.mapInArrow(_writer_of(writer), "message binary").collect()]
+    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    messages = [message for answer in answers if not isinstance(answer, Failure) for message in answer]
+    if failure is not None:
+        Committer(task.table, fresh=True).discard(messages)
+        raise failure.error()
     return list(task.settled(messages, SparkExecutor(jvm)))
 
 
 def _writer_of(task: WriteTask) -> Any:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        messages = task.run(batches)
-        yield pa.RecordBatch.from_pydict({"message": pa.array([pickle.dumps(messages)], pa.binary())})
+        answer = answering(task.run)(batches)
+        yield pa.RecordBatch.from_pydict({"message": pa.array([pickle.dumps(answer)], pa.binary())})
 
     return write

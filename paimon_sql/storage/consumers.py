@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-from paimon_sql.errors import InvalidInputError, MissingFileError
+from paimon_sql.errors import MissingFileError
 from paimon_sql.format.snapshot import Consumer, parse_consumer
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.names import check_file_name
 
 _PREFIX = "consumer-"
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
 
 
 class ConsumerManager:
@@ -21,12 +19,7 @@ class ConsumerManager:
 
     def path(self, name: str) -> str:
         """Where a consumer's progress stands; InvalidInputError for a name that can be none."""
-        if not name.strip() or _FORBIDDEN.search(name):
-            raise InvalidInputError(
-                f"{name!r} cannot be the name of a consumer.",
-                remedy="A name must not be blank, nor hold a slash, backslash or control character.",
-            )
-        return f"{self.directory}/{_PREFIX}{name}"
+        return f"{self.directory}/{_PREFIX}{check_file_name(name, 'consumer')}"
 
     def files(self) -> list[FileStatus]:
         """The consumer files, sorted by name; strange files are passed over."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from paimon_sql.errors import AlreadyExistsError, InvalidInputError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.names import check_file_name
 
 _PREFIX = "tag-"
 _THREADS = 8
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
 
 
 @dataclass(frozen=True)
@@ -174,14 +173,9 @@ def check_tag_name(name: str) -> str:
     """The name itself, if it can be a tag's.
 
     Raises:
-        InvalidInputError: it is blank or holds a slash, a backslash or a control character.
+        InvalidInputError: it is blank, too long, or holds a slash, a backslash or a control character.
     """
-    if not name.strip() or _FORBIDDEN.search(name):
-        raise InvalidInputError(
-            f"{name!r} cannot be the name of a tag.",
-            remedy="A name must not be blank, nor hold a slash, backslash or control character.",
-        )
-    return name
+    return check_file_name(name, "tag")
 
 
 def is_same_commit(one: Snapshot, other: Snapshot) -> bool:

@@ -52,10 +52,20 @@ class Committer:
         table: the table.
         commit_user: the writer's identity; a new one by default.
         operation: the statement behind the commits, kept in the snapshots.
+        fresh: whether no message was given to a commit before, so that after any failure that is sure to have changed
+            nothing the new files can be removed, even where the table's metadata cannot be read.
     """
 
-    def __init__(self, table: Table, commit_user: str | None = None, operation: Operation | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        commit_user: str | None = None,
+        operation: Operation | None = None,
+        *,
+        fresh: bool = False,
+    ) -> None:
         self.table = table
+        self._fresh = fresh
         self.commit_user = commit_user or str(uuid.uuid4())
         self.operation = operation
 
@@ -188,9 +198,16 @@ class Committer:
     ) -> Snapshot:
         try:
             return self.commit(kind, changes, identifier)
-        except CommitConflictError:
-            self._discard(made)
+        except CommitUnknownError:
             raise
+        except (PaimonError, OSError) as error:
+            if self._fresh or isinstance(error, CommitConflictError):
+                self._discard(made)
+            raise
+
+    def discard(self, messages: Sequence[CommitMessage]) -> None:
+        """Remove the files of messages that are not going to be committed."""
+        self._discard([append_changes(messages), compact_changes(messages)])
 
     def _wait(self, tried: int) -> None:
         """Before another attempt, wait for a time that doubles; by chance, so that rivals do not meet again."""
@@ -239,12 +256,14 @@ class Committer:
     def _discard(self, made: Iterable[Changes]) -> None:
         """Remove the new files of changes that were refused, unless the table holds them all the same.
 
-        It does when messages whose answer was lost had been committed, and are then committed once more.
+        It may when messages whose answer was lost had been committed, and are then committed once more.
         """
         table, locations = self.table, self.table.locations
         try:
-            table.snapshots.forget()
-            held = set(live_files(table, table.snapshots.latest()).entries["file_name"].to_pylist())
+            held: set[str] = set()
+            if not self._fresh:
+                table.snapshots.forget()
+                held.update(live_files(table, table.snapshots.latest()).entries["file_name"].to_pylist())
             for changes in made:
                 moved = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
                 added = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name not in moved]

@@ -27,7 +27,7 @@ def refusals(action: str, path: str) -> Iterator[None]:
 
 
 def _translated(action: str, path: str, error: OSError) -> PaimonError:
-    text = error.strerror or str(error)
+    text = (error.strerror or str(error)).strip().rstrip(".")
     if error.errno == errno.ENAMETOOLONG:
         return _too_long(action, path)
     if action == MAKE_DIRECTORY and isinstance(error, FileNotFoundError | NotADirectoryError):
