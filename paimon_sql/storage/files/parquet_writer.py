@@ -175,4 +175,4 @@ def _is_flat(physical: pa.DataType) -> bool:
 def _repeats(column: pa.ChunkedArray) -> bool:
     """Whether a dictionary pays: among the first values many occur more than once."""
     known = len(column) - column.null_count
-    return bool(pc.count_distinct(column).as_py() <= max(known * _WORTH_A_DICTIONARY, 1))
+    return bool(pc.count_distinct(column).as_py() <= known * _WORTH_A_DICTIONARY)
