@@ -16,6 +16,7 @@ from typing import Any
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.statistics import statistics
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -121,6 +122,12 @@ class NativeScanProxy(ScanInterface):
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
+
+    def supportedCustomMetrics(self) -> Any:
+        return supported_metrics(self.jvm, self._plan)
+
+    def reportDriverMetrics(self) -> Any:
+        return reported_metrics(self.jvm, self._plan)
 
     def estimateStatistics(self) -> Any:
         return statistics(self.jvm, self._plan)

@@ -16,6 +16,7 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.statistics import statistics
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.worker_errors import one_message
@@ -86,6 +87,12 @@ class PythonScanProxy(ScanInterface):
         function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
         none = self.jvm.none
         return self.jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, self.readSchema(), none, none)
+
+    def supportedCustomMetrics(self) -> Any:
+        return supported_metrics(self.jvm, self._plan)
+
+    def reportDriverMetrics(self) -> Any:
+        return reported_metrics(self.jvm, self._plan)
 
     def estimateStatistics(self) -> Any:
         return statistics(self.jvm, self._plan)
