@@ -9,20 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.types import BigIntType, DataField
+from paimon_sql.spark.java import Jvm
 from paimon_sql.storage.read.task import ReadTask
 
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)
-_COUNT_STAR = "org.apache.spark.sql.connector.expressions.aggregate.CountStar"
 
 
-def is_count(aggregation: Any) -> bool:
+def is_count(jvm: Jvm, aggregation: Any) -> bool:
     """Whether an aggregation is nothing but the number of rows."""
-    functions = list(aggregation.aggregateExpressions())
-    return (
-        len(functions) == 1
-        and functions[0].getClass().getName() == _COUNT_STAR
-        and not len(aggregation.groupByExpressions())
-    )
+    show = jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
+    # A column of that name would stand in back-quotes.
+    functions, groups = aggregation.aggregateExpressions(), aggregation.groupByExpressions()
+    return bool(show(functions) == "{COUNT(*)}" and show(groups) == "{}")
 
 
 @dataclass(frozen=True)
@@ -33,5 +31,8 @@ class CountTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """One batch of one row, the number of rows."""
-        count = sum(batch.num_rows for batch in self.task.batches())
-        yield pa.RecordBatch.from_pydict({COUNT[0].name: pa.array([count], pa.int64())})
+        yield pa.RecordBatch.from_pydict({COUNT[0].name: pa.array([self.count()], pa.int64())})
+
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(batch.num_rows for batch in self.task.batches())

@@ -26,6 +26,7 @@ from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, loa
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.missing_procedure import MissingProcedureProxy
+from paimon_sql.spark.names import unquoted_parts
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
@@ -72,7 +73,7 @@ class CatalogProxy(CatalogInterface):
         return self.catalog.name
 
     def defaultNamespace(self) -> Any:
-        return self.jvm.strings(["default"])
+        return self.jvm.constant("namespace default", lambda: self.jvm.strings(["default"]))
 
     # Databases
 
@@ -93,7 +94,7 @@ class CatalogProxy(CatalogInterface):
         return self.jvm.java_map(self._answer(namespace, lambda: self.catalog.database_properties(with_name)))
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
-        given = {k: properties.get(k) for k in properties.keySet()}
+        given = self.jvm.texts(properties)
         given.pop("owner", None)
         try:
             self.catalog.create_database(namespace[0], given)
@@ -138,8 +139,7 @@ class CatalogProxy(CatalogInterface):
         return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> TableProxy:
-        properties = info.properties()
-        given = {str(key): str(properties.get(key)) for key in properties.keySet()}
+        given = self.jvm.texts(info.properties())
         if isinstance(source, TableProxy):
             schema = schema_like(source.table.schema, given, case_sensitive=self._is_case_sensitive())
         else:
@@ -271,14 +271,13 @@ class CatalogProxy(CatalogInterface):
         return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
 
     def _identifier(self, ident: Any) -> Identifier:
-        namespace = list(ident.namespace())
+        *namespace, name = unquoted_parts(ident.toString())
         if len(namespace) != 1:
             raise NoSuchDatabaseError(
-                f"{'.'.join([*namespace, ident.name()])} is no table of catalog {self.catalog.name}: a name has one"
-                " database.",
+                f"{'.'.join([*namespace, name])} is no table of catalog {self.catalog.name}: a name has one database.",
                 name=".".join(namespace),
             )
-        return parse_identifier(namespace[0], ident.name())
+        return parse_identifier(namespace[0], name)
 
     def _load(self, ident: Any, *context: Any) -> TableInterface:
         try:
@@ -286,13 +285,14 @@ class CatalogProxy(CatalogInterface):
         except InvalidInputError as error:
             # Spark asks every catalog first, also for files: text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
-        found = session_options(self.session, self.catalog.name, identifier)
+        found = session_options(self.jvm, self.session, self.catalog.name, identifier)
+        writes = is_write(context)
         travel = travel_options(context)
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
-        elif not is_write(context):
+        elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        table = as_of(under_session(self.catalog.table(identifier), found, writes=is_write(context)), travel)
+        table = as_of(under_session(self.catalog.table(identifier), found, writes=writes), travel)
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)
         name = identifier.system_table

@@ -22,7 +22,7 @@ def builtin_function(name: str) -> str:
 
 def version(jvm: Jvm) -> tuple[int, int]:
     """Spark's major and minor version."""
-    major, minor = str(jvm.context.version).split(".")[:2]
+    major, minor = str(jvm.constant("version", lambda: jvm.context.version)).split(".")[:2]
     return int(major), int(minor)
 
 

@@ -64,8 +64,17 @@ def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
         text: the expression's ``toJSON``.
         types: the types of the table's columns.
     """
+    return _translated(parse_expression(text), types)
+
+
+def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
+    """The predicates that mean the same as the children of a Spark expression, each as `translate` gives it."""
+    return [_translated(child, types) for child in parse_expression(text).children]
+
+
+def _translated(node: Node, types: Mapping[str, DataType]) -> Predicate | None:
     try:
-        return _predicate(parse_expression(text), types)
+        return _predicate(node, types)
     except UntranslatableError:
         return None
 

@@ -8,6 +8,8 @@ implements an interface implements all of it. ``JavaObject`` is the base of all 
 from __future__ import annotations
 
 import functools
+import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -26,6 +28,8 @@ CATALYST = "org.apache.spark.sql.catalyst"
 CATALOG = "org.apache.spark.sql.connector.catalog"
 CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
+_CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
+_REMEMBERED = 512
 
 
 class Jvm:
@@ -36,6 +40,7 @@ class Jvm:
         self.gateway: Any = context._gateway
         self.pickler = CloudPickleSerializer()
         self._classes: dict[str, Any] = {}
+        self._remembered: OrderedDict[str, Any] = OrderedDict()
         ensure_callback_server_started(self.gateway)
         # Without this a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
         self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
@@ -45,6 +50,10 @@ class Jvm:
         if name not in self._classes:
             self._classes[name] = JavaClass(name, self.gateway._gateway_client)
         return self._classes[name]
+
+    def static(self, name: str, method: str) -> Any:
+        """A static method of the Java class of that full name; looking it up anew costs a round trip."""
+        return self.constant(f"{name}#{method}", lambda: getattr(self.cls(name), method))
 
     def new(self, name: str, *arguments: Any) -> Any:
         """A new Java object."""
@@ -69,9 +78,14 @@ class Jvm:
     def array(self, element_class: str, items: Iterable[Any] = ()) -> Any:
         """A Java array of the items."""
         values = list(items)
+        if not values:
+            kind = self.cls(element_class)
+            return self.constant(f"{element_class}[0]", lambda: self.gateway.new_array(kind, 0))
         result = self.gateway.new_array(self.cls(element_class), len(values))
+        # Py4J's own assignment asks for the length before.
+        put = self.static("java.lang.reflect.Array", "set")
         for i, value in enumerate(values):
-            result[i] = value
+            put(result, i, value)
         return result
 
     def strings(self, items: Iterable[str] = ()) -> Any:
@@ -101,18 +115,30 @@ class Jvm:
 
     def seq(self, items: Iterable[Any]) -> Any:
         """An immutable Scala ``Seq``."""
-        converters = self.cls("scala.jdk.javaapi.CollectionConverters")
-        return converters.asScala(self.java_list(items)).toSeq()
+        values = list(items)
+        if not values:
+            return self.constant("empty Seq", lambda: self.singleton("scala.collection.immutable.Nil"))
+        return self.static(_CONVERTERS, "asScala")(self.java_list(values)).toSeq()
 
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala ``Seq`` as a Python list."""
         # Iterating a Java list through Py4J ends by a Java exception, which costs more than all its elements.
-        elements = self.cls("scala.jdk.javaapi.CollectionConverters").asJava(seq)
+        elements = self.static(_CONVERTERS, "asJava")(seq)
         return [elements.get(i) for i in range(elements.size())]
 
     def empty_map(self) -> Any:
         """An immutable empty Scala ``Map``."""
-        return self.singleton("scala.collection.immutable.Map").empty()
+        return self.constant("empty Map", lambda: self.singleton("scala.collection.immutable.Map").empty())
+
+    def texts(self, java_map: Any) -> dict[str, str]:
+        """A ``java.util.Map`` of texts as a Python dictionary, in one step whatever its size."""
+        mapper = self.constant("JSON", lambda: self.new("com.fasterxml.jackson.databind.ObjectMapper"))
+        found: dict[str, str] = json.loads(mapper.writeValueAsString(java_map))
+        return found
+
+    def struct(self, text: str) -> Any:
+        """Spark's ``DataType`` of that JSON."""
+        return self.remember(text, lambda: self.static("org.apache.spark.sql.types.DataType", "fromJson")(text))
 
     def enum(self, name: str, member: str) -> Any:
         """A member of a Java enum; nested enums are written with ``$``."""
@@ -129,6 +155,14 @@ class Jvm:
         if key not in self._classes:
             self._classes[key] = make()
         return self._classes[key]
+
+    def remember(self, key: str, make: Callable[[], Any]) -> Any:
+        """A Java object that never changes, as in `constant`, but only as long as it is among those used lately."""
+        found = self._remembered.pop(key, None) or make()
+        self._remembered[key] = found
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+        return found
 
     def pickle(self, value: Any) -> bytearray:
         """A Python value for a worker, as Py4J carries ``byte[]``."""

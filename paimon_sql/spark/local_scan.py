@@ -42,7 +42,7 @@ class LocalScanProxy(ScanInterface):
         return self._what
 
     def readSchema(self) -> Any:
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(self._struct)
+        return self.jvm.struct(self._struct)
 
     def rows(self) -> Any:
         return internal_rows(self.jvm, self._session, self._rows(), self._struct)
@@ -56,12 +56,28 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
     row_class = f"{CATALYST}.InternalRow"
     if not len(table):
         return jvm.array(row_class)
+    if table.num_rows == 1 and all(pa.types.is_int64(kind) for kind in table.schema.types):
+        return jvm.array(row_class, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     batches = [_ipc(for_spark(batch)) for batch in table.combine_chunks().to_batches()]
-    iterator = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(jvm.java_list(batches).iterator())
+    iterator = jvm.static("scala.jdk.javaapi.CollectionConverters", "asScala")(jvm.java_list(batches).iterator())
     frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
     data = frame.queryExecution().analyzed().data()
-    element = jvm.cls("java.lang.Class").forName(row_class)
-    return data.toArray(jvm.singleton("scala.reflect.ClassTag").apply(element))
+    return data.toArray(jvm.constant("tag of rows", lambda: _class_tag(jvm, row_class)))
+
+
+def _class_tag(jvm: Jvm, name: str) -> Any:
+    return jvm.singleton("scala.reflect.ClassTag").apply(jvm.cls("java.lang.Class").forName(name))
+
+
+def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> Any:
+    """A row of BIGINTs, such as a count; converting so little as Arrow would take much longer."""
+    row = jvm.new(f"{CATALYST}.expressions.GenericInternalRow", len(values))
+    for i, value in enumerate(values):
+        if value is None:
+            row.setNullAt(i)
+        else:
+            row.setLong(i, value)
+    return row
 
 
 def _ipc(batch: pa.RecordBatch) -> bytearray:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,20 +72,32 @@ class NativeScanProxy(ScanInterface):
         return self._what
 
     def readSchema(self) -> Any:
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_struct(self._fields)))
+        return self.jvm.struct(json.dumps(spark_struct(self._fields)))
+
+    # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
 
     def planInputPartitions(self) -> Any:
+        return self._input_partitions
+
+    def createReaderFactory(self) -> Any:
+        return self._reader_factory
+
+    @cached_property
+    def _input_partitions(self) -> Any:
         made = [
             self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
             for i, ranges in enumerate(self._partitions)
         ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
-    def createReaderFactory(self) -> Any:
+    @cached_property
+    def _reader_factory(self) -> Any:
         return self._parquet_scan().createReaderFactory()
 
     def _files(self, ranges: Sequence[FileRange]) -> Any:
-        no_values = self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
+        no_values = self.jvm.constant(
+            "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
+        )
         no_hosts, nothing = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
         made = [
@@ -110,12 +123,15 @@ class NativeScanProxy(ScanInterface):
             self._session,
             jvm.seq([]),
             jvm.empty_map(),
-            jvm.some(struct),
+            jvm.none,
             jvm.singleton(f"{_DATASOURCES}.NoopCache"),
             jvm.none,
             jvm.none,
         )
-        options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
+        options = jvm.constant(
+            "no options",
+            lambda: jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({})),
+        )
         builder = jvm.new(
             f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
         )

@@ -73,7 +73,7 @@ class PythonScanProxy(ScanInterface):
         return self._what
 
     def readSchema(self) -> Any:
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(self._struct))
+        return self.jvm.struct(json.dumps(self._struct))
 
     def planInputPartitions(self) -> Any:
         made = [

@@ -1,7 +1,8 @@
 """What Spark pushes into a scan, and the choice of who reads: the driver, the JVM or Python workers.
 
 Column pruning, filters and limits are collected first; the plan is made once, when Spark asks for the scan. All filters
-stay with Spark as well, except those on partition columns alone, which planning decides exactly.
+stay with Spark as well, except those on partition columns alone, which planning decides exactly, and those of a
+look-up by key, which the driver carries out.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
-from paimon_sql.spark.expressions import translate
-from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.expressions import translate_all
+from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
@@ -36,10 +37,11 @@ class ScanBuilderProxy(JavaObject):
         self.table = table
         self.session = session
         self._columns: tuple[DataField, ...] = table.schema.fields
-        self._pushed: list[Any] = []
+        self._pushed: Any = None
         self._predicates: list[Predicate] = []
         self._limit: int | None = None
         self._counts = False
+        self._count_plan: ScanPlan | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
@@ -49,22 +51,28 @@ class ScanBuilderProxy(JavaObject):
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
-        keys = set(self.table.schema.partition_keys)
-        left = []
-        for expression in self.jvm.items(expressions):
-            predicate = translate(expression.toJSON(), types)
-            if predicate is not None:
-                self._predicates.append(predicate)
-            if predicate is None or not predicate.columns() <= keys:
-                left.append(expression)
-            if predicate is None or not any(_is_floating(types[c]) for c in predicate.columns()):
-                self._pushed.append(expression)
-        return self.jvm.seq(left)
+        found = translate_all(self._as_text(expressions), types)
+        self._predicates += [p for p in found if p is not None]
+        exact = {name for name, kind in types.items() if not _is_floating(kind)}
+        settled = set(self.table.schema.partition_keys)
+        if pins_key(self.table.schema, all_of(self._predicates)):
+            settled |= exact
+        left = [i for i, p in enumerate(found) if p is None or not p.columns() <= settled]
+        pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
+        items: list[Any] = [] if len(found) in (len(left), len(pushed)) else self.jvm.items(expressions)
+        self._pushed = expressions if len(pushed) == len(found) else self.jvm.seq(items[i] for i in pushed)
+        return expressions if len(left) == len(found) else self.jvm.seq(items[i] for i in left)
+
+    def _as_text(self, expressions: Any) -> str:
+        """All expressions at once: as the elements of an array, of which Spark makes a text."""
+        return str(self.jvm.new(f"{CATALYST}.expressions.CreateArray", expressions, False).toJSON())
 
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
+        if self._counts:
+            return False
         self._limit = limit
         return True
 
@@ -72,18 +80,27 @@ class ScanBuilderProxy(JavaObject):
         return True
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        return False
+        # Spark need not add numbers of rows up if there is but one.
+        if not is_count(self.jvm, aggregation):
+            return False
+        self._count_plan = self._planned()
+        return self._counts_here(self._count_plan)
 
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
-        self._counts = is_count(aggregation)
+        self._counts = self._count_plan is not None or is_count(self.jvm, aggregation)
         return self._counts
 
-    def build(self) -> Any:
+    def _planned(self) -> ScanPlan:
         started = time.monotonic()
-        predicate = all_of(self._predicates)
-        plan = plan_scan(self.table, predicate, limit=self._limit, parallelism=self.jvm.context.defaultParallelism)
+        workers = self.jvm.constant("parallelism", lambda: self.jvm.context.defaultParallelism)
+        plan = plan_scan(self.table, all_of(self._predicates), limit=self._limit, parallelism=workers)
         plan.metrics.seconds = time.monotonic() - started
+        return plan
+
+    def build(self) -> Any:
+        predicate = all_of(self._predicates)
+        plan = self._count_plan if self._counts and self._count_plan is not None else self._planned()
         what = describe(self.table, plan, predicate)
         if self._counts:
             return self._count(plan, predicate, what)
@@ -95,8 +112,7 @@ class ScanBuilderProxy(JavaObject):
             ranges = [
                 [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
             ]
-            filters = self.jvm.seq(self._pushed)
-            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, filters, what, plan)
+            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, self._pushed, what, plan)
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
 
     @property
@@ -109,13 +125,22 @@ class ScanBuilderProxy(JavaObject):
         schema = arrow_schema(self._columns)
         return pa.Table.from_batches([b.cast(schema) for t in tasks for b in t.batches()], schema)
 
+    def _counts_here(self, plan: ScanPlan) -> bool:
+        """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""
+        return pins_key(self.table.schema, all_of(self._predicates)) or plan.counts_rows
+
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
-        if plan.counts_rows:
-            rows = pa.table({COUNT[0].name: pa.array([plan.row_count], pa.int64())})
-            return LocalScanProxy(self.jvm, self.session, COUNT, lambda: rows, what)
         key = self.table.schema.trimmed_primary_keys[:1]
-        tasks = [[CountTask(ReadTask(self.table, split, key, predicate))] for split in plan.splits]
-        return PythonScanProxy(self.jvm, tasks, COUNT, what, plan)
+        tasks = [CountTask(ReadTask(self.table, split, key, predicate)) for split in plan.splits]
+        if not self._counts_here(plan):
+            return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)
+        looks_up = pins_key(self.table.schema, predicate)
+
+        def rows() -> pa.Table:
+            number = sum(t.count() for t in tasks) if looks_up else plan.row_count
+            return pa.table({COUNT[0].name: pa.array([number], pa.int64())})
+
+        return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
 
     class Java:
         implements = [

@@ -7,27 +7,28 @@ from typing import Any
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.options import canonical, find_option, validate
 from paimon_sql.format.options.values import Scope
+from paimon_sql.spark.java import Jvm
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _PREFIX = "spark.paimon."
 
 
-def session_options(session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
+def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
     """The options that a session's settings give to a table; what names the table wins over what names none.
 
     Args:
+        jvm: the JVM.
         session: the JVM's session.
         catalog: the name of the table's catalog.
         identifier: the table.
     """
-    known = session.conf().getAll()
-    # Most sessions have none; looking through all settings costs a call each.
-    if _PREFIX not in known.toString():
+    settings = session.conf()
+    # Most sessions have none, which one text tells.
+    if _PREFIX not in settings.getAll().toString():
         return {}
-    given = {
-        k.removeprefix(_PREFIX): v for k, v in dict(session.conf().getAllAsJava()).items() if k.startswith(_PREFIX)
-    }
+    known = jvm.texts(settings.getAllAsJava())
+    given = {k.removeprefix(_PREFIX): v for k, v in known.items() if k.startswith(_PREFIX)}
     own = f"{catalog}.{identifier.database}.{identifier.table}."
     general = {k: v for k, v in given.items() if find_option(k) is not None}
     special = {k.removeprefix(own): v for k, v in given.items() if k.startswith(own)}

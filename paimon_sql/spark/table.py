@@ -37,19 +37,18 @@ class TableProxy(TableInterface, PartitionManagement):
         return self.table.name
 
     @cached_property
-    def _struct(self) -> Any:
-        struct = spark_struct(self.table.schema.fields)
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
+    def _struct(self) -> str:
+        return json.dumps(spark_struct(self.table.schema.fields))
 
     def schema(self) -> Any:
-        return self._struct
+        return self.jvm.struct(self._struct)
 
     def columns(self) -> Any:
         return self._columns
 
     @cached_property
     def _columns(self) -> Any:
-        return v2_columns(self.jvm, self._struct)
+        return self.jvm.remember(f"columns {self._struct}", lambda: v2_columns(self.jvm, self.schema()))
 
     def partitioning(self) -> Any:
         expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")

@@ -12,6 +12,7 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS, version_to_read
 
 _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
+_PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
 
 
 def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
@@ -21,6 +22,8 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     all of it comes wrapped in a ``TableContext``.
     """
     if not context:
+        return {}
+    if _is_plain(context) and (len(context) < 2 or context[1].isEmpty()):
         return {}
     wanted = context[0]
     if isinstance(wanted, str):
@@ -41,6 +44,11 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     return {}
 
 
+def _is_plain(context: tuple[Any, ...]) -> bool:
+    """Whether a ``TableContext`` says nothing, as most do; to look into it takes a call for each of its parts."""
+    return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
+
+
 def as_of(table: Table, options: Mapping[str, str]) -> Table:
     """The table as options of time travel show it: with the columns that it had then."""
     if not options:
@@ -51,7 +59,7 @@ def as_of(table: Table, options: Mapping[str, str]) -> Table:
 
 def is_write(context: tuple[Any, ...]) -> bool:
     """Whether a ``loadTable`` call is for a statement that writes: Spark names the privileges that it needs."""
-    if not context or not isinstance(context[0], JavaObject):
+    if not context or not isinstance(context[0], JavaObject) or _is_plain(context):
         return False
     kind = context[0].getClass().getSimpleName()
     privileges = context[0].writePrivileges() if kind == "TableContext" else context[0]

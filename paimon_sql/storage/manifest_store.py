@@ -1,7 +1,7 @@
 """Manifests on disk: written once, read through a cache of decoded columns.
 
-A manifest never changes after it was written, so its decoded form is kept for the life of the process, the least
-recently used leaving first when the cache outgrows its bound.
+A manifest or manifest list never changes after it was written, so its decoded form is kept for the life of the
+process, the least recently used leaving first when the cache outgrows its bound.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import FileIO
 
 CACHE_BYTES = 512 * 1024 * 1024
+CACHED_METAS = 50_000
 
 
 class ManifestCache:
@@ -67,7 +68,36 @@ class ManifestCache:
                 self._bytes -= dropped.nbytes
 
 
+class ManifestListCache:
+    """Decoded manifest lists by path and size in bytes, bounded by the number of manifests that they name."""
+
+    def __init__(self, capacity: int = CACHED_METAS) -> None:
+        self.capacity = capacity
+        self._lists: OrderedDict[tuple[str, int], list[ManifestFileMeta]] = OrderedDict()
+        self._metas = 0
+        self._lock = threading.Lock()
+
+    def get(self, path: str, size: int) -> list[ManifestFileMeta] | None:
+        """The decoded list, None if it is not held."""
+        with self._lock:
+            metas = self._lists.get((path, size))
+            if metas is not None:
+                self._lists.move_to_end((path, size))
+            return metas
+
+    def put(self, path: str, size: int, metas: list[ManifestFileMeta]) -> None:
+        """Hold a decoded list."""
+        with self._lock:
+            if (path, size) not in self._lists:
+                self._lists[path, size] = metas
+                self._metas += len(metas) + 1
+            while self._metas > self.capacity:
+                _, dropped = self._lists.popitem(last=False)
+                self._metas -= len(dropped) + 1
+
+
 CACHE = ManifestCache()
+LISTS = ManifestListCache()
 
 
 class ManifestStore:
@@ -101,17 +131,26 @@ class ManifestStore:
 
     def read_all(self, names: Sequence[str], threads: int = 4) -> list[pa.Table]:
         """Several manifests, in order, those not cached by several threads."""
-        if len(names) < 2:
+        missing = [n for n in names if CACHE.get(self.path(n)) is None]
+        if len(missing) < 2:
             return [self.read(n) for n in names]
-        with ThreadPoolExecutor(min(threads, len(names))) as pool:
-            return list(pool.map(self.read, names))
+        with ThreadPoolExecutor(min(threads, len(missing))) as pool:
+            read = dict(zip(missing, pool.map(self.read, missing), strict=True))
+        return [read[n] if n in read else self.read(n) for n in names]
 
     def read_list(self, name: str | None) -> list[ManifestFileMeta]:
         """The manifests that a manifest list names; none without a list."""
         if not name:
             return []
         path = self.path(name)
-        return read_manifest_list(self.file_io.read_bytes(path), path)
+        # What is remembered counts only while the file stands there: whoever asks may have to know that it is gone.
+        status = self.file_io.status(path)
+        metas = LISTS.get(path, status.size) if status else None
+        if metas is None:
+            data = self.file_io.read_bytes(path)
+            metas = read_manifest_list(data, path)
+            LISTS.put(path, len(data), metas)
+        return list(metas)
 
     def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
         """Write one manifest and describe it as manifest lists do."""
@@ -125,9 +164,10 @@ class ManifestStore:
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list: its name and size in bytes."""
-        name = self.new_name("manifest-list")
+        name, metas = self.new_name("manifest-list"), list(metas)
         data = write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
+        LISTS.put(self.path(name), len(data), metas)
         return name, len(data)
 
     def write_indexes(self, entries: Iterable[IndexManifestEntry]) -> str:

@@ -16,6 +16,7 @@ from paimon_sql.storage.files.parquet_footer import int96_as_bytes
 from paimon_sql.storage.files.parquet_schema import from_physical_leaf
 
 _STRUCTURED_VARIANT = "typed_value"
+_FEW_ROWS = 8192
 
 
 def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -46,6 +47,8 @@ def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterat
                 columns = [_column(batch, field, wanted.path) for field in wanted.wanted]
                 yield from wanted.cut(at, batch_of(columns, schema, batch.num_rows))
                 at += batch.num_rows
+                if wanted.row_ranges is not None and not wanted.touches(at, first + count - at):
+                    break
         first += count
 
 
@@ -53,7 +56,9 @@ def _group_batches(
     file: pq.ParquetFile, group: int, count: int, names: list[str], wanted: FileRead
 ) -> Iterator[pa.RecordBatch]:
     if names:
-        yield from file.iter_batches(wanted.batch_rows, [group], names, use_threads=wanted.threads)
+        # Whoever wants a few rows only stops behind the last of them; what follows is never decoded.
+        most = wanted.batch_rows if wanted.row_ranges is None else min(wanted.batch_rows, _FEW_ROWS)
+        yield from file.iter_batches(most, [group], names, use_threads=wanted.threads)
         return
     for at in range(0, count, wanted.batch_rows):
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))

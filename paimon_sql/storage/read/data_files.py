@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
@@ -17,9 +18,10 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.table import Table
 
 _SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
@@ -69,6 +71,33 @@ def read_places(
         deletion: where it says which of the rows are deleted.
         batch_rows: the most rows of a batch.
     """
+    ranges = None
+    if pins_key(table.schema, predicate):
+        ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
+        if not ranges:
+            return
+    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, ranges)
+    deleted = deletion.read(table.file_io) if deletion else None
+    for first, batch in read:
+        rows = plan.apply(batch)
+        places = np.arange(first, first + batch.num_rows, dtype=np.int64)
+        if deleted is not None:
+            mask = deleted.mask(rows.num_rows, first)
+            rows, places = rows.filter(pa.array(mask)), places[mask]
+        yield places, rows
+
+
+def _opened(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    batch_rows: int,
+    row_ranges: Sequence[tuple[int, int]] | None = None,
+) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
+    """The batches of a file as they stand there, with what makes them batches of today's columns."""
     plan = plan_evolution(stored_fields(table.schemas.get(file.schema_id), file), wanted_fields(table, columns))
     read = file_format(format_of(file.file_name)).read_with_positions(
         table.file_io,
@@ -78,15 +107,26 @@ def read_places(
         plan.columns,
         predicate=_row_groups(plan, predicate),
         batch_rows=batch_rows,
+        row_ranges=row_ranges,
     )
-    deleted = deletion.read(table.file_io) if deletion else None
+    return plan, read
+
+
+def _places_of_key(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None, batch_rows: int
+) -> list[tuple[int, int]]:
+    """Where in a file the rows of a look-up are, told by its key alone: most files do not hold it at all."""
+    keys = set(table.schema.trimmed_primary_keys)
+    on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    assert on_key is not None
+    plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
+    places = []
     for first, batch in read:
         rows = plan.apply(batch)
-        places = np.arange(first, first + batch.num_rows, dtype=np.int64)
-        if deleted is not None:
-            mask = deleted.mask(rows.num_rows, first)
-            rows, places = rows.filter(pa.array(mask)), places[mask]
-        yield places, rows
+        columns = {name: rows.column(name) for name in on_key.columns()}
+        found = pc.fill_null(on_key.evaluate(columns), False).to_numpy(zero_copy_only=False)
+        places += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
+    return places
 
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
