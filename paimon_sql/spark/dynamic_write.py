@@ -39,12 +39,13 @@ class _Target(DataSource):
 
 
 class DynamicOverwriteProxy(WriteInterface):
-    """A write that replaces the partitions that occur in its rows."""
+    """A write that replaces the partitions that occur in its rows, unless its statement says all of them."""
 
-    def __init__(self, jvm: Jvm, table: Table, struct: Any) -> None:
+    def __init__(self, jvm: Jvm, table: Table, struct: Any, overwrite: Overwrite) -> None:
         super().__init__(jvm)
         self.table = table
         self._struct = struct
+        self._overwrite = overwrite
 
     def toString(self) -> str:
         return f"paimon {self.table.name}, dynamic overwrite"
@@ -89,9 +90,9 @@ class DynamicOverwriteProxy(WriteInterface):
 
     def commit(self, answers: Any, *summary: Any) -> None:
         messages = _messages(answers)
-        if not messages:
+        overwrite = self._overwrite
+        if overwrite.dynamic and not messages:
             return
-        overwrite = Overwrite(dynamic=True)
         Committer(self.table).overwrite(messages, lambda latest: overwritten(self.table, latest, overwrite, messages))
 
     def abort(self, answers: Any) -> None:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.catalog.identifier import parse_identifier
+from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
+from paimon_sql.sql.context import TableName
 from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 
@@ -143,10 +145,22 @@ class ParserProxy(JavaObject):
             current_database=".".join(manager.currentNamespace()),
             catalogs=ours,
             other_catalogs=known - ours,
+            partition_keys=lambda table: _partition_keys(attached, table),
         )
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]
+
+
+def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
+    """A table's partition columns; none where there is no such table, which Spark will tell."""
+    if len(table) != 3:
+        return ()
+    try:
+        found = attached.catalogs[table[0]].catalog.table(parse_identifier(table[1], table[2]))
+    except PaimonError:
+        return ()
+    return found.schema.partition_keys
 
 
 class ParserBuilder(JavaObject):

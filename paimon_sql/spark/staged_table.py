@@ -72,7 +72,7 @@ class ReplacedTableProxy(StagedTableProxy):
         self._messages: list[CommitMessage] = []
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return StagedWriteBuilder(self.jvm, self.table, self.session, info.schema(), self._messages)
+        return StagedWriteBuilder(self.jvm, self.table, self.session, info, self._messages)
 
     def commitStagedChanges(self) -> None:
         try:
@@ -91,8 +91,8 @@ class ReplacedTableProxy(StagedTableProxy):
 class StagedWriteBuilder(WriteBuilderProxy):
     """Builds the write that fills a table which is not there yet."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any, messages: list[CommitMessage]) -> None:
-        super().__init__(jvm, table, session, struct)
+    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, messages: list[CommitMessage]) -> None:
+        super().__init__(jvm, table, session, info)
         self._messages = messages
 
     def build(self) -> StagedWriteProxy:

@@ -6,6 +6,7 @@ import json
 from functools import cached_property
 from typing import Any
 
+from paimon_sql.format.options.table import PATH
 from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.interfaces import TableInterface
@@ -57,7 +58,8 @@ class TableProxy(TableInterface, PartitionManagement):
 
     def properties(self) -> Any:
         schema = self.table.schema
-        known = {**schema.options, "provider": PROVIDER, "location": self.table.path, "path": self.table.path}
+        known = {**schema.options, "provider": PROVIDER, "location": self.table.path, "is_managed_location": "true"}
+        known.pop(PATH.key, None)
         if schema.primary_keys:
             known["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment:
@@ -80,7 +82,7 @@ class TableProxy(TableInterface, PartitionManagement):
         return ScanBuilderProxy(self.jvm, under_options(self.table, given_options(options)), self.session)
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, self.table, self.session, info.schema())
+        return WriteBuilderProxy(self.jvm, self.table, self.session, info)
 
     class Java:
         implements = [

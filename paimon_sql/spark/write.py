@@ -7,29 +7,40 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.v2_predicates import partition_condition
 from paimon_sql.spark.write_job import run_write
+from paimon_sql.spark.write_options import write_options
 from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.table import Table
+
+_DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
 class WriteBuilderProxy(JavaObject):
     """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any) -> None:
+    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any) -> None:
         super().__init__(jvm)
-        self.table = table
+        given = write_options(table, info.options())
+        self.table = table.with_options(given)
         self.session = session
-        self._struct = struct
+        self._struct = info.schema()
         self._overwrite: Overwrite | None = None
+        self._is_batch = False
+        self._dynamic = self.table.options.get(DYNAMIC_PARTITION_OVERWRITE) if _DYNAMIC in given else None
 
     def build(self) -> V1WriteProxy | DynamicOverwriteProxy:
-        if self._overwrite is not None and self._overwrite.dynamic:
-            return DynamicOverwriteProxy(self.jvm, self.table, self._struct)
-        return V1WriteProxy(self.jvm, self.table, self.session, self._overwrite)
+        overwrite = self._overwrite
+        if overwrite is not None and self._dynamic is not None and self.table.schema.partition_keys:
+            # What the statement itself says wins over Spark's partitionOverwriteMode.
+            overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
+        if overwrite is not None and self._is_batch:
+            return DynamicOverwriteProxy(self.jvm, self.table, self._struct, overwrite)
+        return V1WriteProxy(self.jvm, self.table, self.session, overwrite)
 
     def buildForBatch(self) -> Any:
         raise UnsupportedError("A V1 write has no batch form.")
@@ -50,6 +61,7 @@ class WriteBuilderProxy(JavaObject):
 
     def overwriteDynamicPartitions(self) -> WriteBuilderProxy:
         self._overwrite = Overwrite(dynamic=True)
+        self._is_batch = True
         return self
 
     class Java:

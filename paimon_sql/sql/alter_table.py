@@ -31,6 +31,8 @@ def alter_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
         return [Edit(verb.end, verb.end, " TBLPROPERTIES")]
     if cursor.sees("RESET", "("):
         return [Edit(verb.start, verb.end, "UNSET TBLPROPERTIES")]
+    if cursor.sees("DROP", "PARTITION") or cursor.sees("DROP", "IF", "EXISTS", "PARTITION"):
+        return _drop_partition(begin, cursor, len(context.partition_keys(table)))
     if cursor.sees("ADD|DROP", "PARTITION|IF"):
         return None
     if cursor.sees("CREATE|REPLACE|DELETE|DROP|RENAME", "TAG|BRANCH|OR"):
@@ -44,6 +46,23 @@ def alter_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if cursor.sees("DROP") and (is_column or after.word == "("):
         return _drop(cursor)
     return None
+
+
+def _drop_partition(begin: Cursor, cursor: Cursor, keys: int) -> Outcome | None:
+    """``DROP PARTITION (a = 1)`` of a table with more partition columns, which Spark takes in TRUNCATE alone."""
+    alter, drop = begin.peek(), cursor.peek()
+    while not cursor.accept("PARTITION"):
+        cursor.next()
+    start = cursor.peek(-1).start
+    inside = cursor.group()
+    if inside is None or len(inside.split()) >= keys:
+        return None
+    purge = cursor.peek()
+    is_purged = cursor.accept("PURGE")
+    if not cursor.done:
+        raise cursor.error("Only one partition of some of the columns can be dropped in a statement.")
+    edits = [Edit(alter.start, alter.end, "TRUNCATE"), Edit(drop.start, start, "")]
+    return [*edits, Edit(purge.start, purge.end, "")] if is_purged else edits
 
 
 def _drop(cursor: Cursor) -> Outcome:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 TableName = tuple[str, ...]
 """A table's full name: its catalog first, then the database, then the table."""
+
+
+def no_keys(table: TableName) -> tuple[str, ...]:
+    """The partition columns of a table of which nothing is known."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -17,12 +23,14 @@ class RewriteContext:
         current_database: the database of names that consist of a table alone.
         catalogs: the names of the Paimon catalogs.
         other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
+        partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
     """
 
     current_catalog: str
     current_database: str
     catalogs: frozenset[str]
     other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
+    partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """The full name of a table named so, as Spark resolves it."""

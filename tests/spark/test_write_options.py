@@ -1,0 +1,80 @@
+"""What a statement says of its own write, and partitions dropped by some of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+
+
+@pytest.fixture
+def parts(sql: Sql) -> Sql:
+    """Statements with a table of two partition columns."""
+    sql("CREATE TABLE p (a INT, x INT, y STRING) PARTITIONED BY (x, y)")
+    sql("INSERT INTO p VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 2, 'a')")
+    return sql
+
+
+def test_a_hint_makes_an_overwrite_dynamic_or_static(parts: Sql, spark: SparkSession) -> None:
+    parts("INSERT OVERWRITE p /*+ OPTIONS('dynamic-partition-overwrite' = 'true') */ VALUES (9, 1, 'a')")
+    assert parts("SELECT a FROM p ORDER BY a") == [(2,), (3,), (9,)]
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        parts("INSERT OVERWRITE p VALUES (10, 1, 'b')")
+        assert parts("SELECT a FROM p ORDER BY a") == [(3,), (9,), (10,)]
+        parts("INSERT OVERWRITE p /*+ OPTIONS('dynamic-partition-overwrite' = 'false') */ VALUES (11, 5, 'b')")
+        assert parts("SELECT a FROM p") == [(11,)]
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+
+
+def test_options_of_a_write_hold_for_it_alone(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (a INT)")
+    sql("INSERT INTO t /*+ OPTIONS('file.format' = 'orc') */ VALUES (1)")
+    spark.createDataFrame([(2,)], "a INT").write.option("file.format", "avro").option("other", "x").insertInto("t")
+    sql("INSERT INTO t VALUES (3)")
+    assert sql("SELECT file_format FROM `t$files` ORDER BY 1") == [("avro",), ("orc",), ("parquet",)]
+    with pytest.raises(Exception, match="bucket"):
+        sql("INSERT INTO t /*+ OPTIONS('bucket' = '4') */ VALUES (1)")
+    with pytest.raises(Exception, match=r"file\.format"):
+        sql("INSERT INTO t /*+ OPTIONS('file.format' = 'docx') */ VALUES (1)")
+
+
+def test_partitions_are_dropped_by_some_of_their_columns(parts: Sql) -> None:
+    parts("ALTER TABLE p DROP PARTITION (y = 'b')")
+    assert parts("SELECT a FROM p ORDER BY a") == [(1,), (3,)]
+    parts("ALTER TABLE p DROP IF EXISTS PARTITION (x = 1) PURGE;")
+    assert parts("SELECT a FROM p") == [(3,)]
+    parts("ALTER TABLE p DROP PARTITION (x = 2, y = 'a')")
+    assert parts("SELECT count(*) FROM p") == [(0,)]
+    with pytest.raises(Exception, match="Only one partition"):
+        parts("ALTER TABLE p DROP PARTITION (x = 1), PARTITION (x = 2)")
+
+
+def test_what_show_create_table_shows_makes_the_table_again(sql: Sql) -> None:
+    sql(
+        "CREATE TABLE t (k INT NOT NULL COMMENT 'it''s', c CHAR(3), d VARCHAR(9) DEFAULT 'x',"
+        " s STRUCT<a: INT, b: STRING>, p DATE) PARTITIONED BY (p) COMMENT 'a table'"
+        " TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '2')"
+    )
+    ((shown,),) = sql("SHOW CREATE TABLE t")
+    described = sql("DESCRIBE t")
+    assert "LOCATION" not in str(shown) and "'path'" not in str(shown)
+    sql("DROP TABLE t")
+    sql(str(shown))
+    assert sql("SHOW CREATE TABLE t") == [(shown,)]
+    assert sql("DESCRIBE t") == described
+
+
+def test_the_database_of_system_tables_is_there_but_not_listed(sql: Sql) -> None:
+    assert ("sys",) not in sql("SHOW DATABASES")
+    sql("DESCRIBE DATABASE sys")
+
+
+def test_a_collation_that_cannot_be_kept_is_refused(sql: Sql) -> None:
+    for kind in ("STRING COLLATE UNICODE_CI", "ARRAY<STRING COLLATE UTF8_LCASE>"):
+        with pytest.raises(Exception, match="Column 'a' has a collation"):
+            sql(f"CREATE TABLE t (a {kind})")
