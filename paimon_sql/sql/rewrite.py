@@ -32,7 +32,7 @@ from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import scan
-from paimon_sql.sql.statements import RowChange, Statement
+from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
 from paimon_sql.sql.tags import show_tags
 
 __all__ = ["RewriteContext", "Rewritten", "holds_ours", "rewrite"]
@@ -136,7 +136,10 @@ class _Draft:
             for edit in outcome.plain:
                 self.plain = [*outside(self.plain, edit.start, edit.end), edit]
             if isinstance(outcome.statement, RowChange):
-                outcome.statement = replace(outcome.statement, text=self._in_place(start, stop))
+                change = replace(outcome.statement, text=self._in_place(start, stop))
+                explained = _explained(self.source)
+                outcome.statement = change if explained is None else ExplainChange(change, explained[1])
+                start = start if explained is None else explained[0]
             self.carried.append(outcome)
             self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
             self.has_parameters = self.has_parameters or _has_parameters(self.source, start, stop)
@@ -197,6 +200,15 @@ def _statements(source: Source) -> list[Cursor]:
             found.append(cursor.fork(end=inner.position))
         cursor.skip()
     return found
+
+
+def _explained(source: Source) -> tuple[int, str] | None:
+    """Where EXPLAIN begins and its mode, if the text is one."""
+    cursor = Cursor(source)
+    if not cursor.accept("EXPLAIN"):
+        return None
+    mode = cursor.peek().word if cursor.sees("EXTENDED|FORMATTED|CODEGEN|COST") else "SIMPLE"
+    return source.tokens[0].start, mode.lower()
 
 
 def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:

@@ -32,12 +32,13 @@ class Statement(Node):
 
 @dataclass(frozen=True)
 class RowChange(Statement):
-    """A statement that changes rows.
+    """A statement that changes rows of ``table``.
 
     ``text`` is the whole of it in Spark's own grammar, every word at the line and column where the user wrote it; it
     is filled in when the statement is carried.
     """
 
+    table: TableName
     text: str = field(default="", compare=False, kw_only=True)
 
 
@@ -53,7 +54,6 @@ class Assignment(Node):
 class DeleteFrom(RowChange):
     """DELETE FROM; without ``where`` all rows go. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
 
-    table: TableName
     alias: str | None = None
     where: str | None = None
     ctes: str = ""
@@ -64,7 +64,6 @@ class DeleteFrom(RowChange):
 class Update(RowChange):
     """UPDATE .. SET; without ``where`` all rows change."""
 
-    table: TableName
     assignments: tuple[Assignment, ...]
     alias: str | None = None
     where: str | None = None
@@ -97,7 +96,6 @@ class MergeInto(RowChange):
     ``source_alias`` is the alias's text, with the names of columns where they are given.
     """
 
-    table: TableName
     source: str
     on: str
     clauses: tuple[MergeClause, ...]
@@ -106,6 +104,14 @@ class MergeInto(RowChange):
     schema_evolution: bool = False
     ctes: str = ""
     options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExplainChange(Statement):
+    """EXPLAIN of a statement that changes rows; ``mode`` is how much is told, in Spark's words."""
+
+    statement: RowChange
+    mode: str = "simple"
 
 
 # -- statistics -------------------------------------------------------------------------------------------------------

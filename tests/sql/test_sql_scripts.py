@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from paimon_sql.sql.statements import DeleteFrom, ExplainChange
 
 CHANGES = ["DeleteFrom", "Update"]
 
@@ -39,7 +40,14 @@ def test_everything_else_in_a_script_stays(context: RewriteContext) -> None:
 
 
 @pytest.mark.parametrize("mode", ["", "EXTENDED ", "FORMATTED ", "CODEGEN ", "COST "])
-def test_explain_explains_the_call(mode: str, context: RewriteContext) -> None:
+def test_explain_of_a_change_is_a_call_that_explains(mode: str, context: RewriteContext) -> None:
     rewritten = rewrite(f"EXPLAIN {mode}DELETE FROM t", context)
-    assert rewritten.sql.startswith(f"EXPLAIN {mode}CALL paimon.sys.")
+    assert rewritten.sql.startswith("CALL paimon.sys.")
+    (statement,) = rewritten.statements
+    assert isinstance(statement, ExplainChange)
+    assert (statement.mode, statement.statement) == (
+        mode.strip().lower() or "simple",
+        DeleteFrom(("paimon", "db", "t")),
+    )
+    assert statement.statement.text == " " * len(f"EXPLAIN {mode}") + "DELETE FROM t"
     assert rewritten.spark_sql == f"EXPLAIN {mode}DELETE FROM t"

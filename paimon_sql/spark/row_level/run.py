@@ -10,18 +10,22 @@ from typing import Any
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.append import change_append
 from paimon_sql.spark.row_level.counts import Counts
+from paimon_sql.spark.row_level.drop import drop_keys
+from paimon_sql.spark.row_level.evolution import evolve
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange
-from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX, hidden_fields
+from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, ROW_INDEX, hidden_fields
 from paimon_sql.storage.row_level.way import Way, way_of
+from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -67,32 +71,74 @@ class RowLevelRun:
                 time.sleep(min(_LONGEST_WAIT, 0.05 * 2**attempt) * random.random())
         raise AssertionError("unreachable")
 
-    def _once(self) -> Counts:
+    def explain(self, mode: str) -> str:
+        """What `run` would do, and the plan by which it would find the rows; nothing changes.
+
+        Args:
+            mode: how much Spark tells of the plan: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
+        """
         table = self._table()
         way = way_of(table, self._operation, self._deletes())
         base = table.snapshots.latest()
-        row_id = self._row_id(table, way)
-        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id)
-        changes = self._analyzer.changes(self._analyzer.parse(self._statement.text), self._identifier, target)
-        changed = self._analyzer.rows(changes, target, row_id)
+        _, changed = self._changes(table, way, base, self._statement.text)
+        told = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(
+            changed.frame._jdf.queryExecution(), mode
+        )
+        read = f"snapshot {base.id}" if base else "no snapshot"
+        return f"== {self._operation.value} of {table.name} at {read}: {way.value} ==\n{told}"
+
+    def _once(self) -> Counts:
+        table, text = evolve(self._analyzer, self._catalog, self._identifier, self._table(), self._statement)
+        way = way_of(table, self._operation, self._deletes())
+        base = table.snapshots.latest()
+        target, changed = self._changes(table, way, base, text)
+        if self._operation is Operation.DELETE and base is not None:
+            whole = self._whole_partitions(table, base, target, changed)
+            if whole is not None:
+                return whole
         if way is Way.UPSERT:
             self._refuse_key_changes(table, changed)
             return upsert(self._jvm, table, base, changed, self._operation)
         if way in (Way.REWRITE, Way.VECTORS):
             return change_append(self._jvm, table, base, changed, self._operation, way)
-        raise UnsupportedError(f"{table.name}: changing rows as {way.value} is not offered yet.")
+        return drop_keys(self._jvm, table, base, changed)
+
+    def _changes(self, table: Table, way: Way, base: Snapshot | None, text: str) -> tuple[TargetProxy, ChangedRows]:
+        """The rows that the statement changes, and the target from which they are read."""
+        row_id = self._row_id(table, way)
+        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id)
+        changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
+        return target, self._analyzer.rows(changes, target, row_id)
 
     def _row_id(self, table: Table, way: Way) -> tuple[str, ...]:
         """The columns that tell the rows of the table apart."""
         if way is Way.UPSERT:
             return table.schema.primary_keys
-        offered = {f.name for f in hidden_fields(table.schema)}
-        if taken := {FILE_PATH.name, ROW_INDEX.name} - offered:
+        wanted = (BUCKET.name,) if way is Way.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
+        if taken := {*wanted} - {f.name for f in hidden_fields(table.schema)}:
             raise UnsupportedError(
                 f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
                 remedy="Rename the column.",
             )
-        return FILE_PATH.name, ROW_INDEX.name
+        return wanted
+
+    def _whole_partitions(
+        self, table: Table, base: Snapshot, target: TargetProxy, changed: ChangedRows
+    ) -> Counts | None:
+        """Take whole partitions away, if the condition asks for nothing else; None if it does."""
+        tells: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
+        if tells and table.schema.primary_keys:
+            return None
+        plan = changed.frame._jdf.queryExecution().optimizedPlan()
+        while plan.getClass().getSimpleName() == "Project":
+            plan = plan.child()
+        scan = target.scan
+        if plan.getClass().getSimpleName() != "DataSourceV2ScanRelation" or scan is None or not scan.decides_all:
+            return None
+        predicate = scan.predicate
+        count = changed.frame.count()
+        remove_partitions(table, base, predicate)
+        return Counts(deleted=count)
 
     def _refuse_key_changes(self, table: Table, changed: ChangedRows) -> None:
         if self._operation is Operation.UPDATE and changed.id_before:

@@ -15,16 +15,22 @@ from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.table import Table
 
 
 class TargetProxy(TableProxy):
-    """A table whose rows are told apart by some columns, hidden ones perhaps."""
+    """A table whose rows are told apart by some columns, hidden ones perhaps.
+
+    Attributes:
+        scan: the scan of the table that was built last.
+    """
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, row_id: tuple[str, ...]) -> None:
         super().__init__(jvm, table, session)
         self._row_id = row_id
+        self.scan: TargetScanProxy | None = None
 
     def metadataColumns(self) -> Any:
         # What tells rows apart must not be null for Spark.
@@ -35,7 +41,11 @@ class TargetProxy(TableProxy):
         return hidden_columns(self.jvm, fields)
 
     def newRowLevelOperationBuilder(self, info: Any) -> OperationProxy:
-        return OperationProxy(self.jvm, self.table, self.session, self._row_id, info.command())
+        return OperationProxy(self.jvm, self, self._row_id, info.command())
+
+    def newScanBuilder(self, options: Any) -> TargetScanProxy:
+        self.scan = TargetScanProxy(self.jvm, self.table, self.session)
+        return self.scan
 
     class Java:
         # Not one that can be truncated: a DELETE without a condition is to be rewritten as any other.
@@ -47,13 +57,30 @@ class TargetProxy(TableProxy):
         ]
 
 
+class TargetScanProxy(ScanBuilderProxy):
+    """Builds the scan of the target, and remembers which of the conditions it decides by itself."""
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+        super().__init__(jvm, table, session)
+        self.decides_all = True
+
+    def pushFilters(self, expressions: Any) -> Any:
+        left = super().pushFilters(expressions)
+        self.decides_all = bool(left.isEmpty())
+        return left
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The conditions that it was given, as far as they could be read."""
+        return all_of(self._predicates)
+
+
 class OperationProxy(JavaObject):
     """One statement's operation on a table, and its builder."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, row_id: tuple[str, ...], command: Any) -> None:
+    def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: Any) -> None:
         super().__init__(jvm)
-        self._table = table
-        self._session = session
+        self._target = target
         self._row_id = row_id
         self._command = command
 
@@ -61,7 +88,7 @@ class OperationProxy(JavaObject):
         return self
 
     def toString(self) -> str:
-        return f"changes of {self._table.name}"
+        return f"changes of {self._target.table.name}"
 
     def description(self) -> str:
         return self.toString()
@@ -69,11 +96,11 @@ class OperationProxy(JavaObject):
     def command(self) -> Any:
         return self._command
 
-    def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
-        return ScanBuilderProxy(self.jvm, self._table, self._session)
+    def newScanBuilder(self, options: Any) -> TargetScanProxy:
+        return self._target.newScanBuilder(options)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        raise UnsupportedError(f"{self._table.name}: changes are written by the statement itself.")
+        raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.NamedReference")

@@ -6,7 +6,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
-from paimon_sql.spark.statements.row_changes import RunDelete, RunMerge, RunUpdate
+from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
 from paimon_sql.sql.statements import Statement
@@ -23,6 +23,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDelete(),
         RunDeleteTag(),
         RunDropCatalog(),
+        RunExplainChange(),
         RunMerge(),
         RunModifyColumns(),
         RunRenameTag(),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from paimon_sql.format.snapshot import Operation
-from paimon_sql.format.types import BigIntType, DataField
+from paimon_sql.format.types import BigIntType, DataField, string_type
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import DeleteFrom, MergeInto, Update
+from paimon_sql.sql.statements import DeleteFrom, ExplainChange, MergeInto, RowChange, Update
 
 
 class RunRowChange(Runner):
@@ -14,12 +14,8 @@ class RunRowChange(Runner):
 
     operation: Operation
 
-    def run(self, statement: DeleteFrom | Update | MergeInto, surroundings: Surroundings) -> Answer:
-        identifier = surroundings.identifier(statement.table)
-        changes = RowLevelRun(
-            surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement, self.operation
-        )
-        found = changes.run().named(self.operation)
+    def run(self, statement: RowChange, surroundings: Surroundings) -> Answer:
+        found = _run_of(statement, surroundings).run().named(self.operation)
         columns = tuple(DataField(-1, name, BigIntType(False)) for name in found)
         return Answer(columns, [tuple(found.values())])
 
@@ -43,3 +39,27 @@ class RunMerge(RunRowChange):
 
     statement = MergeInto
     operation = Operation.MERGE
+
+
+class RunExplainChange(Runner):
+    """EXPLAIN of one of these: what it would do, in one row."""
+
+    statement = ExplainChange
+
+    def run(self, statement: ExplainChange, surroundings: Surroundings) -> Answer:
+        told = _run_of(statement.statement, surroundings).explain(statement.mode)
+        return Answer((DataField(-1, "plan", string_type(False)),), [(told,)])
+
+
+def _run_of(statement: RowChange, surroundings: Surroundings) -> RowLevelRun:
+    return RowLevelRun(
+        surroundings.jvm,
+        surroundings.session,
+        surroundings.catalog,
+        surroundings.identifier(statement.table),
+        statement,
+        _OPERATIONS[type(statement)],
+    )
+
+
+_OPERATIONS: dict[type[RowChange], Operation] = {r.statement: r.operation for r in (RunDelete, RunUpdate, RunMerge)}

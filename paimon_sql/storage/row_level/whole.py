@@ -1,0 +1,37 @@
+"""Whole partitions taken away: their files go, and nothing is read or written for it."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.manifest import ManifestEntry
+from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.table import Table
+
+
+def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:
+    """Commit that all files of some partitions go.
+
+    Args:
+        table: the table.
+        base: the snapshot whose rows go.
+        partitions: true for the partitions that go; None for all.
+
+    Raises:
+        CommitConflictError: a rival has written to these partitions since.
+    """
+    overwrite = Overwrite(partitions)
+    known = {e.file.file_name for e in overwritten(table, base, overwrite, [])}
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        found = overwritten(table, latest, overwrite, [])
+        if {e.file.file_name for e in found} != known:
+            raise CommitConflictError(
+                f"{table.name}: another job wrote to the partitions while they were being deleted.",
+                remedy="Run the statement again.",
+            )
+        return found
+
+    Committer(table, operation=Operation.DELETE).overwrite([], removed)
