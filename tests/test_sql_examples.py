@@ -9,6 +9,8 @@ import pytest
 from paimon_sql.shell.splitter import split
 from tests.conformance.session import make
 
+pytestmark = pytest.mark.smoke
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "sql_examples").glob("*.sql"))
 

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 import paimon_sql.spark
 from paimon_sql.spark.java import JavaObject
 
+pytestmark = pytest.mark.smoke
+
 _OBJECT = frozenset({"equals", "hashCode", "toString"})
 _FUNCTIONS = ("scala.Function1", "scala.Function2")
 """Scala's functions have methods to combine them, which nobody calls on ours."""

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 import paimon_sql
 from paimon_sql.errors import InvalidInputError
 
+pytestmark = pytest.mark.smoke
+
 
 def rows(session: SparkSession, text: str) -> list[tuple[object, ...]]:
     """The rows of a statement."""
