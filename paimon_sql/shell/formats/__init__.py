@@ -17,6 +17,7 @@ def formats() -> dict[str, type[Format]]:
     found: dict[str, type[Format]] = {}
     for module in pkgutil.iter_modules(__path__):
         for member in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
-            if isinstance(member, type) and issubclass(member, Format) and hasattr(member, "name"):
+            # Not issubclass: in Python 3.10 an alias like tuple[int] passes for a class until that asks it.
+            if Format in getattr(member, "__mro__", ()) and hasattr(member, "name"):
                 found[member.name] = member
     return dict(sorted(found.items()))
