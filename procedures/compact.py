@@ -10,10 +10,8 @@ from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import OPTIONS, options_of
-from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
-from paimon_sql.storage.compact.plan import plan_compaction, run_task
-from paimon_sql.storage.compact.postponed import compact_postponed
+from paimon_sql.storage.compact.run import compact_table
 
 _NOT_YET = ("order_strategy", "order_by", "partition_idle_time", "buckets")
 
@@ -22,7 +20,9 @@ class Compact(Procedure):
     """Reads have less to merge afterwards; space is freed once the snapshots expire that still use the old files."""
 
     name = "compact"
-    summary = "Merge the files of a table with a primary key: fully onto the deepest level, or as far as is due."
+    summary = (
+        "Merge the files of a table: sorted runs as deep as asked or due, small files of an append table together."
+    )
     arguments = (
         TABLE,
         PARTITIONS,
@@ -62,19 +62,12 @@ class Compact(Procedure):
                 remedy="Leave it out: files are merged in the order of the key, in all buckets.",
             )
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
-        if not table.schema.primary_keys:
-            raise UnsupportedError(f"{table.name} has no primary key; append tables cannot be compacted yet.")
         strategy = (arguments["compact_strategy"] or "full").lower()
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
         chosen = chosen_partitions(table, arguments["partitions"], arguments["where"])
-        if bucket_mode(table.schema) is POSTPONE:
-            # Only a call that asks for it merges buckets that got no rows.
-            full = strategy == "full" and arguments["compact_strategy"] is not None
-            messages = compact_postponed(table, context.executor, partitions=chosen, full=full)
-        else:
-            tasks = plan_compaction(table, full=strategy == "full", partitions=chosen)
-            messages = list(context.executor.map(run_task, tasks))
+        told = arguments["compact_strategy"] is not None
+        messages = compact_table(table, context.executor, full=strategy == "full", partitions=chosen, asked=told)
         snapshot = Committer(table).compact(messages)
         before = [f for m in messages for f in m.compact_before]
         after = [f for m in messages for f in m.compact_after]
@@ -87,6 +80,6 @@ class Compact(Procedure):
                 sum(f.file_size for f in after),
                 snapshot.id if snapshot else None,
                 round(time.monotonic() - started, 3),
-                None if snapshot else "every bucket is compacted already",
+                None if snapshot else "no bucket has files that are worth merging",
             )
         ]

@@ -19,9 +19,10 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.write import V1WriteProxy, WriteBuilderProxy
-from paimon_sql.spark.write_job import compact_due, write_rows
+from paimon_sql.spark.write_job import write_rows
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.replace_table import clear_and_redefine, discard, replacement
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write

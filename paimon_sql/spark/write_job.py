@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
@@ -19,8 +18,7 @@ from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.compact.plan import plan_triggered, run_task
-from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask
@@ -49,13 +47,6 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
         committer.append([*messages, *compacted], guard=task.guard(messages))
     else:
         committer.overwrite(messages, lambda latest: overwritten(table, latest, overwrite, messages))
-
-
-def compact_due(table: Table, messages: list[CommitMessage], executor: Executor) -> list[CommitMessage]:
-    """The compactions that new files make due in their buckets; none for a table that is only written to."""
-    if not table.schema.primary_keys or table.options.get(WRITE_ONLY):
-        return []
-    return list(executor.map(run_task, plan_triggered(table, messages)))
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:

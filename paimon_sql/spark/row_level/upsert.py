@@ -13,9 +13,10 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.row_level.small import few_rows
-from paimon_sql.spark.write_job import compact_due, write_rows
+from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.row_level.conflicts import check_keys
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write

@@ -1,0 +1,219 @@
+"""The compaction of append tables: small files are put together, and rows that are marked as deleted left out.
+
+A table without buckets knows no order of its rows, so files are packed by size. In a fixed bucket rows keep their
+order: only neighbours are put together (spec: Append Table, Compaction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.data_file import DataFileMeta, FileSource
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.options.compaction import (
+    COMPACTION_DELETE_RATIO_THRESHOLD,
+    COMPACTION_MIN_FILE_NUM,
+    COMPACTION_SMALL_FILE_RATIO,
+)
+from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.scan.plan import OPEN_COST
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.settings import WriteSettings
+
+_FEW = 3
+"""From how many files on a bucket is compacted in full, as the peer does."""
+
+
+@dataclass(frozen=True)
+class AppendCompactTask:
+    """Puts some files of a bucket together; ``deletions`` are their deletion vectors by file name."""
+
+    table: Table
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        settings = WriteSettings(self.table.schema)
+        writer = RollingWriter(
+            self.table,
+            settings,
+            self.partition,
+            self.bucket,
+            namer=FileNamer(settings.file_prefix),
+            source=FileSource.COMPACT,
+            first_sequence=self.files[0].min_sequence_number,
+        )
+        after = tuple(write_all(writer, self._rows()))
+        return CommitMessage(
+            self.partition, self.bucket, self.total_buckets, compact_before=self.files, compact_after=after
+        )
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        for file in self.files:
+            yield from read_data_file(
+                self.table,
+                self.partition,
+                self.bucket,
+                file,
+                self.table.schema.names,
+                deletion=self.deletions.get(file.file_name),
+            )
+
+
+def run_append_task(task: AppendCompactTask) -> CommitMessage:
+    """Run one task; a function of the module, so that it can be sent to a worker."""
+    return task.run()
+
+
+def plan_append_compaction(table: Table, *, full: bool, partitions: Predicate | None = None) -> list[AppendCompactTask]:
+    """The tasks that compact an append table as it stands.
+
+    Args:
+        table: the table.
+        full: whether fixed buckets are put together as far as they can be; otherwise only what is due.
+        partitions: a condition on partition columns; None for all partitions.
+
+    Raises:
+        UnsupportedError: the table's rows are tracked.
+    """
+    if table.options.get(ROW_TRACKING_ENABLED):
+        raise UnsupportedError(f"{table.name} tracks its rows; such tables cannot be compacted yet.")
+    live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, partitions)
+    return _tasks(table, entries(live), full=full)
+
+
+def plan_append_triggered(table: Table, messages: Sequence[CommitMessage]) -> list[AppendCompactTask]:
+    """The tasks that new files make due in the fixed buckets that were written to.
+
+    Args:
+        table: the table, its newest snapshot not yet holding the messages' files.
+        messages: what is about to be committed.
+    """
+    touched = {(m.partition, m.bucket) for m in messages if m.new_files}
+    if not touched or table.options.get(BUCKET) <= 0 or table.options.get(ROW_TRACKING_ENABLED):
+        return []
+    live = live_files(table, table.snapshots.latest()).entries
+    known = entries(live.filter(pc.is_in(live["partition"], value_set=pa.array(sorted({p for p, _ in touched})))))
+    new = [
+        ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
+    ]
+    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], full=False)
+
+
+def with_vectors(table: Table, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
+    """The messages of append compactions, and those that let go of the deletion vectors of the files that go."""
+    gone = [
+        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
+        for m in messages
+        for f in m.compact_before
+    ]
+    forgotten = (
+        replace(
+            m,
+            new_indexes=(),
+            deleted_indexes=(),
+            compact_new_indexes=m.new_indexes,
+            compact_deleted_indexes=m.deleted_indexes,
+        )
+        for m in forget(table, table.snapshots.latest(), gone)
+    )
+    return [*messages, *forgotten]
+
+
+def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
+    buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for e in files:
+        buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
+    deletions = deletions_of(table, table.snapshots.latest())
+    packing = _Packing(table)
+    found = []
+    for (partition, bucket, total), held in buckets.items():
+        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in held}
+        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        if table.options.get(BUCKET) <= 0:
+            packs = packing.unordered(held, theirs)
+        else:
+            packs = packing.whole(held, theirs) if full else packing.neighbours(held)
+        for pack in packs:
+            of_pack = {f.file_name: theirs[f.file_name] for f in pack if f.file_name in theirs}
+            found.append(AppendCompactTask(table, partition, bucket, total, tuple(pack), of_pack))
+    return found
+
+
+class _Packing:
+    """Which files of a bucket are put together, as the table's options say."""
+
+    def __init__(self, table: Table) -> None:
+        options = table.options
+        self._target = WriteSettings(table.schema).target_file_size
+        self._small = self._target * options.get(COMPACTION_SMALL_FILE_RATIO)
+        self._least = options.get(COMPACTION_MIN_FILE_NUM)
+        self._deleted = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
+
+    def unordered(
+        self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]
+    ) -> Iterator[list[DataFileMeta]]:
+        """Small files together, the smallest first; those with deleted rows in any case, big ones if they are many."""
+        stale = [f for f in files if f.file_name in deletions and self._is_stale(f, deletions[f.file_name])]
+        small = [f for f in files if f.file_size < self._small and f.file_name not in deletions]
+        yield from self._packs(stale, least=1)
+        yield from self._packs(small, least=max(self._least, 2))
+
+    def whole(self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]) -> Iterator[list[DataFileMeta]]:
+        """All files of a bucket from the first on that is small, if enough of them are."""
+        ordered = sorted(files, key=lambda f: f.min_sequence_number)
+        while ordered and ordered[0].file_size >= self._small and ordered[0].file_name not in deletions:
+            ordered.pop(0)
+        small = sum(f.file_size < self._small for f in ordered)
+        if any(f.file_name in deletions for f in ordered) or (small > len(ordered) - small and len(ordered) >= _FEW):
+            yield ordered
+
+    def neighbours(self, files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
+        """The first small files that follow each other and are enough to be put together."""
+        candidates: list[DataFileMeta] = []
+        for f in sorted(files, key=lambda f: f.min_sequence_number):
+            if f.file_size >= self._small:
+                candidates = []
+                continue
+            candidates.append(f)
+            if len(candidates) >= self._least:
+                yield candidates
+                return
+            while len(candidates) > 1 and sum(c.file_size for c in candidates) >= self._target:
+                candidates.pop(0)
+
+    def _is_stale(self, file: DataFileMeta, deletion: Deletion) -> bool:
+        count = deletion.range.cardinality
+        return file.file_size < self._small or count is None or count > file.row_count * self._deleted
+
+    def _packs(self, files: Sequence[DataFileMeta], least: int) -> Iterator[list[DataFileMeta]]:
+        pack: list[DataFileMeta] = []
+        for f in sorted(files, key=lambda f: (f.file_size, f.min_sequence_number, f.file_name)):
+            pack.append(f)
+            if len(pack) > 1 and sum(p.file_size + OPEN_COST for p in pack) >= 2 * self._target:
+                yield pack
+                pack = []
+        if len(pack) >= least and pack:
+            yield sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_millis or 0, f.file_name))

@@ -1,0 +1,56 @@
+"""Compactions of whole tables and those that a write brings, whatever kind the table is of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.format.options.compaction import WRITE_ONLY
+from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.append import (
+    plan_append_compaction,
+    plan_append_triggered,
+    run_append_task,
+    with_vectors,
+)
+from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
+from paimon_sql.storage.compact.postponed import compact_postponed
+from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.table import Table
+
+
+def compact_due(table: Table, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+    """The compactions that new files make due in their buckets; none for a table that is only written to.
+
+    Args:
+        table: the table, its newest snapshot not yet holding the messages' files.
+        messages: what is about to be committed.
+        executor: runs the tasks.
+    """
+    if table.options.get(WRITE_ONLY):
+        return []
+    if table.schema.primary_keys:
+        return list(executor.map(run_task, plan_triggered(table, messages)))
+    return with_vectors(table, list(executor.map(run_append_task, plan_append_triggered(table, messages))))
+
+
+def compact_table(
+    table: Table, executor: Executor, *, full: bool, partitions: Predicate | None = None, asked: bool = True
+) -> list[CommitMessage]:
+    """What is to be committed as one compaction of a table.
+
+    Args:
+        table: the table.
+        executor: runs the tasks.
+        full: everything as far as it goes; otherwise only what is due.
+        partitions: a condition on partition columns; None for all partitions.
+        asked: whether the caller said how far; where buckets are postponed, those that get no rows are merged fully
+            only if so.
+    """
+    if not table.schema.primary_keys:
+        tasks = plan_append_compaction(table, full=full, partitions=partitions)
+        return with_vectors(table, list(executor.map(run_append_task, tasks)))
+    if bucket_mode(table.schema) is POSTPONE:
+        return compact_postponed(table, executor, partitions=partitions, full=full and asked)
+    return list(executor.map(run_task, plan_compaction(table, full=full, partitions=partitions)))

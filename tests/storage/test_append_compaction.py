@@ -1,0 +1,102 @@
+"""Append tables whose small files are put together: no row is lost, none comes twice, deleted ones stay deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from core_tables import Row, again, insert, live, make_table, rows, written
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.manifest import entries
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.compact.run import compact_due, compact_table
+from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+
+FIXED = {"bucket": "1", "bucket-key": "id"}
+
+
+def compacted(table: Table, *, full: bool = True) -> bool:
+    """Compact an append table; whether there was anything to do."""
+    table = again(table)
+    return Committer(table).compact(compact_table(table, LocalExecutor(), full=full)) is not None
+
+
+def some(first: int, count: int = 3) -> list[Row]:
+    return [(first + i, f"v{first + i}", "pq"[i % 2]) for i in range(count)]
+
+
+def filled(path: Path, options: dict[str, str], inserts: int, partitions: tuple[str, ...] = ()) -> Table:
+    table = make_table(path / "t", options, partitions=partitions)
+    for n in range(inserts):
+        insert(table, *some(10 * n))
+    return table
+
+
+def test_enough_small_files_become_one(tmp_path: Path) -> None:
+    table = filled(tmp_path, {}, 5)
+    before = sorted(rows(table))
+    assert compacted(table)
+    assert sorted(rows(table)) == before
+    assert len(list(live(table))) == 1
+    assert not compacted(table)
+
+
+def test_too_few_small_files_stay(tmp_path: Path) -> None:
+    table = filled(tmp_path, {}, 4)
+    assert not compacted(table)
+    assert len(list(live(table))) == 4
+
+
+def test_partitions_are_compacted_each_for_itself(tmp_path: Path) -> None:
+    table = filled(tmp_path, {"compaction.min.file-num": "2"}, 3, partitions=("p",))
+    before = sorted(rows(table))
+    assert compacted(table)
+    assert sorted(rows(table)) == before
+    assert len({e.partition for e in live(table)}) == len(list(live(table))) == 2
+
+
+def test_rows_of_a_fixed_bucket_keep_their_order(tmp_path: Path) -> None:
+    table = filled(tmp_path, FIXED, 4)
+    before = rows(table)
+    assert compacted(table)
+    assert rows(table) == before
+    (file,) = [e.file for e in live(table)]
+    assert (file.min_sequence_number, file.max_sequence_number) == (0, 11)
+    insert(table, *some(99))
+    assert [e.file.min_sequence_number for e in live(table)] == [0, 12]
+
+
+def test_a_write_compacts_the_neighbours_that_it_makes_too_many(tmp_path: Path) -> None:
+    table = filled(tmp_path, {**FIXED, "compaction.min.file-num": "3"}, 2)
+    messages = written(again(table), *some(70))
+    due = compact_due(again(table), messages, LocalExecutor())
+    Committer(again(table)).append([*messages, *due])
+    assert [e.file.row_count for e in live(table)] == [9]
+    assert sorted(r[0] for r in rows(table)) == [0, 1, 2, 10, 11, 12, 70, 71, 72]
+    only_written = again(table, {"write-only": "true"})
+    assert compact_due(only_written, messages, LocalExecutor()) == []
+
+
+def test_deleted_rows_and_their_vectors_go(tmp_path: Path) -> None:
+    table = filled(tmp_path, {"deletion-vectors.enabled": "true"}, 3)
+    latest = again(table).snapshots.latest()
+    held = list(entries(live_files(again(table), latest).entries))
+    gone = [(held[0], DeletionVector([1])), (held[1], DeletionVector([0, 2]))]
+    Committer(again(table)).append(mark(again(table), latest, gone))
+    before = sorted(rows(table))
+    assert len(before) == 6
+    assert compacted(table)
+    assert sorted(rows(table)) == before
+    assert index_entries(again(table), again(table).snapshots.latest()) == []
+
+
+def test_tables_that_track_their_rows_are_refused(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {"row-tracking.enabled": "true"})
+    with pytest.raises(UnsupportedError, match="tracks its rows"):
+        compacted(table)
