@@ -72,7 +72,7 @@ class DynamicOverwriteProxy(WriteInterface):
         return self.jvm.array(f"{CONNECTOR}.expressions.SortOrder")
 
     def createBatchWriterFactory(self, info: Any) -> Any:
-        task = plan_write(self.table, overwrite=True)
+        task = plan_write(self.table, Overwrite(dynamic=True))
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             answer = pickle.dumps(WrittenFiles(task.run(batches)))

@@ -17,15 +17,16 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import arrow_udf, col
 
-from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import BUCKET
+from paimon_sql.spark.key_moves import relocated
+from paimon_sql.spark.table_columns import column_of, conformer, quoted
+from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
 from paimon_sql.storage.buckets.postpone import DefaultNumberTask, StagedTask
-from paimon_sql.storage.default_values import default_scalars, fill_defaults
-from paimon_sql.storage.write.routing import Router, conform_batch
+from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.write_task import WriteTask
 
 Owners = npt.NDArray[np.int32]
@@ -96,6 +97,18 @@ def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[Write
     return task, frame.repartitionById(tasks, _owner_column(schema, names, owners))
 
 
+@owned.register
+def _(task: CrossPartitionTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    schema, router, tasks = task.table.schema, Router(task.table.schema, 1), _tasks(frame)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
+
+    places = (*schema.partition_keys, BUCKET.name)
+    rows = relocated(task, frame)
+    return task.relocated(), rows.repartitionById(tasks, _owner_column(schema, places, owners))
+
+
 def bucket_owners(
     router: Router, batch: pa.RecordBatch, buckets: npt.NDArray[np.integer], tasks: int
 ) -> npt.NDArray[np.int32]:
@@ -106,16 +119,11 @@ def bucket_owners(
 
 
 def _owner_column(schema: TableSchema, names: Sequence[str], owners: Callable[[pa.RecordBatch], Owners]) -> Column:
-    conform = _conformer(schema, names)
-
-    def owner(*columns: pa.Array) -> pa.Array:
-        return pa.array(owners(conform(columns)))
-
-    return arrow_udf(owner, "int")(*(col(quoted(n)) for n in names))
+    return column_of(schema, names, lambda batch: pa.array(owners(batch)), "int")
 
 
 def _assigned(assigner: HashAssigner, schema: TableSchema, names: Sequence[str]) -> Column:
-    conform = _conformer(schema, names)
+    conform = conformer(schema, names)
 
     def assign(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         for columns in batches:
@@ -126,23 +134,5 @@ def _assigned(assigner: HashAssigner, schema: TableSchema, names: Sequence[str])
     return arrow_udf(assign, "int").asNondeterministic()(*(col(quoted(n)) for n in names))
 
 
-def _conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
-    """Brings some columns of rows, by name, into the table's types, defaults filled in as the writer does."""
-    types = {f.name: arrow_type(f.type) for f in schema.fields} | {BUCKET.name: arrow_type(BUCKET.type)}
-    wanted = pa.schema([pa.field(n, types[n]) for n in names])
-    defaults = {n: v for n, v in default_scalars(schema.fields).items() if n in names}
-
-    def conform(columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        batch = conform_batch(pa.RecordBatch.from_arrays(list(columns), names=list(names)), wanted)
-        return fill_defaults(batch, defaults) if defaults else batch
-
-    return conform
-
-
 def _tasks(frame: DataFrame) -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or "2")
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark takes it, whatever signs it holds."""
-    return "`" + name.replace("`", "``") + "`"

@@ -83,7 +83,7 @@ def remove(table: Table, *rows: Row) -> Snapshot:
 def overwrite(table: Table, *rows: Row, partitions: Predicate | None = None, dynamic: bool = False) -> Snapshot | None:
     """Replace all rows, those of some partitions, or those of the partitions that occur."""
     table, what = again(table), Overwrite(partitions, dynamic)
-    messages = plan_write(table, overwrite=True).run([batch_of(table, rows)])
+    messages = plan_write(table, what).run([batch_of(table, rows)])
     return Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, what, messages))
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
+from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.buckets.base import BucketMode
 from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_batch
 from paimon_sql.storage.buckets.postpone_writer import PostponeWriter
@@ -87,9 +88,10 @@ class StagedTask(PostponeTask):
         waiting = [
             ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
             for m in messages
+            if m.bucket == POSTPONE_BUCKET
             for f in m.new_files
         ]
-        placed: list[CommitMessage] = []
+        placed = [m for m in messages if m.bucket != POSTPONE_BUCKET]
         try:
             totals = numbers_for_batch(self.table.options, amounts(waiting), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}

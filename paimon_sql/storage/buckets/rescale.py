@@ -29,8 +29,8 @@ from paimon_sql.storage.read.merge_reader import merge_section
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.sections import sections_of
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored
