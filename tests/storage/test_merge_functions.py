@@ -163,6 +163,14 @@ def test_a_long_group_is_summed_in_its_order() -> None:
     assert result.to_pylist() == [sum(values), 1.5]
 
 
+@pytest.mark.parametrize("length", [3, 500])
+def test_the_greatest_text_is_found_in_short_and_long_groups(length: int) -> None:
+    texts = [f"é{i * 7 % length:04}" for i in range(length)]
+    groups = [[(v, ADD) for v in [None, *texts]], [(None, ADD)], [("z", ADD)]]
+    assert function("max", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [max(texts), None, "z"]
+    assert function("min", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [min(texts), None, "z"]
+
+
 def test_what_a_function_cannot_take_back_is_refused_and_can_be_ignored() -> None:
     steps = steps_of(INT, [[(1, ADD), (2, RETRACT)]])
     with pytest.raises(ConstraintViolationError, match=r"'max' of column 'c' does not support retraction.*ignore-ret"):

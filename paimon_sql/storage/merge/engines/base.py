@@ -87,12 +87,7 @@ class SelectingEngine(MergeEngine):
         return window.table.take(pa.array(self.select(window)))
 
     def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
-        # The order of rows does not matter here, and a mask over the runs costs less than gathering row by row.
-        mask = np.zeros(len(window.table), dtype=bool)
-        mask[self.select(window)] = True
-        kinds = window.table[VALUE_KIND.name].to_numpy()
-        mask &= ~is_retract(kinds)
-        yield window.table.select(list(columns)).filter(pa.array(mask))
+        yield alive_among(window, self.select(window), columns)
 
     def passing_retractions_over(self, window: Window, newest: bool) -> Indices:
         """The newest or oldest row of each key that is no retraction; a retraction only where a key has no other row.
@@ -111,6 +106,14 @@ class SelectingEngine(MergeEngine):
 def alive(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     """The rows that are not deleted."""
     return rows.select(list(columns)).filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE))
+
+
+def alive_among(window: Window, rows: Indices, columns: Sequence[str]) -> pa.Table:
+    """Those of some rows that are not deleted, in any order, as a mask over the runs costs less than gathering."""
+    mask = np.zeros(len(window.table), dtype=np.bool_)
+    mask[rows] = True
+    mask &= ~is_retract(window.table[VALUE_KIND.name].to_numpy())
+    return window.table.select(list(columns)).filter(pa.array(mask))
 
 
 def is_retract(kinds: RowKinds) -> Mask:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive
+from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among
 from paimon_sql.storage.merge.functions.base import taken
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import Mask, Segments
@@ -84,10 +84,7 @@ class ReducingEngine(MergeEngine):
     def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         alone, bundle = self._parts(window)
         if alone.any():
-            # As the order does not matter, rows that are alone are sifted out rather than gathered.
-            mask = np.zeros(len(window.table), dtype=np.bool_)
-            mask[window.order[window.starts[alone]]] = True
-            yield alive(window.table.filter(pa.array(mask)), columns)
+            yield alive_among(window, window.order[window.starts[alone]], columns)
         if bundle is not None:
             yield alive(self._made(bundle), columns)
 

@@ -13,7 +13,7 @@ from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import NOWHERE, Segments
 
 Numbers = npt.NDArray[Any]
-_SHORT = 64
+SHORT = 64
 """Groups up to this length are folded together, a place at a time; longer ones each for itself."""
 
 
@@ -29,11 +29,11 @@ def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:
     """
     lengths = np.diff(segments.starts, append=len(values))
     result = values[segments.starts]
-    for group in np.flatnonzero(lengths > _SHORT):
+    for group in np.flatnonzero(lengths > SHORT):
         start = segments.starts[group]
         result[group] = step.accumulate(values[start : start + lengths[group]])[-1]
-    going = np.flatnonzero((lengths > 1) & (lengths <= _SHORT))
-    for place in range(1, _SHORT):
+    going = np.flatnonzero((lengths > 1) & (lengths <= SHORT))
+    for place in range(1, SHORT):
         going = going[lengths[going] > place]
         if not len(going):
             break
@@ -41,16 +41,17 @@ def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:
     return result
 
 
-def walk(segments: Segments, step: Callable[[Indices, Indices], None]) -> None:
+def walk(segments: Segments, step: Callable[[Indices, Indices], None], first: int = 0) -> None:
     """Go through all groups at once, a place at a time.
 
     Args:
         segments: the groups.
         step: takes the numbers of groups that reach so far, among those that are not empty, and a row of each.
+        first: the place to begin with.
     """
     lengths = np.diff(segments.starts, append=len(segments))
     going = np.arange(len(lengths))
-    for place in range(int(lengths.max(initial=0))):
+    for place in range(first, int(lengths.max(initial=0))):
         going = going[lengths[going] > place]
         step(going, segments.starts[going] + place)
 
