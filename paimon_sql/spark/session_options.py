@@ -1,7 +1,12 @@
-"""Options given for a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``."""
+"""Options given for a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``.
+
+A catalog, database or table may be ``*`` there, for all of them.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
@@ -29,11 +34,18 @@ def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier
         return {}
     known = jvm.texts(settings.getAllAsJava())
     given = {k.removeprefix(_PREFIX): v for k, v in known.items() if k.startswith(_PREFIX)}
-    own = f"{catalog}.{identifier.database}.{identifier.table}."
     general = {k: v for k, v in given.items() if find_option(k) is not None}
-    special = {k.removeprefix(own): v for k, v in given.items() if k.startswith(own)}
+    special = _of_table(given, (catalog, identifier.database, identifier.table))
     validate(special, Scope.SPARK)
     return canonical({**general, **special})
+
+
+def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]:
+    """The options whose keys begin with a table's full name; each part may be ``*``, and the fewest stars win."""
+    pattern = re.compile(r"\.".join(rf"({re.escape(part)}|\*)" for part in name) + r"\.(.+)", re.DOTALL)
+    found = [(match, v) for k, v in given.items() if (match := pattern.fullmatch(k))]
+    found.sort(key=lambda item: item[0].groups().count("*"), reverse=True)
+    return {match[len(name) + 1]: v for match, v in found}
 
 
 def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Table:

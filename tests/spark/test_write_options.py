@@ -78,3 +78,21 @@ def test_a_collation_that_cannot_be_kept_is_refused(sql: Sql) -> None:
     for kind in ("STRING COLLATE UNICODE_CI", "ARRAY<STRING COLLATE UTF8_LCASE>"):
         with pytest.raises(Exception, match="Column 'a' has a collation"):
             sql(f"CREATE TABLE t (a {kind})")
+
+
+def test_options_of_a_session_may_be_for_many_tables(sql: Sql, spark: SparkSession) -> None:
+    for table in ("t", "u"):
+        sql(f"CREATE TABLE {table} (a INT)")
+        sql(f"INSERT INTO {table} VALUES (1)")
+        sql(f"INSERT INTO {table} VALUES (2)")
+    count = "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM u)"
+    database = spark.catalog.currentDatabase()
+    settings = {f"spark.paimon.*.{database}.*.scan.snapshot-id": 1, "spark.paimon.paimon.*.u.scan.snapshot-id": 2}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        assert sql(count) == [(1, 2)]
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
+    assert sql(count) == [(2, 2)]
