@@ -152,7 +152,7 @@ class RowLevelRun:
         identifier = self._identifier
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, whose rows cannot be changed.")
-        options = session_options(self._session, self._catalog.name, identifier)
+        options = session_options(self._jvm, self._session, self._catalog.name, identifier)
         table = under_session(self._catalog.table(identifier), options, writes=True)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         return table.with_options(given)
