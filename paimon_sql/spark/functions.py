@@ -7,6 +7,7 @@ functions a second time, as Arrow functions in Python workers, for calls over co
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -131,7 +132,7 @@ def largest_partition(table: Table) -> str:
     return str(largest)
 
 
-class UnboundFunctionProxy(JavaObject):
+class UnboundFunctionProxy(JavaObject, ABC):
     """A function before its arguments are known."""
 
     function: str
@@ -154,8 +155,9 @@ class UnboundFunctionProxy(JavaObject):
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
             raise
 
+    @abstractmethod
     def _bound(self, types: list[Any]) -> BoundFunctionProxy:
-        raise NotImplementedError
+        """The function for arguments of these types, as in the JSON of Spark's types."""
 
 
 class BucketProxy(UnboundFunctionProxy):
