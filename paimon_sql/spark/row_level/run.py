@@ -136,6 +136,8 @@ class RowLevelRun:
         if plan.getClass().getSimpleName() != "DataSourceV2ScanRelation" or scan is None or not scan.decides_all:
             return None
         predicate = scan.predicate
+        if predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
+            return None
         count = changed.frame.count()
         remove_partitions(table, base, predicate)
         return Counts(deleted=count)
