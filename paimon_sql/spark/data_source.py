@@ -67,7 +67,14 @@ class PaimonReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
         for task in partition.tasks:
-            yield from map(for_spark, task.batches())
+            for batch in map(for_spark, task.batches()):
+                yield self._declared(batch)
+
+    def _declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with columns that may hold nulls just where the schema says so, which Spark compares."""
+        nullable = {f.name: f.type.nullable for f in self._table.schema.fields}
+        fields = [f.with_nullable(nullable[f.name]) for f in batch.schema]
+        return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
 
 
 def register_data_source(jvm: Jvm, session: Any) -> None:
