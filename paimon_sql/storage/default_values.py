@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidSchemaError, PaimonError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.casts import cast
 from paimon_sql.storage.constants import (
     Constant,
@@ -110,22 +113,27 @@ def fill_defaults(batch: pa.RecordBatch, defaults: Mapping[str, pa.Scalar]) -> p
     """The rows with nulls replaced by default values, as a write does it.
 
     Args:
-        batch: the rows, of the columns' Arrow types.
+        batch: the rows, of the columns' Arrow types. Where a column ``_VALUE_KIND`` says what they do, only those that
+            are inserted get defaults: an UPDATE keeps the nulls of old rows.
         defaults: default values by column; those of columns that the rows lack are passed over.
     """
+    new = None
+    if VALUE_KIND.name in batch.schema.names:
+        new = batch.column(VALUE_KIND.name).to_numpy() == RowKind.INSERT
     for i, name in enumerate(batch.schema.names):
         column = batch.column(i)
         if name in defaults and column.null_count:
-            batch = batch.set_column(i, batch.schema.field(i), _filled(column, defaults[name]))
+            batch = batch.set_column(i, batch.schema.field(i), _filled(column, defaults[name], new))
     return batch
 
 
-def _filled(column: pa.Array, value: pa.Scalar) -> pa.Array:
-    if not pa.types.is_nested(column.type):
+def _filled(column: pa.Array, value: pa.Scalar, new: npt.NDArray[np.bool_] | None) -> pa.Array:
+    if new is None and not pa.types.is_nested(column.type):
         return pc.fill_null(column, value)
     # No kernel fills nested columns, so the nulls point at one more element, which is the default.
+    empty = column.is_null().to_numpy(zero_copy_only=False)
     rows = np.arange(len(column))
-    rows[column.is_null().to_numpy(zero_copy_only=False)] = len(column)
+    rows[empty if new is None else empty & new] = len(column)
     return pa.concat_arrays([column, pa.array([value], column.type)]).take(pa.array(rows))
 
 

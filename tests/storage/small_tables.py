@@ -22,8 +22,8 @@ from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.expire.protectors import other_branches
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.index_files import index_entries, index_path
+from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table

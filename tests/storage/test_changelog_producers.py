@@ -1,4 +1,4 @@
-"""Changelogs made by compactions: replayed onto a copy they give the table, at every step (spec: Changelog Producer)."""
+"""Changelogs made by compactions: replayed onto a copy they give the table, at every step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,13 @@ def table_of(tmp_path: Path, **options: str) -> Table:
     return make_table(tmp_path / "t", {"file.format": "parquet", **texts}, columns=COLUMNS, keys=["id"])
 
 
-@pytest.mark.parametrize("producer", [{"changelog_producer": "lookup"}, {"changelog_producer": "full-compaction", "full_compaction__delta_commits": "1"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "producer",
+    [
+        {"changelog_producer": "lookup"},
+        {"changelog_producer": "full-compaction", "full_compaction__delta_commits": "1"},
+    ],
+)
 def test_updates_tell_the_old_row_and_the_new_one(tmp_path: Path, producer: dict[str, str]) -> None:
     table = table_of(tmp_path, **producer)
     assert upsert(table, (1, 1, "a"), (2, 1, "b")) == [("+I", (1, 1, "a")), ("+I", (2, 1, "b"))]
@@ -105,11 +111,8 @@ OPTIONS = st.fixed_dictionaries(
         "file.format": st.sampled_from(["parquet", "avro"]),
     }
 )
-BATCHES = st.lists(
-    st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 3), st.none() | st.sampled_from("xy"), st.booleans()), max_size=8),
-    min_size=1,
-    max_size=8,
-)  # fmt: skip
+ROWS = st.tuples(st.integers(0, 9), st.none() | st.integers(0, 3), st.none() | st.sampled_from("xy"), st.booleans())
+BATCHES = st.lists(st.lists(ROWS, max_size=8), min_size=1, max_size=8)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,7 @@ from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
 from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.append import change_append
 from paimon_sql.spark.row_level.counts import Counts
@@ -129,15 +129,15 @@ class RowLevelRun:
         tells: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
         if tells and table.schema.primary_keys:
             return None
-        plan = changed.frame._jdf.queryExecution().optimizedPlan()
-        while plan.getClass().getSimpleName() == "Project":
+        plan, scan = changed.frame._jdf.queryExecution().optimizedPlan(), target.scan
+        subqueries = self._jvm.singleton(f"{CATALYST}.expressions.SubqueryExpression")
+        while (kind := plan.getClass().getSimpleName()) in ("Project", "Filter"):
+            if kind == "Filter" and subqueries.hasSubquery(plan.condition()):
+                return None  # of all other conditions the scan was told
             plan = plan.child()
-        scan = target.scan
-        if plan.getClass().getSimpleName() != "DataSourceV2ScanRelation" or scan is None or not scan.decides_all:
+        if kind != "DataSourceV2ScanRelation" or scan is None or not scan.takes_whole_partitions:
             return None
         predicate = scan.predicate
-        if predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
-            return None
         count = changed.frame.count()
         remove_partitions(table, base, predicate)
         return Counts(deleted=count)

@@ -58,15 +58,18 @@ class TargetProxy(TableProxy):
 
 
 class TargetScanProxy(ScanBuilderProxy):
-    """Builds the scan of the target, and remembers which of the conditions it decides by itself."""
+    """Builds the scan of the target, and remembers whether its conditions are all about partitions."""
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
         super().__init__(jvm, table, session)
-        self.decides_all = True
+        self.takes_whole_partitions = True
 
     def pushFilters(self, expressions: Any) -> Any:
+        known = len(self._predicates)
         left = super().pushFilters(expressions)
-        self.decides_all = bool(left.isEmpty())
+        read = self._predicates[known:]
+        keys = set(self.table.schema.partition_keys)
+        self.takes_whole_partitions = len(read) == expressions.size() and all(p.columns() <= keys for p in read)
         return left
 
     @property

@@ -59,7 +59,7 @@ def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, 
         kinds = {"updated": RowKind.UPDATE_AFTER, "deleted": RowKind.DELETE, "inserted": RowKind.INSERT}
         counted = [count_if(col(VALUE_KIND.name) == int(k)).alias(name) for name, k in kinds.items()]
         messages = write_rows(jvm, task, frame.observe(seen, *counted))
-        counts = Counts(**seen.get)
+        counts = Counts(**seen.get) if messages else Counts()  # nothing is observed of a plan that is known to be empty
     if messages:
         task_guard = task.guard(messages)
 

@@ -35,11 +35,11 @@ class ChangeSplitter:
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = list(columns)
+        self._columns = [*columns, VALUE_KIND.name]
         self._places: dict[str, list[np.ndarray]] = {}
 
     def new_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows to be written; the places of those that go are kept."""
+        """The rows to be written, with their kinds; the places of those that go are kept."""
         for batch in batches:
             kinds = batch.column(VALUE_KIND.name)
             self._mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))

@@ -32,11 +32,9 @@ class MergeEngine(ABC):
 
     Class attributes:
         name: the value of the option ``merge-engine``.
-        needs_every_level: whether reads see only rows that were merged with all others of their key.
     """
 
     name: ClassVar[str]
-    needs_every_level: ClassVar[bool] = False
 
     def __init__(self, schema: TableSchema) -> None:
         self.schema = schema

@@ -15,7 +15,6 @@ class FirstRow(SelectingEngine):
     """
 
     name = "first-row"
-    needs_every_level = True
 
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:
