@@ -59,9 +59,15 @@ class ScanBuilderProxy(JavaObject):
             settled |= exact
         left = [i for i, p in enumerate(found) if p is None or not p.columns() <= settled]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
-        items: list[Any] = [] if len(found) in (len(left), len(pushed)) else self.jvm.items(expressions)
-        self._pushed = expressions if len(pushed) == len(found) else self.jvm.seq(items[i] for i in pushed)
-        return expressions if len(left) == len(found) else self.jvm.seq(items[i] for i in left)
+        self._pushed, rest = self._chosen(expressions, len(found), pushed, left)
+        return rest
+
+    def _chosen(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
+        """Some of the expressions, for each choice; they are fetched only if a choice leaves one out but not all."""
+        items: list[Any] = []
+        if any(0 < len(chosen) < count for chosen in choices):
+            items = self.jvm.items(expressions)
+        return [expressions if len(c) == count else self.jvm.seq(items[i] for i in c) for c in choices]
 
     def _as_text(self, expressions: Any) -> str:
         """All expressions at once: as the elements of an array, of which Spark makes a text."""

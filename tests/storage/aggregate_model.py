@@ -52,7 +52,7 @@ def float_sum(kind: type) -> Model:
 def fitting(number: Decimal, precision: int, scale: int) -> Decimal | None:
     """A decimal rounded to the scale, None if it has too many digits."""
     rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
-    return rounded if abs(rounded.scaleb(scale, EXACT)) < 10**precision else None
+    return rounded if EXACT.abs(rounded.scaleb(scale, EXACT)) < 10**precision else None
 
 
 def decimal_sum(precision: int, scale: int) -> Model:

@@ -404,6 +404,8 @@ def test_rows_that_a_deletion_vector_hides_do_not_come_back(golden: Path, tmp_pa
     assert sorted(rows(table)) == before  # fresh rows show after a compaction
     compact(table, full=False)
     assert sorted(rows(table)) == [*before, (1000, "new", 1)]
+    compact(table, full=True)
+    assert sorted(rows(table)) == [*before, (1000, "new", 1)]
     columns = pa.concat_tables(
         [pa.Table.from_batches(read_data_file(table, e.partition, e.bucket, e.file, ["k"])) for e in live(table)]
     )
