@@ -14,6 +14,7 @@ from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
+from paimon_sql.spark.small_plans import fits_one_task
 from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -59,7 +60,8 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
         return task.run(local_batches(jvm, plan))
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
-    writer, rows = owned(task, named)
+    alone = task.grows_with_rows and fits_one_task(jvm, plan)
+    writer, rows = (task, named.coalesce(1)) if alone else owned(task, named)
     answers = [pickle.loads(a.message) for a in rows.mapInArrow(_writer_of(writer), "message binary").collect()]
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
     messages = [message for answer in answers if not isinstance(answer, Failure) for message in answer]

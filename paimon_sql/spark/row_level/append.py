@@ -16,7 +16,7 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
-from paimon_sql.spark.row_level.small import few_rows
+from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files

@@ -12,7 +12,7 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
-from paimon_sql.spark.row_level.small import few_rows
+from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.commit.committer import Committer

@@ -60,6 +60,8 @@ class CrossPartitionTask(WriteTask):
         located: whether rows come with their bucket in ``_BUCKET``, relocated already.
     """
 
+    grows_with_rows = False
+
     places: tuple[KeyPlaceTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
     base: Snapshot | None = None

@@ -75,6 +75,8 @@ class StagedTask(PostponeTask):
     ``known`` are the numbers of buckets that partitions have.
     """
 
+    grows_with_rows = False
+
     known: Mapping[bytes, int] = field(default_factory=dict)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -25,7 +26,13 @@ SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET)}
 
 @dataclass(frozen=True)
 class WriteTask:
-    """Writes rows into files; ``sequences`` are the greatest sequence numbers by partition and bucket."""
+    """Writes rows into files; ``sequences`` are the greatest sequence numbers by partition and bucket.
+
+    Class attributes:
+        grows_with_rows: whether the work depends on the rows alone, so that few of them are little work.
+    """
+
+    grows_with_rows: ClassVar[bool] = True
 
     table: Table
     sequences: Mapping[Target, int] = field(default_factory=dict)
