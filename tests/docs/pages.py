@@ -70,6 +70,7 @@ def session(warehouse: Path) -> SparkSession:
             "spark.ui.enabled": "false",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "2",
+            "spark.paimon.procedure.results": "full",
         },
     )
 
