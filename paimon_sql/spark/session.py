@@ -103,6 +103,7 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
 def _defaults() -> dict[str, str]:
     return {
         "spark.master": "local[*]",
+        "spark.python.daemon.module": "paimon_sql.spark.daemon",
         "spark.app.name": "paimon-sql",
         "spark.driver.memory": "4g",
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
