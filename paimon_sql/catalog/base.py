@@ -39,6 +39,15 @@ class Catalog(ABC):
         """Make a database; DatabaseExistsError if there is one of that name."""
 
     @abstractmethod
+    def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
+        """Change what is kept about a database: new values by property, None to forget one.
+
+        Raises:
+            NoSuchDatabaseError: there is no such database.
+            UnsupportedError: the catalog keeps nothing about its databases.
+        """
+
+    @abstractmethod
     def drop_database(self, database: str, cascade: bool) -> None:
         """Remove a database: NoSuchDatabaseError without it, DatabaseNotEmptyError unless empty or ``cascade``."""
 

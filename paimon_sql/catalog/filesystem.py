@@ -15,6 +15,7 @@ from paimon_sql.errors import (
     NoSuchDatabaseError,
     NoSuchTableError,
     TableExistsError,
+    UnsupportedError,
 )
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.file_io import FileIO, file_io_of
@@ -59,6 +60,14 @@ class FileSystemCatalog(Catalog):
                 remedy="Leave LOCATION out.",
             )
         self.file_io.mkdirs(self._database_path(database))
+
+    def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
+        self._require(database)
+        raise UnsupportedError(
+            f"Database {database} cannot take {', '.join(sorted(changes))}: in a filesystem catalog a database is a"
+            " folder, about which nothing is kept.",
+            remedy="Give comments and properties to the tables in it.",
+        )
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)

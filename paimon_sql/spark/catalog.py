@@ -102,7 +102,8 @@ class CatalogProxy(CatalogInterface):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
-        self._answer(namespace, lambda: self.catalog.database_properties(namespace[0]))
+        given = {str(c.property()): str(c.value()) if hasattr(c, "value") else None for c in changes}
+        self._answer(namespace, lambda: self.catalog.alter_database(namespace[0], given))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         try:

@@ -123,11 +123,15 @@ def paimon_type(json: Any, nullable: bool = True) -> t.DataType:
 
 _COLLATIONS = "__COLLATIONS"
 """The key of a field's metadata under which Spark keeps collations other than the comparison of bytes."""
+_COLLATE = " collate "
+_PLAIN_COLLATION = f"{_COLLATE}UTF8_BINARY"
 
 
 def _atomic(name: str) -> t.DataType:
     # SHOW CREATE TABLE writes out that texts are compared by their bytes, as they always are here.
-    name = name.removesuffix(" collate UTF8_BINARY")
+    name = name.removesuffix(_PLAIN_COLLATION)
+    if _COLLATE in name:
+        raise _collated("A text")
     if name in _FROM_SPARK:
         return _FROM_SPARK[name]
     if name == "decimal":
@@ -140,14 +144,18 @@ def _atomic(name: str) -> t.DataType:
     raise InvalidSchemaError(f"Spark's type {name} cannot be stored in a Paimon table.")
 
 
+def _collated(what: str) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        f"{what} has a collation, which Paimon does not keep: texts are compared by their bytes.",
+        remedy="Leave COLLATE out, and write it where the column is compared.",
+    )
+
+
 def paimon_fields(struct: Mapping[str, Any]) -> tuple[t.DataField, ...]:
     """The columns of a Spark struct; their ids are all -1, to be given by whoever makes the schema."""
     for f in struct["fields"]:
         if _COLLATIONS in f.get("metadata", {}):
-            raise InvalidSchemaError(
-                f"Column '{f['name']}' has a collation, which Paimon does not keep: its texts are compared by bytes.",
-                remedy="Leave COLLATE out, and write it where the column is compared.",
-            )
+            raise _collated(f"Column '{f['name']}'")
     return tuple(
         t.DataField(
             id=-1,

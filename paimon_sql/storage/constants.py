@@ -37,7 +37,7 @@ Constant: TypeAlias = ConstantText | ConstantCall
 _NUMBER = re.compile(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:BD|[LSYDF])?", re.IGNORECASE)
 _WORD = re.compile(r"true|false|null", re.IGNORECASE)
 _TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X|R)?\s*(?=['\"])", re.IGNORECASE)
-_CALL = re.compile(rf"({'|'.join(CONSTRUCTORS)})\s*\(", re.IGNORECASE)
+_CALL = re.compile(rf"(?:system\.builtin\.)?({'|'.join(CONSTRUCTORS)})\s*\(", re.IGNORECASE)
 _SPACE = re.compile(r"\s*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}

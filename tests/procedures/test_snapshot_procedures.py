@@ -78,6 +78,11 @@ def test_every_procedure_tells_its_arguments_and_an_example() -> None:
     assert names == ["table", "retain_max", "retain_min", "older_than", "max_deletes", "options", "dry_run"]
 
 
+def test_the_last_snapshot_stays(context: Context, call: Call, table: Table) -> None:
+    insert(context, 1)
+    assert call("expire_snapshots", table="t", retain_min=1)["note"] == "snapshot 1 stays: the last snapshot stays"
+
+
 def test_expire_snapshots_says_what_it_did(context: Context, call: Call, table: Table) -> None:
     insert(context, 8)
     idle = call("expire_snapshots", table="t")

@@ -130,7 +130,7 @@ def test_like_copies_what_is_not_left_out() -> None:
         (t.FloatType(), "NaN", "CAST('NaN' AS FLOAT)"),
         (t.DateType(), "'2024-01-01'", "DATE '2024-01-01'"),
         (t.TimestampType(), "2024-01-01 10:00:00.5", "TIMESTAMP_NTZ '2024-01-01 10:00:00.5'"),
-        (t.LocalZonedTimestampType(True, 3), "2024-01-01", "CAST('2024-01-01' AS TIMESTAMP_LTZ)"),
+        (t.LocalZonedTimestampType(True, 3), "2024-01-01", "TIMESTAMP_LTZ '2024-01-01'"),
         (t.TimeType(), "00:00:02", "2000"),
         (t.IntType(), "no number", "no number"),
     ],

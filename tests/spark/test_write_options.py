@@ -69,6 +69,34 @@ def test_what_show_create_table_shows_makes_the_table_again(sql: Sql) -> None:
     assert sql("DESCRIBE t") == described
 
 
+def test_default_values_come_back_from_show_create_table(sql: Sql) -> None:
+    defaults = {
+        "TIMESTAMP_LTZ": "TIMESTAMP '2024-01-01 10:00:00'",
+        "ARRAY<INT>": "array(1, -2, NULL)",
+        "STRUCT<x: BIGINT, y: VARCHAR(3)>": "named_struct('x', 1, 'y', 'b')",
+        "MAP<STRING, DECIMAL(10,2)>": "map('a', 1.5, 'b', NULL)",
+        "ARRAY<TINYINT>": "array(1Y)",
+        "ARRAY<DOUBLE>": "array()",
+        "STRUCT<a: ARRAY<TIMESTAMP_LTZ>, b: DATE>": "struct(array(TIMESTAMP '2024-01-01 10:00:00'), DATE '2024-01-01')",
+        "BINARY": "X'0102'",
+        "ARRAY<BINARY>": "array(X'6162', NULL)",
+        "ARRAY<FLOAT>": "array(1.5F)",
+        "TIMESTAMP": "TIMESTAMP '2024-01-01'",
+        "ARRAY<BOOLEAN>": "array(true)",
+        "MAP<INT, ARRAY<STRING>>": "map(1, array('it\\'s', ''))",
+    }
+    columns = ", ".join(f"c{i} {kind} DEFAULT {value}" for i, (kind, value) in enumerate(defaults.items()))
+    sql(f"CREATE TABLE t (id INT, {columns})")
+    sql("INSERT INTO t (id) VALUES (1)")
+    ((shown,),), rows = sql("SHOW CREATE TABLE t"), sql("SELECT * FROM t")
+    assert None not in rows[0]
+    sql("DROP TABLE t")
+    sql(str(shown))
+    assert sql("SHOW CREATE TABLE t") == [(shown,)]
+    sql("INSERT INTO t (id) VALUES (1)")
+    assert sql("SELECT * FROM t") == rows
+
+
 def test_the_database_of_system_tables_is_there_but_not_listed(sql: Sql) -> None:
     assert ("sys",) not in sql("SHOW DATABASES")
     sql("DESCRIBE DATABASE sys")
@@ -78,6 +106,20 @@ def test_a_collation_that_cannot_be_kept_is_refused(sql: Sql) -> None:
     for kind in ("STRING COLLATE UNICODE_CI", "ARRAY<STRING COLLATE UTF8_LCASE>"):
         with pytest.raises(Exception, match="Column 'a' has a collation"):
             sql(f"CREATE TABLE t (a {kind})")
+    sql("CREATE TABLE t (id INT)")
+    for column in ("c STRING COLLATE UTF8_LCASE", "c STRUCT<a: STRING COLLATE UTF8_LCASE>"):
+        with pytest.raises(Exception, match="has a collation, which Paimon does not keep"):
+            sql(f"ALTER TABLE t ADD COLUMN {column}")
+
+
+@pytest.mark.parametrize(
+    "statement", ["ALTER DATABASE {} SET DBPROPERTIES ('a' = 'b')", "COMMENT ON DATABASE {} IS 'x'"]
+)
+def test_a_database_keeps_no_properties(sql: Sql, spark: SparkSession, statement: str) -> None:
+    with pytest.raises(Exception, match=r"cannot take (a|comment): .*Give comments and properties to the tables"):
+        sql(statement.format(spark.catalog.currentDatabase()))
+    with pytest.raises(Exception, match="SCHEMA_NOT_FOUND"):
+        sql(statement.format("nosuch"))
 
 
 def test_options_of_a_session_may_be_for_many_tables(sql: Sql, spark: SparkSession) -> None:

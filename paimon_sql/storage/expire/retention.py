@@ -121,9 +121,11 @@ def choose_range(table: Table, retention: Retention) -> ExpiryRange:
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return ExpiryRange(None, None, 0, "the table has no snapshot")
-    end, reason = latest - retention.least + 1, f"the last {retention.least} snapshots stay"
-    if earliest + retention.limit < end:
-        end, reason = earliest + retention.limit, f"one run takes no more than {retention.limit} snapshots"
+    kept, taken = retention.least, retention.limit
+    stay = "the last snapshot stays" if kept == 1 else f"the last {kept} snapshots stay"
+    end, reason = latest - kept + 1, stay
+    if earliest + taken < end:
+        end, reason = earliest + taken, f"one run takes no more than {taken} snapshot{'s' if taken > 1 else ''}"
     if end <= earliest:
         return ExpiryRange(earliest, latest, earliest, reason)
     for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
