@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.base import Catalog
@@ -41,12 +42,14 @@ class Context:
         catalog: the catalog whose ``sys`` holds the procedure.
         database: the current database, for names without one.
         executor: runs a plan's tasks.
+        zone: the session's time zone, in which arguments name times; None is this machine's.
         settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
     """
 
     catalog: Catalog
     database: str = "default"
     executor: Executor = field(default_factory=LocalExecutor)
+    zone: tzinfo | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:

@@ -65,7 +65,7 @@ class Compact(Procedure):
         strategy = (arguments["compact_strategy"] or "full").lower()
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
-        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"])
+        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone)
         told = arguments["compact_strategy"] is not None
         messages = compact_table(table, context.executor, full=strategy == "full", partitions=chosen, asked=told)
         snapshot = Committer(table).compact(messages)

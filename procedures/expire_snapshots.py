@@ -24,7 +24,11 @@ class ExpireSnapshots(Procedure):
         TABLE,
         Argument("retain_max", IntType(), "How many snapshots stay at most; not less than retain_min."),
         Argument("retain_min", IntType(), "How many stay at least."),
-        Argument("older_than", string_type(), "Between the two, only older ones go: '2024-01-31 08:00:00'."),
+        Argument(
+            "older_than",
+            string_type(),
+            "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock.",
+        ),
         Argument("max_deletes", IntType(), "How many go at most in this call."),
         OPTIONS,
         DRY_RUN,
@@ -54,7 +58,7 @@ class ExpireSnapshots(Procedure):
             now,
             retain_max=arguments["retain_max"],
             retain_min=arguments["retain_min"],
-            older_than_millis=instant_of(arguments["older_than"]),
+            older_than_millis=instant_of(arguments["older_than"], context.zone),
             max_deletes=arguments["max_deletes"],
         )
         dry_run = bool(arguments["dry_run"])

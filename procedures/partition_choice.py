@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timezone, tzinfo
 from typing import Any
 
 import pyarrow as pa
@@ -31,8 +33,16 @@ _COMPARED: dict[type, tuple[str, str]] = {
 }
 
 
-def chosen_partitions(table: Table, partitions: str | None, where: str | None) -> Predicate | None:
+def chosen_partitions(
+    table: Table, partitions: str | None, where: str | None, zone: tzinfo | None = None
+) -> Predicate | None:
     """The condition that the chosen partitions satisfy; None for all.
+
+    Args:
+        table: the table.
+        partitions: partitions with semicolons between.
+        where: a condition on partition columns.
+        zone: the session's time zone, in which a TIMESTAMP_LTZ is written; None is UTC.
 
     Raises:
         InvalidInputError: both are given, or one cannot be read or names a column that is no partition column.
@@ -42,13 +52,37 @@ def chosen_partitions(table: Table, partitions: str | None, where: str | None) -
         raise InvalidInputError("partitions and where cannot be used together.", remedy="Leave one of them out.")
     if (listed or condition) and not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partitions to choose from.")
+    values = _Values(table.schema, zone or timezone.utc)
     if listed:
-        parts = [_partition(table.schema, text) for text in listed.split(";") if text.strip()]
+        parts = [_partition(values, text) for text in listed.split(";") if text.strip()]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
-    return _Condition(table.schema).read(condition) if condition else None
+    return _Condition(values).read(condition) if condition else None
 
 
-def _partition(schema: TableSchema, text: str) -> Predicate:
+@dataclass(frozen=True)
+class _Values:
+    """Reads the values of a table's partition columns."""
+
+    schema: TableSchema
+    zone: tzinfo
+
+    def scalar(self, name: str, text: str) -> pa.Scalar:
+        """The value that a text is for a column."""
+        data_type = self.schema.field(name).type
+        try:
+            return pa.scalar(parse_text(text, data_type, self.zone), arrow_type(data_type))
+        except (ValueError, InvalidInputError) as error:
+            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+
+    def equals(self, name: str, text: str) -> Predicate:
+        """That a column has the value which a partition's name tells."""
+        if text == PartitionPaths.of(self.schema).default_name:
+            return IsNull(name)
+        return Comparison(name, "=", self.scalar(name, text))
+
+
+def _partition(values: _Values, text: str) -> Predicate:
+    schema = values.schema
     parts: list[Predicate] = []
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))
@@ -58,29 +92,16 @@ def _partition(schema: TableSchema, text: str) -> Predicate:
                 remedy=f"Write column=value; partition columns are {', '.join(schema.partition_keys)}.",
             )
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-        parts.append(_equals(schema, name, value[1:-1] if quoted else value))
+        parts.append(values.equals(name, value[1:-1] if quoted else value))
     return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-
-def _equals(schema: TableSchema, name: str, text: str) -> Predicate:
-    if text == PartitionPaths.of(schema).default_name:
-        return IsNull(name)
-    return Comparison(name, "=", _scalar(schema, name, text))
-
-
-def _scalar(schema: TableSchema, name: str, text: str) -> pa.Scalar:
-    data_type = schema.field(name).type
-    try:
-        return pa.scalar(parse_text(text, data_type), arrow_type(data_type))
-    except (ValueError, InvalidInputError) as error:
-        raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
 
 
 class _Condition:
     """Reads conditions in SQL: comparisons of a partition column with a literal, IN, BETWEEN, LIKE 'x%', IS NULL."""
 
-    def __init__(self, schema: TableSchema) -> None:
-        self._schema = schema
+    def __init__(self, values: _Values) -> None:
+        self._values = values
+        self._schema = values.schema
 
     def read(self, text: str) -> Predicate:
         try:
@@ -117,7 +138,7 @@ class _Condition:
 
     def _comparison(self, column: Any, operator: str, value: Any) -> Predicate:
         name = self._column(column)
-        return Comparison(name, operator, _scalar(self._schema, name, self._literal(value)))
+        return Comparison(name, operator, self._values.scalar(name, self._literal(value)))
 
     def _column(self, node: Any) -> str:
         if isinstance(node, exp.Column):

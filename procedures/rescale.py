@@ -44,7 +44,7 @@ class Rescale(Procedure):
         started = time.monotonic()
         table = context.table(arguments["table"])
         buckets = _wanted(table, arguments["bucket_num"])
-        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"])
+        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone)
         snapshot = table.snapshots.latest()
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.durations import parse_duration
@@ -38,13 +38,17 @@ def options_of(text: str | None) -> dict[str, str]:
     return found
 
 
-def instant_of(text: str | None) -> int | None:
-    """A time, written ``2024-01-31 08:00:00`` by this machine's clock, in milliseconds since the epoch.
+def instant_of(text: str | None, zone: tzinfo | None) -> int | None:
+    """A time, written ``2024-01-31 08:00:00``, in milliseconds since the epoch.
+
+    Args:
+        text: the text.
+        zone: the zone whose clock is meant; None is this machine's.
 
     Raises:
         InvalidInputError: the text is no time.
     """
-    return parse_instant(text) if text and text.strip() else None
+    return parse_instant(text, zone) if text and text.strip() else None
 
 
 def length_of(text: str | None, argument: str) -> timedelta | None:

@@ -30,7 +30,7 @@ from paimon_sql.spark.names import unquoted_parts
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
-from paimon_sql.spark.session_options import session_options, under_session
+from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import SystemTableProxy
@@ -293,7 +293,8 @@ class CatalogProxy(CatalogInterface):
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        table = as_of(under_session(self.catalog.table(identifier), found, writes=writes), travel)
+        table = under_session(self.catalog.table(identifier), found, writes=writes)
+        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session))
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)
         name = identifier.system_table

@@ -17,6 +17,7 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.rows import row_values
+from paimon_sql.spark.session_options import session_zone
 from paimon_sql.spark.types import spark_type
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
@@ -88,7 +89,7 @@ class BoundProcedureProxy(ProcedureProxy):
         given = {a.name: v for a, v in zip(arguments, values, strict=True)}
         manager = self._session.sessionState().catalogManager()
         database = ".".join(manager.currentNamespace()) or "default"
-        context = Context(self._catalog, database, SparkExecutor(self.jvm))
+        context = Context(self._catalog, database, SparkExecutor(self.jvm), zone=session_zone(self.jvm, self._session))
         answer = self._procedure.call(context, **given)
         fields = (*self._procedure.results, *self._procedure.details)
         if self._session.conf().get(RESULTS_SETTING, "full") == "connector":

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from paimon_sql.format.options import Scope, canonical, check_changes, validate
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.session_options import session_zone
+from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.table import Table
 
 _SPARKS_OWN = ("__", "path", "versionasof", "timestampasof")
@@ -19,15 +22,16 @@ def given_options(options: Any) -> dict[str, str]:
     return {k: v for k, v in dict(options.asCaseSensitiveMap()).items() if not k.lower().startswith(_SPARKS_OWN)}
 
 
-def under_options(table: Table, given: Mapping[str, str]) -> Table:
-    """The table under the options of a read.
+def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:
+    """The table under the options of a read; times without a zone are read in the session's.
 
     Raises:
+        InvalidInputError: a text is no time.
         InvalidOptionError: a key is no option, does not take its value, or is fixed for the life of a table.
     """
-    if not given:
-        return table
-    validate(given, Scope.SPARK)
-    options = canonical(given)
-    check_changes(table.schema.options, options, has_snapshots=True)
-    return table.with_options(options)
+    if given:
+        validate(given, Scope.SPARK)
+        options = canonical(given)
+        check_changes(table.schema.options, options, has_snapshots=True)
+        table = table.with_options(options)
+    return in_zone(table, lambda: session_zone(jvm, session))

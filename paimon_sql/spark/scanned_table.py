@@ -64,7 +64,7 @@ class DerivedTableProxy(TableInterface):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.table, given_options(options))
+        table = under_options(self.jvm, self.session, self.table, given_options(options))
         if isinstance(self.kind, TableView):
             return ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
         return ScannedBuilderProxy(self.jvm, table, self.kind)

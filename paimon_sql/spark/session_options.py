@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import tzinfo
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.options import canonical, find_option, validate
 from paimon_sql.format.options.values import Scope
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.storage.local_times import zone_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _PREFIX = "spark.paimon."
+_TIMES = f"{CATALYST}.util.DateTimeUtils"
 
 
 def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
@@ -38,6 +41,12 @@ def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier
     special = _of_table(given, (catalog, identifier.database, identifier.table))
     validate(special, Scope.SPARK)
     return canonical({**general, **special})
+
+
+def session_zone(jvm: Jvm, session: Any) -> tzinfo:
+    """The time zone of a session."""
+    name = session.sessionState().conf().sessionLocalTimeZone()
+    return zone_of(str(jvm.cls(_TIMES).getZoneId(name).normalized().getId()))
 
 
 def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]:

@@ -58,7 +58,7 @@ class SystemTableProxy(TableInterface):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
 
     def newScanBuilder(self, options: Any) -> SystemScanBuilderProxy:
-        table = under_options(self.table, given_options(options))
+        table = under_options(self.jvm, self.session, self.table, given_options(options))
         return SystemScanBuilderProxy(self.jvm, table, self.system_table, self.session)
 
     class Java:

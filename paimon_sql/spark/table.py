@@ -79,7 +79,9 @@ class TableProxy(TableInterface, PartitionManagement):
         return False
 
     def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
-        return ScanBuilderProxy(self.jvm, under_options(self.table, given_options(options)), self.session)
+        return ScanBuilderProxy(
+            self.jvm, under_options(self.jvm, self.session, self.table, given_options(options)), self.session
+        )
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         return WriteBuilderProxy(self.jvm, self.table, self.session, info)

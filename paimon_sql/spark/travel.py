@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.read_options import given_options
+from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS, version_to_read
 
@@ -49,12 +51,18 @@ def _is_plain(context: tuple[Any, ...]) -> bool:
     return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
 
 
-def as_of(table: Table, options: Mapping[str, str]) -> Table:
-    """The table as options of time travel show it: with the columns that it had then."""
+def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo]) -> Table:
+    """The table as options of time travel show it: with the columns that it had then.
+
+    Args:
+        table: the table.
+        options: the options.
+        zone: tells the session's time zone.
+    """
     if not options:
         return table
     moved = table.with_options(options)
-    return version_to_read(moved).of(moved)
+    return version_to_read(in_zone(moved, zone)).of(moved)
 
 
 def is_write(context: tuple[Any, ...]) -> bool:

@@ -28,6 +28,7 @@ from paimon_sql.storage.travel import retained_range, snapshot_at_time
 
 _AUTOMATIC = re.compile(r"\d{4}-?\d{2}-?\d{2}(?: \d{2}(?:-?\d{2})?)?")
 """How tags are called that are made by themselves: the day, hour or minute that they close."""
+_MILLIS = re.compile(r"-?\d+", re.ASCII)
 DELTA, CHANGELOG, DIFF = "delta", "changelog", "diff"
 
 
@@ -75,11 +76,27 @@ def span_to_read(table: Table, zone: tzinfo | None = None) -> Span | None:
     if between := options.get(INCREMENTAL_BETWEEN):
         return _between(table, *_ends(between, INCREMENTAL_BETWEEN.key))
     if times := options.get(INCREMENTAL_BETWEEN_TIMESTAMP):
-        start, end = (parse_instant(t, zone) for t in _ends(times, INCREMENTAL_BETWEEN_TIMESTAMP.key))
-        return _between_times(table, start, end)
+        return _between_times(table, *time_span(times, zone))
     if tag := options.get(INCREMENTAL_TO_AUTO_TAG):
         return _to_tag(table, tag)
     return None
+
+
+def time_span(text: str, zone: tzinfo | None = None) -> tuple[int, int]:
+    """The ends of a span of time, in milliseconds since the epoch.
+
+    Args:
+        text: two times with a comma between, both as texts or both as milliseconds since the epoch.
+        zone: the zone in which texts are read; None is this machine's.
+
+    Raises:
+        InvalidOptionError: there are not two.
+        InvalidInputError: one is no time.
+    """
+    start, end = _ends(text, INCREMENTAL_BETWEEN_TIMESTAMP.key)
+    if _MILLIS.fullmatch(start) and _MILLIS.fullmatch(end):
+        return int(start), int(end)
+    return parse_instant(start, zone), parse_instant(end, zone)
 
 
 def _ends(text: str, key: str) -> tuple[str, str]:
