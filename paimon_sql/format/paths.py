@@ -6,8 +6,6 @@ consumers of its own; data, manifests, indexes and statistics of all branches st
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 MAIN_BRANCH = "main"
@@ -19,9 +17,6 @@ INDEX_SUFFIX = ".index"
 SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH = "snapshot", "changelog", "schema", "tag", "consumer", "branch"
 MANIFEST, INDEX, STATISTICS = "manifest", "index", "statistics"
 
-_TO_ESCAPE = re.compile(r"[\x00-\x1f\x7f\"#%'*/:=?\\{}\[\]^]")
-_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
-_PARTITION_DIRECTORY = re.compile(r"([^/]+)=([^/]+)")
 _COMPRESSIONS = {"gzip": "gz", "bzip2": "bz2", "zstd": "zst", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4"}
 _TEXT_FORMATS = ("json", "csv")
 
@@ -103,7 +98,7 @@ class TablePaths:
         """A bucket's directory under the table, or under an external root.
 
         Args:
-            partition: the partition's path as `partition_path` makes it, empty without partitions.
+            partition: the partition's path as `PartitionPaths.path` makes it, empty without partitions.
             bucket: the bucket's number.
         """
         name = "bucket-postpone" if bucket == POSTPONE_BUCKET else f"bucket-{bucket}"
@@ -217,34 +212,3 @@ def number_of(name: str, kind: str) -> int | None:
     """The number in the name of a numbered file, as 7 in ``snapshot-7``; None when the name is no such."""
     head, _, number = name.rpartition("-")
     return int(number) if head == kind and number.isascii() and number.isdigit() else None
-
-
-def partition_path(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> str:
-    """The directory of a partition, such as ``dt=2024-01-01/hour=8``; empty without partition columns.
-
-    Args:
-        values: the texts of the partition columns' values, in the order of the columns.
-
-    Raises:
-        ValueError: a value is empty, which no directory can tell.
-    """
-    pairs = values.items() if isinstance(values, Mapping) else values
-    return "/".join(f"{escape(name)}={escape(value)}" for name, value in pairs)
-
-
-def parse_partition_path(path: str) -> dict[str, str]:
-    """The texts of a partition's values by column: the ``name=value`` directories of a path in their order."""
-    found = (_PARTITION_DIRECTORY.fullmatch(part) for part in path.split("/"))
-    return {unescape(match[1]): unescape(match[2]) for match in found if match}
-
-
-def escape(text: str) -> str:
-    """A name or value as a directory may be called: signs that mean something in paths become ``%`` and their code."""
-    if not text:
-        raise ValueError("an empty partition value cannot be told by a directory")
-    return _TO_ESCAPE.sub(lambda match: f"%{ord(match[0]):02X}", text)
-
-
-def unescape(text: str) -> str:
-    """The text that `escape` was given."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)

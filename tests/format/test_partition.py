@@ -132,6 +132,12 @@ def test_an_escaped_name_is_one_directory_and_reads_back(text: str) -> None:
     assert not set(escape_path_name(text)) & set('/=\\:*?"\n')
 
 
+def test_names_of_columns_are_escaped_too() -> None:
+    paths = PartitionPaths([t.DataField(0, "a=b/ü", t.string_type())])
+    assert paths.path(("x%",)) == "a%3Db%2Fü=x%25"
+    assert paths.parse("a%3Db%2Fü=x%25") == ("x%",)
+
+
 def test_a_lone_percent_sign_stays_itself() -> None:
     assert unescape_path_name("100%") == "100%"
     assert unescape_path_name("%zz%4") == "%zz%4"

@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from paimon_sql.format.external_paths import entropy_directories, external_placer
 from paimon_sql.format.manifest import entries, read_manifest
@@ -16,7 +14,6 @@ from paimon_sql.format.paths import (
     data_extension,
     data_file,
     data_file_name,
-    escape,
     file_index_name,
     format_of,
     index_manifest_name,
@@ -25,10 +22,7 @@ from paimon_sql.format.paths import (
     manifest_name,
     next_file_index_name,
     number_of,
-    parse_partition_path,
-    partition_path,
     statistics_name,
-    unescape,
 )
 
 T = TablePaths("w/db.db/t")
@@ -130,25 +124,6 @@ def test_numbered_files_are_told_from_others() -> None:
         "snapshot-\u0661",
     ):
         assert number_of(name, "snapshot") is None
-
-
-def test_partition_values_are_escaped() -> None:
-    assert partition_path({"dt": "2024-01-01", "h": "8"}) == "dt=2024-01-01/h=8"
-    assert partition_path([("a=b", "x/y:z%{}[]^\n\x7f")]) == "a%3Db=x%2Fy%3Az%25%7B%7D%5B%5D%5E%0A%7F"
-    assert partition_path([]) == ""
-    with pytest.raises(ValueError, match="empty partition value"):
-        partition_path({"a": ""})
-
-
-@given(st.text(min_size=1))
-def test_what_is_escaped_is_read_again(text: str) -> None:
-    assert unescape(escape(text)) == text
-    assert parse_partition_path(f"w/db.db/t/{partition_path({'käse': text})}/bucket-0") == {"käse": text}
-
-
-def test_a_percent_sign_without_code_stays() -> None:
-    assert unescape("100%") == "100%"
-    assert unescape("%zz%4") == "%zz%4"
 
 
 def test_data_files_of_the_golden_tables_stand_where_the_paths_say(golden: Path) -> None:
