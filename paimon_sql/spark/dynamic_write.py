@@ -15,11 +15,13 @@ from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructField, StructType
 from pyspark.sql.udf import _wrap_function
 
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 
@@ -93,7 +95,10 @@ class DynamicOverwriteProxy(WriteInterface):
         overwrite = self._overwrite
         if overwrite.dynamic and not messages:
             return
-        Committer(self.table).overwrite(messages, lambda latest: overwritten(self.table, latest, overwrite, messages))
+        compacted = compact_due(self.table, messages, SparkExecutor(self.jvm), alone=True)
+        Committer(self.table).overwrite(
+            [*messages, *compacted], lambda latest: overwritten(self.table, latest, overwrite, messages)
+        )
 
     def abort(self, answers: Any) -> None:
         locations = self.table.locations

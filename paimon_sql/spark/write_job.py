@@ -39,15 +39,15 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
     task = plan_write(table, overwrite)
     messages = write_rows(jvm, task, frame)
     committer = Committer(table, fresh=True)
+    try:
+        compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
+    except Exception:
+        committer.discard(messages)
+        raise
     if overwrite is None:
-        try:
-            compacted = compact_due(table, messages, SparkExecutor(jvm))
-        except Exception:
-            committer.discard(messages)
-            raise
         committer.append([*messages, *compacted], guard=task.guard(messages))
     else:
-        committer.overwrite(messages, lambda latest: overwritten(table, latest, overwrite, messages))
+        committer.overwrite([*messages, *compacted], lambda latest: overwritten(table, latest, overwrite, messages))
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:

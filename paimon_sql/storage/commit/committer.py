@@ -13,6 +13,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
@@ -35,6 +36,7 @@ from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.commit.upgrade import upgraded
 from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.scan.live_files import live_files
@@ -100,20 +102,24 @@ class Committer:
         if not rows.is_empty():
             kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
             made.append(self._commit_or_discard(kind, guarded, identifier, [rows, compaction]))
-        if not compaction.is_empty():
-            try:
-                made.append(
-                    self._commit_or_discard(CommitKind.COMPACT, lambda latest: compaction, identifier, [compaction])
-                )
-            except CommitConflictError:
-                pass
-            except (PaimonError, OSError) as error:
-                if not made:
-                    raise
-                _LOG.warning("%s: rows were committed, their compaction was not: %s", self.table.name, error)
+        made += self._compaction(compaction, identifier, after_rows=bool(made))
         if made:
             after_commit(self.table)
         return made
+
+    def _compaction(self, changes: Changes, identifier: int, *, after_rows: bool) -> list[Snapshot]:
+        """Commit the compaction that came with new rows; once those are committed it may fail."""
+        if changes.is_empty():
+            return []
+        try:
+            return [self._commit_or_discard(CommitKind.COMPACT, lambda latest: changes, identifier, [changes])]
+        except CommitConflictError:
+            return []
+        except (PaimonError, OSError) as error:
+            if not after_rows:
+                raise
+            _LOG.warning("%s: rows were committed, their compaction was not: %s", self.table.name, error)
+            return []
 
     def compact(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot | None:
         """Commit a compaction; None if nothing changed.
@@ -134,15 +140,20 @@ class Committer:
         removed: Callable[[Snapshot | None], list[ManifestEntry]],
         identifier: int = BATCH_COMMIT_IDENTIFIER,
     ) -> Snapshot | None:
-        """Replace files by others; None if nothing changed.
+        """Replace files by others, then commit the compactions that came with them; None if nothing changed.
+
+        Without any, the files of a keyed table go to the deepest level where they stand alone. Changelogs that a
+        compaction made are left out: an overwrite tells nobody what it does.
 
         Args:
-            messages: the new rows.
+            messages: the new rows, and compactions of them.
             removed: given the snapshot that is built upon, the DELETE entries of what goes, which are all files of the
                 partitions that they are of: their index files go too.
             identifier: the writer's number of the commit.
         """
-        added = append_changes(messages)
+        compaction = compact_changes(messages)
+        untold = replace(compaction, changelog=[])
+        added = append_changes(upgraded(self.table, messages) if compaction.is_empty() else messages)
 
         def changes(latest: Snapshot | None) -> Changes:
             gone = removed(latest)
@@ -151,7 +162,9 @@ class Committer:
 
         if changes(self.table.snapshots.latest()).is_empty():
             return None
-        made = self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added])
+        made = self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added, compaction])
+        self._discard([Changes(changelog=compaction.changelog)])
+        self._compaction(untold, identifier, after_rows=True)
         after_commit(self.table)
         return made
 

@@ -104,21 +104,26 @@ def plan_append_compaction(table: Table, *, full: bool, partitions: Predicate | 
     return _tasks(table, entries(live), full=full)
 
 
-def plan_append_triggered(table: Table, messages: Sequence[CommitMessage]) -> list[AppendCompactTask]:
+def plan_append_triggered(
+    table: Table, messages: Sequence[CommitMessage], *, alone: bool = False
+) -> list[AppendCompactTask]:
     """The tasks that new files make due in the fixed buckets that were written to.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
+        alone: whether the new files replace all that stands in their buckets.
     """
     touched = {(m.partition, m.bucket) for m in messages if m.new_files}
     if not touched or table.options.get(BUCKET) <= 0 or table.options.get(ROW_TRACKING_ENABLED):
         return []
-    live = live_files(table, table.snapshots.latest()).entries
-    known = entries(live.filter(pc.is_in(live["partition"], value_set=pa.array(sorted({p for p, _ in touched})))))
     new = [
         ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
     ]
+    if alone:
+        return _tasks(table, new, full=False)
+    live = live_files(table, table.snapshots.latest()).entries
+    known = entries(live.filter(pc.is_in(live["partition"], value_set=pa.array(sorted({p for p, _ in touched})))))
     return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], full=False)
 
 

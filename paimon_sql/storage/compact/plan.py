@@ -12,6 +12,7 @@ from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.paths import POSTPONE_BUCKET
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
@@ -32,35 +33,40 @@ def plan_compaction(table: Table, *, full: bool, partitions: Predicate | None = 
         full: everything onto the deepest level; otherwise only what the strategy thinks is due.
         partitions: a condition on partition columns; None for all partitions.
     """
-    live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, partitions)
-    return _tasks(table, entries(live), full=full)
+    latest = table.snapshots.latest()
+    live = filter_partitions(table, live_files(table, latest).entries, partitions)
+    return _tasks(table, entries(live), latest, full=full)
 
 
-def plan_triggered(table: Table, messages: Sequence[CommitMessage]) -> list[CompactTask]:
+def plan_triggered(table: Table, messages: Sequence[CommitMessage], *, alone: bool = False) -> list[CompactTask]:
     """The tasks that new files make due, in the buckets that were written to.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
+        alone: whether the new files replace all that stands in their buckets.
     """
     touched = {(m.partition, m.bucket) for m in messages if m.new_files}
     if not touched:
         return []
-    live = live_files(table, table.snapshots.latest()).entries
-    partitions = pa.array(sorted({p for p, _ in touched}), pa.binary())
-    known = entries(live.filter(pc.is_in(live["partition"], value_set=partitions)))
     new = [
         ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
     ]
-    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], full=False)
+    if alone:
+        return _tasks(table, new, None, full=False)
+    latest = table.snapshots.latest()
+    live = live_files(table, latest).entries
+    partitions = pa.array(sorted({p for p, _ in touched}), pa.binary())
+    known = entries(live.filter(pc.is_in(live["partition"], value_set=partitions)))
+    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], latest, full=False)
 
 
-def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[CompactTask]:
+def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None, *, full: bool) -> list[CompactTask]:
+    """The tasks of these files, whose rows may be marked as deleted in the snapshot ``latest``."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
         if e.bucket != POSTPONE_BUCKET:
             buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    latest = table.snapshots.latest()
     deletions = _by_bucket(deletions_of(table, latest))
     vectors = {
         (e.partition, e.bucket): e.file

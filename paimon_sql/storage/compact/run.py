@@ -20,19 +20,23 @@ from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.table import Table
 
 
-def compact_due(table: Table, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+def compact_due(
+    table: Table, messages: Sequence[CommitMessage], executor: Executor, *, alone: bool = False
+) -> list[CommitMessage]:
     """The compactions that new files make due in their buckets; none for a table that is only written to.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
         executor: runs the tasks.
+        alone: whether the new files replace all that stands in their buckets, as those of an overwrite do.
     """
     if table.options.get(WRITE_ONLY):
         return []
     if table.schema.primary_keys:
-        return list(executor.map(run_task, plan_triggered(table, messages)))
-    return with_vectors(table, list(executor.map(run_append_task, plan_append_triggered(table, messages))))
+        return list(executor.map(run_task, plan_triggered(table, messages, alone=alone)))
+    tasks = plan_append_triggered(table, messages, alone=alone)
+    return with_vectors(table, list(executor.map(run_append_task, tasks)))
 
 
 def compact_table(

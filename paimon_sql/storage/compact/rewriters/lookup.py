@@ -114,7 +114,7 @@ class LookupRewriter(Rewriter):
         plain = up_to_date(Window(window.table.select([*self.columns, LEVEL.name]), window.order, window.starts))
         if self._first_row:
             return self._first_rows(plain, fresh & ~deeper, known=newest != NOWHERE, left=~deeper)
-        merged = self.engine.merge(plain)
+        merged = self.engine.merge_found(plain)
         if not self.makes_changelog:
             return Outcome(merged)
         before = np.where(newest == NOWHERE, NOWHERE, window.order[newest])

@@ -57,6 +57,10 @@ class MergeEngine(ABC):
         """The rows that are not deleted, in any order."""
         yield alive(self.merge(window), columns)
 
+    def merge_found(self, window: Window) -> pa.Table:
+        """As `merge`, where all older rows of the keys were looked up: what is alone has nothing to wait for."""
+        return self.merge(window)
+
     def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """The columns that must be read to tell these; by default just these."""
         return columns

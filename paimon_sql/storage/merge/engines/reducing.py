@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among
+from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among, is_retract
 from paimon_sql.storage.merge.functions.base import taken
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import Mask, Segments
@@ -18,7 +18,7 @@ from paimon_sql.storage.merge.windows import Window
 
 
 class Bundle:
-    """The rows of several keys, each of which has at least two; positions are those in the order of keys and age.
+    """The rows of several keys; positions are those in the order of keys and age.
 
     Args:
         table: where the rows stand.
@@ -63,14 +63,21 @@ class Bundle:
 
 
 class ReducingEngine(MergeEngine):
-    """An engine that makes a new row of the rows of a key; a key with a single row keeps that as it is."""
+    """An engine that makes a new row of the rows of a key; a key with a single row mostly keeps that as it is."""
 
     @abstractmethod
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
         """A row for each key of a bundle, its sequence number and kind among the columns that the bundle has."""
 
     def merge(self, window: Window) -> pa.Table:
-        alone, bundle = self._parts(window)
+        return self._merged(window, *self._parts(window))
+
+    def merge_found(self, window: Window) -> pa.Table:
+        kinds = window.table[VALUE_KIND.name].to_numpy()[window.order[window.starts]]
+        return self._merged(window, *self._parts(window, is_retract(kinds)))
+
+    def _merged(self, window: Window, alone: Mask, bundle: Bundle | None) -> pa.Table:
+        """The single rows as they are and the others reduced."""
         if bundle is None:
             return window.table.take(pa.array(window.order))
         made = self._made(bundle)
@@ -93,10 +100,12 @@ class ReducingEngine(MergeEngine):
         return pa.table([made[name] for name in bundle.table.column_names], schema=bundle.table.schema)
 
     @staticmethod
-    def _parts(window: Window) -> tuple[Mask, Bundle | None]:
-        """Which keys have a single row, and the others."""
+    def _parts(window: Window, waiting: Mask | None = None) -> tuple[Mask, Bundle | None]:
+        """Which keys have a single row that is kept as it is, and the others; ``waiting`` are keys that may keep it."""
         lengths = np.diff(window.starts, append=len(window.order))
         alone: Mask = lengths == 1
+        if waiting is not None:
+            alone &= waiting
         if alone.all():
             return alone, None
         rows = window.order if not alone.any() else window.order[np.repeat(~alone, lengths)]
