@@ -137,6 +137,7 @@ class UnboundFunctionProxy(JavaObject, ABC):
 
     function: str
     summary: str
+    example: str
 
     def toString(self) -> str:
         return self.function
@@ -167,6 +168,7 @@ class BucketProxy(UnboundFunctionProxy):
         super().__init__(jvm)
         self.function = name
         self.summary = f"{name}(count, key, ..): the bucket that the key's values fall into"
+        self.example = f"SELECT sys.{name}(8, 10);"
 
     def _bound(self, types: list[Any]) -> BoundFunctionProxy:
         if len(types) < 2 or types[0] not in ("integer", "short", "byte"):
@@ -193,6 +195,7 @@ class MaxPartitionProxy(UnboundFunctionProxy):
 
     function = _MAX_PARTITION
     summary = "max_pt('db.t'): the largest value of a table's first partition column, of partitions that hold data"
+    example = "SELECT * FROM db.t WHERE dt = sys.max_pt('db.t');"
 
     def __init__(self, jvm: Jvm, context: Callable[[], Context]) -> None:
         super().__init__(jvm)

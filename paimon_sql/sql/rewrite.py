@@ -27,6 +27,7 @@ from paimon_sql.sql.copy_into import copy_into
 from paimon_sql.sql.create_table import create_table
 from paimon_sql.sql.ctes import skip_ctes
 from paimon_sql.sql.cursor import Cursor, Source
+from paimon_sql.sql.describe_function import describe_function
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
@@ -50,6 +51,7 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("ANALYZE", "TABLE"), analyze_table),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
+    (("DESCRIBE|DESC", "FUNCTION"), describe_function),
     (("CALL",), call),
     (("COPY", "INTO"), copy_into),
     (("USE", "CATALOG"), use_catalog),
@@ -224,8 +226,8 @@ def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 
 
 def _catalog(statement: Statement, context: RewriteContext) -> str | None:
-    table = getattr(statement, "table", None)
-    return table[0] if table else context.host
+    named = getattr(statement, "table", None) or getattr(statement, "function", None)
+    return named[0] if named else context.host
 
 
 def _has_parameters(source: Source, start: int, stop: int) -> bool:

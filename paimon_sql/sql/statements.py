@@ -260,7 +260,7 @@ class ShowBranches(Statement):
     table: TableName
 
 
-# -- catalogs and files -----------------------------------------------------------------------------------------------
+# -- catalogs, functions and files ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,14 @@ class DropCatalog(Statement):
 
     name: str
     if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeFunction(Statement):
+    """DESCRIBE FUNCTION of one of a catalog's functions, its full name like a table's."""
+
+    function: TableName
+    extended: bool = False
 
 
 @dataclass(frozen=True)

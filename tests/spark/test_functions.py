@@ -49,6 +49,18 @@ def test_the_largest_partition_is_one_with_rows(sql: Sql) -> None:
     assert sql("SELECT sys.max_pt('t')") == [("2024-01-09",)]
 
 
+def test_the_functions_are_described(sql: Sql) -> None:
+    assert sql("DESCRIBE FUNCTION sys.BUCKET") == [
+        ("Function: paimon.sys.bucket",),
+        ("Usage: bucket(count, key, ..): the bucket that the key's values fall into",),
+    ]
+    extended = sql("DESC FUNCTION EXTENDED paimon.sys.max_pt")
+    assert len(extended) == 3 and "sys.max_pt('db.t')" in str(extended[2])
+    assert sql("DESCRIBE FUNCTION upper")[0] == ("Function: upper",)
+    with pytest.raises(Exception, match=r"no function sys.nosuch\. SHOW USER FUNCTIONS IN paimon.sys lists"):
+        sql("DESCRIBE FUNCTION sys.nosuch")
+
+
 def test_the_functions_are_listed(sql: Sql) -> None:
     names = {str(name) for (name,) in sql("SHOW USER FUNCTIONS IN paimon.sys")}
     assert {"paimon.sys.bucket", "paimon.sys.max_pt"} <= names

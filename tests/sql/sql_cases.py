@@ -55,6 +55,7 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ("CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)", s.CreateCatalog("c", {"type": "paimon", "n": "5"})),
     ("CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')", s.CreateCatalog("c d", {"a": "b"}, True, "x")),
     ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
+    ("DESC FUNCTION EXTENDED `sys`.bucket", s.DescribeFunction(("paimon", "sys", "bucket"), True)),
     ("COPY INTO t FROM '/p' FILE_FORMAT = (TYPE = CSV)", s.CopyIntoTable(T, "/p", CSV)),
     (
         "COPY INTO t (a, `b c`) FROM '/p' FILE_FORMAT = (type = 'CSV', SKIP_HEADER = 1, NULL_IF = ('', '\\\\N', 'x'))"

@@ -6,6 +6,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
+from paimon_sql.spark.statements.functions import RunDescribeFunction
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
@@ -22,6 +23,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunCreateTag(),
         RunDelete(),
         RunDeleteTag(),
+        RunDescribeFunction(),
         RunDropCatalog(),
         RunExplainChange(),
         RunMerge(),
