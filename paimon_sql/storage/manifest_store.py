@@ -10,7 +10,6 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
@@ -33,6 +32,7 @@ from paimon_sql.format.statistics import StatsCollector
 from paimon_sql.format.stats_mode import FULL
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.threads import spread
 
 CACHE_BYTES = 512 * 1024 * 1024
 CACHED_METAS = 50_000
@@ -132,10 +132,7 @@ class ManifestStore:
     def read_all(self, names: Sequence[str], threads: int = 4) -> list[pa.Table]:
         """Several manifests, in order, those not cached by several threads."""
         missing = [n for n in names if CACHE.get(self.path(n)) is None]
-        if len(missing) < 2:
-            return [self.read(n) for n in names]
-        with ThreadPoolExecutor(min(threads, len(missing))) as pool:
-            read = dict(zip(missing, pool.map(self.read, missing), strict=True))
+        read = dict(zip(missing, spread(self.read, missing, threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
     def read_list(self, name: str | None) -> list[ManifestFileMeta]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,6 +10,7 @@ from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapsh
 from paimon_sql.format.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.names import check_file_name
+from paimon_sql.storage.threads import spread
 
 _PREFIX = "tag-"
 _THREADS = 8
@@ -56,11 +56,7 @@ class TagManager:
             CorruptFileError: a file is no tag, so that nobody can say what it keeps.
         """
         names = self.names()
-        if len(names) < 2:
-            tags = [self.find(name) for name in names]
-        else:
-            with ThreadPoolExecutor(min(_THREADS, len(names))) as pool:
-                tags = list(pool.map(self.find, names))
+        tags = spread(self.find, names, _THREADS)
         return [NamedTag(name, tag) for name, tag in zip(names, tags, strict=True) if tag is not None]
 
     def exists(self, name: str) -> bool:

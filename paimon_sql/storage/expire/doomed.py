@@ -15,7 +15,7 @@ from paimon_sql.storage.file_paths import bucket_folders, data_file_paths, extra
 from paimon_sql.storage.table import Table
 
 DEFAULT_THREADS = 8
-_FEW = 16
+_FEW = 256
 Sizes = dict[str, int]
 
 

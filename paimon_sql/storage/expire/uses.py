@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
 
 _THREADS = 8
 _NAMES = pa.schema([MANIFEST_SCHEMA.field("kind"), MANIFEST_SCHEMA.field("file_name")])
@@ -161,8 +161,4 @@ def _if_left(read: Callable[[str], R], name: str) -> R | None:
 
 
 def _each(table: Table, function: Callable[[A], R], items: Sequence[A]) -> list[R]:
-    threads = threads_for(table, len(items), _THREADS)
-    if threads < 2:
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
+    return spread(function, items, threads_for(table, len(items), _THREADS))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
+
+from paimon_sql.storage.threads import spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,4 @@ class FileIO(ABC):
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         """Remove files, several at a time; how many of them were there."""
-        wanted = list(paths)
-        if len(wanted) < 2 or threads < 2:
-            return sum(map(self.delete, wanted))
-        with ThreadPoolExecutor(min(threads, len(wanted))) as pool:
-            return sum(pool.map(self.delete, wanted))
+        return sum(spread(self.delete, list(paths), threads))
