@@ -10,10 +10,12 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.identifier import parse_identifier
 from paimon_sql.errors import PaimonError, UnsupportedError
+from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
+from paimon_sql.spark.session_options import session_options
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
@@ -146,7 +148,16 @@ class ParserProxy(JavaObject):
             catalogs=ours,
             other_catalogs=known - ours,
             partition_keys=lambda table: _partition_keys(attached, table),
+            merges_schema=self._merges_schema,
         )
+
+    def _merges_schema(self, table: TableName) -> bool:
+        """Whether the session's options let writes bring new columns into a table."""
+        if len(table) != 3:
+            return False
+        identifier = parse_identifier(table[1], table[2])
+        given = session_options(self.jvm, self._session, table[0], identifier)
+        return given.get(WRITE_MERGE_SCHEMA.key, "").lower() == "true"
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]

@@ -14,6 +14,11 @@ def no_keys(table: TableName) -> tuple[str, ...]:
     return ()
 
 
+def merges_nothing(table: TableName) -> bool:
+    """Whether a table of which nothing is known takes new columns."""
+    return False
+
+
 @dataclass(frozen=True)
 class RewriteContext:
     """The session that a statement is run in.
@@ -24,6 +29,7 @@ class RewriteContext:
         catalogs: the names of the Paimon catalogs.
         other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
+        merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
     """
 
     current_catalog: str
@@ -31,6 +37,7 @@ class RewriteContext:
     catalogs: frozenset[str]
     other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
+    merges_schema: Callable[[TableName], bool] = merges_nothing
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """The full name of a table named so, as Spark resolves it."""

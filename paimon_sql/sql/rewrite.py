@@ -29,10 +29,11 @@ from paimon_sql.sql.ctes import skip_ctes
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.describe_function import describe_function
 from paimon_sql.sql.edits import Edit, apply, outside
+from paimon_sql.sql.insert import insert_by_name
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.queries import read_queries
-from paimon_sql.sql.scan import scan
+from paimon_sql.sql.scan import Token, scan
 from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
 from paimon_sql.sql.tags import show_tags
 
@@ -48,6 +49,7 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
     (("MERGE", "INTO|WITH"), merge_into),
+    (("INSERT", "INTO|OVERWRITE"), insert_by_name),
     (("ANALYZE", "TABLE"), analyze_table),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
@@ -59,7 +61,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
 )
 """The statements that are more than queries, by the words that they begin with; a choice of words is ``A|B``."""
 
-_BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) | {"EXPLAIN", "BEGIN"}
+_BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) - {"INSERT"} | {"EXPLAIN", "BEGIN"}
+_BY_NAME = re.compile(r"\binsert\b.*\bby\s+name\b", re.IGNORECASE | re.DOTALL)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
@@ -171,6 +174,8 @@ def holds_ours(text: str) -> bool:
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text
+    if word in ("WITH", "INSERT") and _BY_NAME.search(text):
+        return True
     if word == "WITH" and _CHANGES.search(text):
         return True
     lowered = text.lower()
@@ -217,7 +222,7 @@ def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     ahead = cursor.fork()
     if cursor.sees("WITH"):
         skip_ctes(ahead)
-        if not ahead.sees("DELETE|UPDATE|MERGE"):
+        if not ahead.sees("DELETE|UPDATE|MERGE|INSERT"):
             return None
     for words, reader in READERS:
         if ahead.sees(*words):
@@ -233,6 +238,11 @@ def _catalog(statement: Statement, context: RewriteContext) -> str | None:
 def _has_parameters(source: Source, start: int, stop: int) -> bool:
     tokens = [t for t in source.tokens if start <= t.start < stop]
     return any(
-        t.word == "?" or (t.word == ":" and following.kind == "word")
-        for t, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True)
+        t.word == "?" or (t.word == ":" and following.kind == "word" and not _is_behind_name(before, t))
+        for before, t, following in zip([tokens[0], *tokens], tokens, [*tokens[1:], tokens[-1]], strict=False)
     )
+
+
+def _is_behind_name(before: Token, colon: Token) -> bool:
+    """Whether a colon belongs to the name that it touches, as in ``STRUCT<a: INT>`` and ``json:path``."""
+    return before.end == colon.start and (before.kind in ("word", "quoted") or before.word in (")", "]"))

@@ -107,6 +107,13 @@ class MergeInto(RowChange):
 
 
 @dataclass(frozen=True)
+class InsertByName(RowChange):
+    """INSERT .. BY NAME into a table that takes new columns (``write.merge-schema``)."""
+
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ExplainChange(Statement):
     """EXPLAIN of a statement that changes rows; ``mode`` is how much is told, in Spark's words."""
 

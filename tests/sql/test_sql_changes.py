@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.statements import Assignment, DeleteFrom, MergeClause, MergeInto, Statement, Update
+from paimon_sql.sql.statements import Assignment, DeleteFrom, InsertByName, MergeClause, MergeInto, Statement, Update
 
 T = ("paimon", "db", "t")
 
@@ -191,3 +192,38 @@ def test_what_spark_refuses_goes_to_spark_for_its_message(text: str, context: Re
 )
 def test_parameters_of_a_carried_statement_are_reported(text: str, expected: bool, context: RewriteContext) -> None:
     assert rewrite(text, context).has_parameters is expected
+
+
+def test_a_colon_that_touches_a_name_is_no_parameter(context: RewriteContext) -> None:
+    assert not rewrite("UPDATE t SET s = CAST(NULL AS STRUCT<a: INT, b:STRING>)", context).has_parameters
+    assert rewrite("UPDATE t SET s = :a", context).has_parameters
+
+
+INSERTS = [
+    ("INSERT INTO t BY NAME SELECT 1 AS a", InsertByName(T)),
+    ("insert into table x.t by name select 1 as a", InsertByName(("paimon", "x", "t"))),
+    ("WITH s AS (SELECT 1) INSERT OVERWRITE t PARTITION (p = (1)) BY NAME TABLE s", InsertByName(T)),
+    ("INSERT INTO t /*+ OPTIONS('k'='v') */ BY NAME TABLE s", InsertByName(T, {"k": "v"})),
+    ("INSERT INTO t WITH ('k'='v') BY NAME TABLE s", InsertByName(T, {"k": "v"})),
+]
+
+
+@pytest.mark.parametrize(("text", "statement"), INSERTS)
+def test_inserts_by_name_are_carried_where_they_may_bring_columns(
+    text: str, statement: InsertByName, context: RewriteContext
+) -> None:
+    merging = replace(context, merges_schema=lambda table: True)
+    assert rewrite(text, merging).statements == (statement,)
+    assert not rewrite(text, context).statements
+    refusing = text.replace("'k'='v'", "'write.merge-schema'='false'")
+    assert bool(rewrite(refusing, merging).statements) == (refusing == text)
+    asking = text.replace("'k'='v'", "'write.merge-schema'='true'")
+    assert bool(rewrite(asking, context).statements) == (asking != text)
+
+
+@pytest.mark.parametrize(
+    "text", ["INSERT INTO t SELECT 1", "INSERT INTO t (a) SELECT 1", "INSERT INTO hive.x.t BY NAME TABLE s"]
+)
+def test_other_inserts_are_for_spark(text: str, context: RewriteContext) -> None:
+    merging = replace(context, merges_schema=lambda table: True, other_catalogs=frozenset({"hive"}))
+    assert rewrite(text, merging).sql == text

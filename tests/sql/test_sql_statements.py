@@ -56,7 +56,16 @@ def test_a_tables_name_leads_where_spark_would_find_it() -> None:
 
 def test_every_statement_class_can_be_carried() -> None:
     seen = {type(statement) for _, statement in STATEMENTS}
-    seen |= {s.DeleteFrom, s.Update, s.MergeInto, s.ExplainChange, s.CreateTableLike, s.AddColumns, s.ModifyColumns}
+    seen |= {
+        s.DeleteFrom,
+        s.Update,
+        s.MergeInto,
+        s.InsertByName,
+        s.ExplainChange,
+        s.CreateTableLike,
+        s.AddColumns,
+        s.ModifyColumns,
+    }
     assert seen == {*s.Statement.__subclasses__(), *s.RowChange.__subclasses__()} - {s.RowChange}
 
 

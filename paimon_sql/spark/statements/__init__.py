@@ -7,7 +7,7 @@ from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.functions import RunDescribeFunction
-from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunMerge, RunUpdate
+from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
 from paimon_sql.sql.statements import Statement
@@ -26,6 +26,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDescribeFunction(),
         RunDropCatalog(),
         RunExplainChange(),
+        RunInsertByName(),
         RunMerge(),
         RunModifyColumns(),
         RunRenameTag(),

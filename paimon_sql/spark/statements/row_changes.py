@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.format.types import BigIntType, DataField, string_type
+from paimon_sql.spark.row_level.insert import InsertByNameRun
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import DeleteFrom, ExplainChange, MergeInto, RowChange, Update
+from paimon_sql.sql.statements import DeleteFrom, ExplainChange, InsertByName, MergeInto, RowChange, Update
 
 
 class RunRowChange(Runner):
@@ -41,13 +42,27 @@ class RunMerge(RunRowChange):
     operation = Operation.MERGE
 
 
+class RunInsertByName(Runner):
+    """INSERT .. BY NAME that may bring columns; like any INSERT it answers nothing."""
+
+    statement = InsertByName
+
+    def run(self, statement: InsertByName, surroundings: Surroundings) -> Answer:
+        _insert_of(statement, surroundings).run()
+        return Answer()
+
+
 class RunExplainChange(Runner):
     """EXPLAIN of one of these: what it would do, in one row."""
 
     statement = ExplainChange
 
     def run(self, statement: ExplainChange, surroundings: Surroundings) -> Answer:
-        told = _run_of(statement.statement, surroundings).explain(statement.mode)
+        change = statement.statement
+        if isinstance(change, InsertByName):
+            told = _insert_of(change, surroundings).explain(statement.mode)
+        else:
+            told = _run_of(change, surroundings).explain(statement.mode)
         return Answer((DataField(-1, "plan", string_type(False)),), [(told,)])
 
 
@@ -60,6 +75,11 @@ def _run_of(statement: RowChange, surroundings: Surroundings) -> RowLevelRun:
         statement,
         _OPERATIONS[type(statement)],
     )
+
+
+def _insert_of(statement: InsertByName, surroundings: Surroundings) -> InsertByNameRun:
+    identifier = surroundings.identifier(statement.table)
+    return InsertByNameRun(surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement)
 
 
 _OPERATIONS: dict[type[RowChange], Operation] = {r.statement: r.operation for r in (RunDelete, RunUpdate, RunMerge)}
