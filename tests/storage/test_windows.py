@@ -134,8 +134,8 @@ def test_rows_that_are_not_sorted_are_refused_or_come_all_the_same(
 
 def test_no_rows_make_no_window() -> None:
     empty = table_of([], [KINDS["int"]])
-    assert list(windows([], RowOrder(("k0",)))) == []
-    assert list(windows([Source().run(empty), Source().run(empty)], RowOrder(("k0",)))) == []
+    assert list(windows([], RowOrder(("k0",)), 100)) == []
+    assert list(windows([Source().run(empty), Source().run(empty)], RowOrder(("k0",)), 100)) == []
 
 
 def test_what_is_held_stays_near_the_window() -> None:

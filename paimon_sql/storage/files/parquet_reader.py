@@ -17,6 +17,8 @@ from paimon_sql.storage.files.parquet_schema import from_physical_leaf
 
 _STRUCTURED_VARIANT = "typed_value"
 _FEW_ROWS = 8192
+_READ_AHEAD = 64 * 1024
+"""Bytes read of a column at a time: whole columns of a row group would add up where many files are merged."""
 
 
 def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -29,7 +31,7 @@ def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.Re
 
 
 def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
-    file = pq.ParquetFile(source, pre_buffer=remote)
+    file = pq.ParquetFile(source, pre_buffer=remote, buffer_size=0 if remote else _READ_AHEAD)
     if any(file.schema.column(i).physical_type == "INT96" for i in range(len(file.schema))):
         file = pq.ParquetFile(source, pre_buffer=remote, metadata=int96_as_bytes(source))
     present = set(file.schema_arrow.names)

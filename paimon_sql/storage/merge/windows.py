@@ -20,7 +20,6 @@ from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.merge.order import Indices, SortColumn, comparable, group_starts, sort_order
 from paimon_sql.storage.merge.segments import Mask, Segments
 
-WINDOW_BYTES = 128 * 1024 * 1024
 BATCH_ROWS = 65_536
 """The most rows that a run is asked for at a time."""
 _STEPS = 4
@@ -105,7 +104,7 @@ class RowOrder:
         return tuple(comparable(table[name].slice(row, 1))[0].as_py() for name in self.keys)
 
 
-def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int = WINDOW_BYTES) -> Iterator[Window]:
+def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int) -> Iterator[Window]:
     """The runs' rows in windows of ascending keys.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.merge.engine import merge_engine
@@ -48,7 +49,8 @@ def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> I
     names = [*table.schema.names, VALUE_KIND.name]
     before = split.before or Split(split.partition, split.bucket, (), False)
     runs = [_merged(table, state, names, after=after) for after, state in enumerate((before, split))]
-    for window in windows(runs, RowOrder(table.schema.trimmed_primary_keys)):
+    by = RowOrder(table.schema.trimmed_primary_keys)
+    for window in windows(runs, by, table.options.get(SORT_SPILL_BUFFER_SIZE)):
         rows = _difference(window, table.schema.names, with_kinds=with_kinds)
         yield from rows.select(list(columns)).to_batches(max_chunksize=65_536)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 
+from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.merge.engine import merge_engine
@@ -55,7 +56,8 @@ def merge_section(
     """The rows of a section in windows of whole keys, with all that merging needs beside the columns."""
     by = row_order(table.schema, section)
     needed = list(dict.fromkeys([*columns, *by.keys, *(name for name, _ in by.ties), VALUE_KIND.name]))
-    return windows([open_run(table, split, run, needed, predicate=predicate) for run in section.runs], by)
+    runs = [open_run(table, split, run, needed, predicate=predicate) for run in section.runs]
+    return windows(runs, by, table.options.get(SORT_SPILL_BUFFER_SIZE))
 
 
 def row_order(schema: TableSchema, section: Section) -> RowOrder:

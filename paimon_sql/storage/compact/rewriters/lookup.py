@@ -15,6 +15,7 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
+from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.special_fields import LEVEL, VALUE_KIND
 from paimon_sql.storage.compact.changes import ChangeTeller, Versions
 from paimon_sql.storage.compact.levels import max_level
@@ -79,7 +80,7 @@ class LookupRewriter(Rewriter):
         unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
         runs = [open_run(self.table, self.split, run, columns, unread=unread) for run in below]
         runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
-        for window in windows(runs, by):
+        for window in windows(runs, by, self.table.options.get(SORT_SPILL_BUFFER_SIZE)):
             inside = self._levels(window) <= self.work.unit.output_level
             wanted = window.segments.any(inside)[window.segments.owners]
             if wanted.any():
