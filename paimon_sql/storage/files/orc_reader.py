@@ -1,10 +1,11 @@
-"""Reading ORC, one stripe after another."""
+"""Reading ORC, one stripe after another, and those piece by piece."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.orc as orc
 
 from paimon_sql.errors import CorruptFileError
@@ -14,45 +15,84 @@ from paimon_sql.storage.files.base import FileRead, batch_of, canonical
 from paimon_sql.storage.files.orc_tail import TIMESTAMPS, OrcTail, read_tail
 from paimon_sql.storage.files.orc_timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
 
+_PIECE_ROWS = 16_384
+
 
 def read_orc(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The wanted columns of an ORC file as canonical batches, each with its first row's position."""
     with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
         try:
             tail = read_tail(source)
-            reader = _open(source, tail)
+            shown = _shown(source, tail)
         except (ValueError, IndexError, pa.ArrowException) as error:
             raise CorruptFileError(f"no ORC file: {error}", path=wanted.path) from error
         try:
-            yield from _stripes(source, tail, reader, wanted)
+            yield from _stripes(source, tail, shown, wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, IndexError) as error:
             raise CorruptFileError(f"cannot be read as ORC: {error}", path=wanted.path) from error
 
 
-def _open(source: pa.NativeFile, tail: OrcTail) -> orc.ORCFile:
+def _shown(source: pa.NativeFile, tail: OrcTail) -> pa.NativeFile:
+    """The file as Arrow's reader gets to see it."""
     if any(tail.kind(column) in TIMESTAMPS for column in range(len(tail.types))):
-        return orc.ORCFile(pa.PythonFile(WithTail(source, plain_tail(tail)), mode="r"))
-    return orc.ORCFile(source)
+        return pa.PythonFile(WithTail(source, plain_tail(tail)), mode="r")
+    return source
 
 
 def _stripes(
-    source: pa.NativeFile, tail: OrcTail, reader: orc.ORCFile, wanted: FileRead
+    source: pa.NativeFile, tail: OrcTail, shown: pa.NativeFile, wanted: FileRead
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     columns = columns_of(tail, wanted.columns)
-    # Arrow takes a dot for a step into a struct.
-    names = None if any("." in name for name in columns) else list(columns)
     legacy = wanted.option("orc.timestamp-ltz.legacy.type", "true") == "true"
+    pieces = _pieces(shown, tail, list(columns), wanted)
     first = 0
-    for number, stripe in enumerate(tail.stripes):
-        if wanted.touches(first, stripe.rows):
-            times = StripeTimestamps.of(source, tail, stripe, legacy)
-            stored = reader.read_stripe(number, names) if columns else None
+    for stripe in tail.stripes:
+        end = first + stripe.rows
+        if not wanted.touches(first, stripe.rows):
+            first = end
+            continue
+        times = StripeTimestamps.of(source, tail, stripe, legacy)
+        while first < end:
+            rows, stored = next(pieces)
             arrays = []
             for field in wanted.wanted:
-                if stored is not None and field.name in columns:
+                if field.name in columns:
                     array = times.complete(stored.column(field.name), columns[field.name], field.type)
                 else:
-                    array = pa.nulls(stripe.rows)
+                    array = pa.nulls(rows)
                 arrays.append(canonical(array, field, wanted.path))
-            yield from wanted.cut(first, batch_of(arrays, wanted.schema, stripe.rows))
-        first += stripe.rows
+            yield from wanted.cut(first, batch_of(arrays, wanted.schema, rows))
+            first += rows
+
+
+def _pieces(
+    shown: pa.NativeFile, tail: OrcTail, names: list[str], wanted: FileRead
+) -> Iterator[tuple[int, pa.RecordBatch | None]]:
+    """What is stored of the stripes that are touched: the rows of each batch, and the batch if it has columns.
+
+    No batch goes beyond its stripe. Where some rows only are wanted, the stripes without any are passed over and the
+    others come whole; otherwise nothing is passed over, and no more is decoded than is asked for.
+    """
+    if not names:
+        for stripe in tail.stripes:
+            yield from (
+                (min(wanted.batch_rows, stripe.rows - at), None) for at in range(0, stripe.rows, wanted.batch_rows)
+            )
+    elif wanted.row_ranges is not None:
+        first = 0
+        reader = orc.ORCFile(shown)
+        # Arrow takes a dot for a step into a struct.
+        chosen = None if any("." in name for name in names) else names
+        for number, stripe in enumerate(tail.stripes):
+            if wanted.touches(first, stripe.rows):
+                yield stripe.rows, reader.read_stripe(number, chosen)
+            first += stripe.rows
+    else:
+        scanner = (
+            ds.OrcFileFormat()
+            .make_fragment(shown)
+            .scanner(
+                columns=names, batch_size=min(wanted.batch_rows, _PIECE_ROWS), use_threads=False, batch_readahead=0, fragment_readahead=0
+            )
+        )
+        yield from ((batch.num_rows, batch) for batch in scanner.to_batches() if batch.num_rows)

@@ -8,7 +8,7 @@ is decoded here (spec: Apache ORC v1, "Timestamp Columns").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import RawIOBase
 from typing import Any
 
@@ -87,12 +87,14 @@ class StripeTimestamps:
         tail: its real tail.
         footer: the stripe's footer.
         legacy: whether a timestamp with local time zone was stored as the writer's wall clock.
+        ahead: by column the nanoseconds of the values that are still to come.
     """
 
     source: pa.NativeFile
     tail: OrcTail
     footer: StripeFooter
     legacy: bool
+    ahead: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
@@ -100,7 +102,7 @@ class StripeTimestamps:
         return cls(source, tail, tail.stripe_footer(source, stripe), legacy)
 
     def complete(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
-        """The array of a whole stripe with seconds since 2015 turned into timestamps, at any depth.
+        """The stripe's next values, with seconds since 2015 turned into timestamps at any depth.
 
         Args:
             array: what the reader made of the column.
@@ -140,7 +142,7 @@ class StripeTimestamps:
         target = pa.timestamp("ns" if precise else "us", "UTC" if zoned else None)
         known = array.is_valid().to_numpy(zero_copy_only=False)
         nanos = np.zeros(len(array), np.int64)
-        nanos[known] = self._nanos(column, int(known.sum()))
+        nanos[known] = self._next_nanos(column, int(known.sum()))
         seconds = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
         is_instant = self.tail.kind(column) == Kind.TIMESTAMP_INSTANT
         zone = self.footer.time_zone
@@ -152,8 +154,17 @@ class StripeTimestamps:
         seconds, nanos = np.where(known, seconds, 0), np.where(known, nanos, 0)
         return _masked(instants(seconds, nanos, target), array, target)
 
-    def _nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
-        """The nanoseconds behind the seconds of the values that are not null."""
+    def _next_nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
+        """The nanoseconds behind the seconds of the next values that are not null."""
+        if column not in self.ahead:
+            self.ahead[column] = self._nanos(column)
+        if len(self.ahead[column]) < count:
+            raise ValueError(f"a stream of fractions of seconds holds {len(self.ahead[column])} of {count}")
+        found, self.ahead[column] = np.split(self.ahead[column], [count])
+        return found
+
+    def _nanos(self, column: int) -> npt.NDArray[np.int64]:
+        """The nanoseconds of all values of the stripe that are not null."""
         if self.footer.encodings[column] != _DIRECT_V2:
             raise UnsupportedError("Timestamps of ORC files of version 0.11 cannot be read.")
         data = b"".join(
@@ -161,7 +172,7 @@ class StripeTimestamps:
             for stream in self.footer.streams
             if stream.kind == StreamKind.SECONDARY and stream.column == column
         )
-        return decode_nanos(decode_unsigned(data, count))
+        return decode_nanos(decode_unsigned(data))
 
 
 def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:

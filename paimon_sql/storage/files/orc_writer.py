@@ -28,7 +28,8 @@ _CODECS = {
     "uncompressed": "uncompressed",
 }
 _MAGIC = b"ORC"
-_STRIPE_SIZE = 64 * 2**20
+_STRIPE_SIZE = 16 * 2**20
+"""Coded bytes that make a stripe: an open writer holds no more than one."""
 _COMPRESSION_BLOCK = 256 * 1024
 _ROW_INDEX_STRIDE = 10_000
 _DICTIONARY_THRESHOLD = 0.8
