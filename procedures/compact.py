@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import OPTIONS, options_of
+from paimon_sql.procedures.values import OPTIONS, length_of, options_of
+from paimon_sql.storage.buckets.registry import FIXED, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.sort import sort_table
+from paimon_sql.storage.table import Table
 
-_NOT_YET = ("order_strategy", "order_by", "partition_idle_time", "buckets")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class Compact(Procedure):
@@ -32,15 +39,16 @@ class Compact(Procedure):
         Argument(
             "order_strategy",
             string_type(),
-            "The order of rows: none, order, zorder or hilbert; only none is offered yet.",
+            "The order that the rows of each partition get: order, zorder, hilbert, or none, the default; for append"
+            " tables without buckets.",
         ),
-        Argument("order_by", string_type(), "The columns to order by, with commas; not yet offered."),
+        Argument("order_by", string_type(), "The columns to order by, with commas."),
         WHERE,
         OPTIONS,
         Argument(
-            "partition_idle_time", string_type(), "Only partitions without new data for so long; not yet offered."
+            "partition_idle_time", string_type(), "Only partitions to which no file has come for so long, as '1 d'."
         ),
-        Argument("buckets", string_type(), "Only these buckets, with commas; not yet offered."),
+        Argument("buckets", string_type(), "Only these buckets of a fixed number, as '0-3,7'."),
     )
     results = (result("result", BooleanType(), "always true"),)
     details = (
@@ -56,21 +64,33 @@ class Compact(Procedure):
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started = time.monotonic()
-        if asked := [name for name in _NOT_YET if (arguments[name] or "none").lower() != "none"]:
-            raise UnsupportedError(
-                f"compact does not take {' and '.join(asked)} yet.",
-                remedy="Leave it out: files are merged in the order of the key, in all buckets.",
-            )
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
-        strategy = (arguments["compact_strategy"] or "full").lower()
+        strategy = (arguments["compact_strategy"] or "").strip().lower() or "full"
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
-        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone)
-        told = arguments["compact_strategy"] is not None
-        messages = compact_table(table, context.executor, full=strategy == "full", partitions=chosen, asked=told)
-        snapshot = Committer(table).compact(messages)
-        before = [f for m in messages for f in m.compact_before]
-        after = [f for m in messages for f in m.compact_after]
+        scope = Scope(
+            chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone),
+            length_of(arguments["partition_idle_time"], "partition_idle_time"),
+            _buckets(table, arguments["buckets"]),
+        )
+        order, columns = _order(arguments)
+        committer = Committer(table)
+        if order is not None:
+            if scope.idle is not None or scope.buckets is not None:
+                raise InvalidInputError(
+                    "order_strategy does not go with partition_idle_time or buckets.", remedy="Use partitions or where."
+                )
+            messages = sort_table(table, context.executor, order, columns, scope=scope)
+            made = committer.append(messages)
+            snapshot = made[0] if made else None
+            nothing = "no rows to order"
+        else:
+            told = bool((arguments["compact_strategy"] or "").strip())
+            messages = compact_table(table, context.executor, full=strategy == "full", scope=scope, asked=told)
+            snapshot = committer.compact(messages)
+            nothing = "no bucket has files that are worth merging"
+        before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
+        after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
         return [
             (
                 True,
@@ -80,6 +100,41 @@ class Compact(Procedure):
                 sum(f.file_size for f in after),
                 snapshot.id if snapshot else None,
                 round(time.monotonic() - started, 3),
-                None if snapshot else "no bucket has files that are worth merging",
+                None if snapshot else nothing,
             )
         ]
+
+
+def _order(arguments: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """The order asked for, None for none, and the columns."""
+    name = (arguments["order_strategy"] or "").strip().lower()
+    columns = [column.strip().strip("`") for column in (arguments["order_by"] or "").split(",") if column.strip()]
+    if name not in ("", "none"):
+        return name, columns
+    if columns:
+        raise InvalidInputError(
+            "order_by goes with an order_strategy.", remedy="Write order_strategy => 'zorder', or leave order_by out."
+        )
+    return None, []
+
+
+def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
+    """Numbers of buckets, written ``0-3,7``; None without text."""
+    if text is None or not text.strip():
+        return None
+    if bucket_mode(table.schema) is not FIXED:
+        raise InvalidInputError(
+            f"{table.name} has no fixed number of buckets to choose from.", remedy="Leave buckets out."
+        )
+    total = table.options.get(BUCKET)
+    found: set[int] = set()
+    for part in (part.strip() for part in text.split(",")):
+        match = _RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < total:
+            raise InvalidInputError(
+                f"buckets: '{part}' names none of the buckets 0 to {total - 1}.",
+                remedy="Write numbers and ranges: 0-3,7.",
+            )
+        found.update(range(first, last + 1))
+    return frozenset(found)

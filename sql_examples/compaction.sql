@@ -18,3 +18,15 @@ INSERT INTO stock VALUES ('sofa', 5);
 CALL sys.compact(table => 'stock');
 SELECT level, record_count FROM stock$files;
 SELECT * FROM stock ORDER BY item;
+
+-- Only the buckets that are named, or the partitions to which nothing has come for a while.
+INSERT INTO stock VALUES ('lamp', 6);
+CALL sys.compact(table => 'stock', buckets => '0', partition_idle_time => '1 d');
+
+-- An append table has no order of its own: it can be given one, so that filters on any of the columns read few files.
+DROP TABLE IF EXISTS places;
+CREATE TABLE places (x INT, y INT, name STRING) PARTITIONED BY (country STRING);
+INSERT INTO places PARTITION (country = 'no') VALUES (7, 3, 'a'), (1, 1, 'b'), (2, 7, 'c'), (NULL, 2, 'd');
+CALL sys.compact(table => 'places', order_strategy => 'zorder', order_by => 'x,y', where => "country = 'no'");
+CALL sys.compact(table => 'places', order_strategy => 'order', order_by => 'name');
+SELECT * FROM places;

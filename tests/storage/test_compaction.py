@@ -33,6 +33,7 @@ from paimon_sql.format.schema import parse_schema
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.compact.plan import plan_compaction
+from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.strategy import pick_full
 from paimon_sql.storage.compact.universal import UniversalCompaction
 from paimon_sql.storage.file_io import LocalFileIO
@@ -274,7 +275,7 @@ def test_only_the_partitions_asked_for_are_compacted(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", keys=["id", "p"], partitions=["p"])
     for i in range(2):
         insert(table, (1, f"v{i}", "x"), (1, f"v{i}", "y"))
-    tasks = plan_compaction(again(table), full=True, partitions=Comparison("p", "=", pa.scalar("x")))
+    tasks = plan_compaction(again(table), full=True, scope=Scope(Comparison("p", "=", pa.scalar("x"))))
     assert len(tasks) == 1
     assert tasks[0].size == sum(f.file_size for f in tasks[0].unit.files)
     assert table.locations.partition(tasks[0].partition) == "p=x"

@@ -23,11 +23,11 @@ from paimon_sql.format.options.compaction import (
 )
 from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
@@ -87,20 +87,20 @@ def run_append_task(task: AppendCompactTask) -> CommitMessage:
     return task.run()
 
 
-def plan_append_compaction(table: Table, *, full: bool, partitions: Predicate | None = None) -> list[AppendCompactTask]:
+def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
     """The tasks that compact an append table as it stands.
 
     Args:
         table: the table.
         full: whether fixed buckets are put together as far as they can be; otherwise only what is due.
-        partitions: a condition on partition columns; None for all partitions.
+        scope: which buckets.
 
     Raises:
         UnsupportedError: the table's rows are tracked.
     """
     if table.options.get(ROW_TRACKING_ENABLED):
         raise UnsupportedError(f"{table.name} tracks its rows; such tables cannot be compacted yet.")
-    live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, partitions)
+    live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
     return _tasks(table, entries(live), full=full)
 
 

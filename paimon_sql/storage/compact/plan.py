@@ -15,26 +15,26 @@ from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 
 
-def plan_compaction(table: Table, *, full: bool, partitions: Predicate | None = None) -> list[CompactTask]:
+def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:
     """The tasks that compact a keyed table as it stands.
 
     Args:
         table: the table.
         full: everything onto the deepest level; otherwise only what the strategy thinks is due.
-        partitions: a condition on partition columns; None for all partitions.
+        scope: which buckets.
     """
     latest = table.snapshots.latest()
-    live = filter_partitions(table, live_files(table, latest).entries, partitions)
+    live = scope.of(table, live_files(table, latest).entries)
     return _tasks(table, entries(live), latest, full=full)
 
 

@@ -11,28 +11,27 @@ from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.buckets.waiting import as_compaction, plan_distribution, run_distribution
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.live_files import filter_partitions
 from paimon_sql.storage.table import Table
 
 
 def compact_postponed(
-    table: Table, executor: Executor, *, partitions: Predicate | None = None, full: bool = False
+    table: Table, executor: Executor, *, scope: Scope = EVERYTHING, full: bool = False
 ) -> list[CommitMessage]:
     """Bring waiting rows into real buckets and merge those; on an error no file is left.
 
     Args:
         table: the table.
         executor: runs the tasks.
-        partitions: a condition on partition columns; None for all partitions.
+        scope: which partitions.
         full: whether the buckets that got no rows are merged fully, too; otherwise only what is due.
 
     Returns:
         What is to be committed as one compaction.
     """
     state = WriteState(table, None, table.snapshots.latest())
-    waiting = [e for e in entries(filter_partitions(table, state.files, partitions)) if e.bucket == POSTPONE_BUCKET]
+    waiting = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
     totals = numbers_for_compaction(table.options, amounts(waiting), state.bucket_numbers)
     placed: list[CommitMessage] = []
     try:
@@ -40,7 +39,7 @@ def compact_postponed(
             placed.extend(messages)
         touched = {(m.partition, m.bucket) for m in placed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed)
-        rest = plan_compaction(table, full=full, partitions=partitions)
+        rest = plan_compaction(table, full=full, scope=scope)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = list(executor.map(run_task, tasks))
     except (PaimonError, OSError):

@@ -15,8 +15,8 @@ from paimon_sql.storage.compact.append import (
 )
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.postponed import compact_postponed
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.table import Table
 
 
@@ -40,7 +40,7 @@ def compact_due(
 
 
 def compact_table(
-    table: Table, executor: Executor, *, full: bool, partitions: Predicate | None = None, asked: bool = True
+    table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
 ) -> list[CommitMessage]:
     """What is to be committed as one compaction of a table.
 
@@ -48,13 +48,13 @@ def compact_table(
         table: the table.
         executor: runs the tasks.
         full: everything as far as it goes; otherwise only what is due.
-        partitions: a condition on partition columns; None for all partitions.
+        scope: which buckets.
         asked: whether the caller said how far; where buckets are postponed, those that get no rows are merged fully
             only if so.
     """
     if not table.schema.primary_keys:
-        tasks = plan_append_compaction(table, full=full, partitions=partitions)
+        tasks = plan_append_compaction(table, full=full, scope=scope)
         return with_vectors(table, list(executor.map(run_append_task, tasks)))
     if bucket_mode(table.schema) is POSTPONE:
-        return compact_postponed(table, executor, partitions=partitions, full=full and asked)
-    return list(executor.map(run_task, plan_compaction(table, full=full, partitions=partitions)))
+        return compact_postponed(table, executor, scope=scope, full=full and asked)
+    return list(executor.map(run_task, plan_compaction(table, full=full, scope=scope)))

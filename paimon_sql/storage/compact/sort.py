@@ -1,0 +1,159 @@
+"""Compaction that lays out rows anew: those of each partition are sorted by some columns and written again.
+
+It applies to append tables without buckets, whose rows have no order of their own. The new files hold the rows as if
+they had been inserted: the commit is an overwrite, and deletion vectors are applied and dropped with the old files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.options.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.order.codes import is_ordered
+from paimon_sql.storage.order.registry import row_layout
+from paimon_sql.storage.order.sorting import sorted_rows
+from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.settings import WriteSettings
+
+
+@dataclass(frozen=True)
+class SortTask:
+    """Sorts the rows of one partition; ``deletions`` are the deletion vectors of its files by their names."""
+
+    table: Table
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+    strategy: str
+    columns: tuple[str, ...]
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        settings = WriteSettings(self.table.schema)
+        writer = RollingWriter(self.table, settings, self.partition, self.bucket, namer=FileNamer(settings.file_prefix))
+        new = write_all(writer, sorted_rows(self._rows(), self._keys, settings.buffer_size))
+        return CommitMessage(
+            self.partition, self.bucket, self.total_buckets, new_files=tuple(new), deleted_files=self.files
+        )
+
+    def _keys(self, rows: pa.Table) -> list[pa.Array]:
+        columns = [pa.concat_arrays(rows[name].chunks) for name in self.columns]
+        return row_layout(self.strategy).keys(columns, self.table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION))
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        for file in self.files:
+            yield from read_data_file(
+                self.table,
+                self.partition,
+                self.bucket,
+                file,
+                self.table.schema.names,
+                deletion=self.deletions.get(file.file_name),
+            )
+
+
+def run_sort(task: SortTask) -> CommitMessage:
+    """Run one task; a function of the module, so that it can be sent to a worker."""
+    return task.run()
+
+
+def sort_table(
+    table: Table,
+    executor: Executor,
+    strategy: str,
+    columns: Sequence[str],
+    *,
+    scope: Scope = EVERYTHING,
+) -> list[CommitMessage]:
+    """What is to be committed so that the rows of each partition stand in an order.
+
+    Args:
+        table: the table.
+        executor: runs the tasks, one a partition.
+        strategy: the name of a row layout.
+        columns: the columns to order by.
+        scope: which partitions.
+
+    Raises:
+        InvalidInputError: no such layout or column, none at all, one of the partition or one without an order.
+        UnsupportedError: the table has buckets or keeps its rows in order by itself.
+    """
+    layout = row_layout(strategy)
+    if bucket_mode(table.schema) is not UNAWARE:
+        raise UnsupportedError(
+            f"{table.name} has {'a primary key' if table.schema.primary_keys else 'buckets'}: its rows cannot be"
+            " ordered.",
+            remedy="Leave order_strategy out; only append tables without buckets can be ordered.",
+        )
+    if table.options.get(DATA_EVOLUTION_ENABLED):
+        raise UnsupportedError(f"{table.name}: tables with data evolution cannot be ordered.")
+    if table.options.get(CLUSTERING_INCREMENTAL):
+        raise UnsupportedError(
+            f"{table.name} is clustered incrementally (clustering.incremental); it takes no order_strategy.",
+            remedy="Leave order_strategy and order_by out.",
+        )
+    wanted = _columns(table, columns)
+    latest = table.snapshots.latest()
+    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for e in entries(scope.of(table, live_files(table, latest).entries)):
+        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
+    deletions = deletions_of(table, latest)
+    tasks = []
+    for (partition, bucket, total), files in held.items():
+        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
+        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        tasks.append(SortTask(table, partition, bucket, total, tuple(files), layout.name, wanted, theirs))
+    messages = list(executor.map(run_sort, tasks))
+    gone = [
+        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
+        for m in messages
+        for f in m.deleted_files
+    ]
+    return [*messages, *forget(table, latest, gone)]
+
+
+def _columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns as the table spells them."""
+    spelled = {name.lower(): name for name in table.schema.names} | {name: name for name in table.schema.names}
+    found = []
+    for asked in names:
+        name = spelled.get(asked) or spelled.get(asked.lower())
+        if name is None:
+            raise InvalidInputError(
+                f"{table.name} has no column {asked} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
+            )
+        if name in table.schema.partition_keys:
+            raise InvalidInputError(
+                f"order_by names {name}, which is the same in all rows of a partition.", remedy="Leave it out."
+            )
+        kind = table.schema.field(name).type
+        if not is_ordered(arrow_type(kind)):
+            raise InvalidInputError(f"order_by names {name}, but {kind} has no order.", remedy="Name another column.")
+        found.append(name)
+    if not found:
+        raise InvalidInputError("order_by names no column.", remedy="Write order_by => 'a,b'.")
+    return tuple(dict.fromkeys(found))
