@@ -10,21 +10,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options.spark import (
     WRITE_MERGE_SCHEMA_EXPLICIT_CAST,
     WRITE_MERGE_SCHEMA_TYPE_WIDENING,
 )
 from paimon_sql.format.types import ArrayType, DataField, DataType, MapType, RowType
-from paimon_sql.spark.types import paimon_fields
+from paimon_sql.spark.types import paimon_fields, spark_type
 from paimon_sql.sql.scan import quote_name, string_sql
 from paimon_sql.storage.schema_change import SchemaChange, apply_changes
 from paimon_sql.storage.schema_change.incoming import IncomingColumns
 from paimon_sql.storage.table import Table
+
+_NOTHING = "void"
+"""Spark's type of a bare NULL."""
 
 
 class SchemaMerge:
@@ -40,13 +45,14 @@ class SchemaMerge:
         options = table.options
         self._table = table
         self._frame = frame
-        self._incoming = paimon_fields(json.loads(frame.schema.json()))
         self._exact = case_sensitive
         self._rules = IncomingColumns(
             options.get(WRITE_MERGE_SCHEMA_TYPE_WIDENING),
             options.get(WRITE_MERGE_SCHEMA_EXPLICIT_CAST),
             case_sensitive,
         )
+        known = RowType(True, table.schema.fields)
+        self._incoming = paimon_fields(self._typed(json.loads(frame.schema.json()), known, "the rows"))
 
     def changes(self) -> list[SchemaChange]:
         """What must become of the table's columns.
@@ -89,6 +95,33 @@ class SchemaMerge:
             changed = changed or filled != name
             pieces.append(f"{filled} AS {name}")
         return self._frame.selectExpr(*pieces) if changed else self._frame
+
+    def _typed(self, given: Any, known: DataType | None, where: str) -> Any:
+        """A Spark type in whose place of a bare NULL stands the type that the table has there."""
+        if given == _NOTHING:
+            if known is None:
+                raise InvalidSchemaError(
+                    f"The new column '{where}' is NULL alone and has no type.", remedy="CAST it to the type wanted."
+                )
+            return spark_type(known)
+        kind = given["type"] if isinstance(given, dict) else None
+        if kind == "struct":
+            own = {self._rules.folded(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
+            fields = [
+                f | {"type": self._typed(f["type"], own.get(self._rules.folded(f["name"])), f["name"])}
+                for f in given["fields"]
+            ]
+            return given | {"fields": fields}
+        if kind == "array":
+            inner = known.element if isinstance(known, ArrayType) else None
+            return given | {"elementType": self._typed(given["elementType"], inner, where)}
+        if kind == "map":
+            key, value = (known.key, known.value) if isinstance(known, MapType) else (None, None)
+            return given | {
+                "keyType": self._typed(given["keyType"], key, where),
+                "valueType": self._typed(given["valueType"], value, where),
+            }
+        return given
 
     def _filled(self, value: str, source: DataType, target: DataType, numbers: count[int]) -> str:
         """An expression for a value with the fields of the target type; the value itself where it has them."""

@@ -121,3 +121,22 @@ def test_an_error_tells_its_place(sql: Sql, merging: None) -> None:
         sql("INSERT INTO t BY NAME SELECT nowhere AS a")
     with pytest.raises(Exception, match="Cannot safely cast"):
         sql("INSERT INTO t BY NAME SELECT array(1) AS a, 2 AS b")
+
+
+def test_a_bare_null_takes_the_type_of_its_column(sql: Sql, merging: None) -> None:
+    sql("CREATE TABLE t (a INT, s STRUCT<x: INT, y: ARRAY<INT>>)")
+    sql("INSERT INTO t BY NAME SELECT 1 AS a, NULL AS s, 2 AS b")
+    sql("INSERT INTO t BY NAME SELECT NULL AS a, named_struct('x', NULL, 'y', array()) AS s, 3 AS b")
+    assert sql("SELECT a, s IS NULL, s.x, size(s.y), b FROM t ORDER BY b") == [
+        (1, True, None, None, 2),
+        (None, False, None, 0, 3),
+    ]
+    with pytest.raises(Exception, match="The new column 'c' is NULL alone"):
+        sql("INSERT INTO t BY NAME SELECT NULL AS c")
+
+
+def test_rows_of_a_frame_bring_columns_through_a_view(spark: SparkSession, sql: Sql, merging: None) -> None:
+    sql("CREATE TABLE t (a INT)")
+    spark.createDataFrame([(1, "x")], "a INT, b STRING").createOrReplaceTempView("rows_of_a_frame")
+    sql("INSERT INTO t BY NAME TABLE rows_of_a_frame")
+    assert sql("SELECT * FROM t") == [(1, "x")]
