@@ -30,3 +30,11 @@ INSERT INTO places PARTITION (country = 'no') VALUES (7, 3, 'a'), (1, 1, 'b'), (
 CALL sys.compact(table => 'places', order_strategy => 'zorder', order_by => 'x,y', where => "country = 'no'");
 CALL sys.compact(table => 'places', order_strategy => 'order', order_by => 'name');
 SELECT * FROM places;
+
+-- Rows that have outlived their time go with the next compaction.
+DROP TABLE IF EXISTS visits;
+CREATE TABLE visits (id INT, at TIMESTAMP(3), PRIMARY KEY (id) NOT ENFORCED)
+WITH ('bucket' = '1', 'record-level.expire-time' = '30 d', 'record-level.time-field' = 'at');
+INSERT INTO visits VALUES (1, TIMESTAMP_NTZ '2020-01-01 10:00:00'), (2, NULL);
+CALL sys.compact(table => 'visits');
+SELECT * FROM visits;

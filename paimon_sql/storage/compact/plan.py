@@ -20,6 +20,7 @@ from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -38,13 +39,16 @@ def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> l
     return _tasks(table, entries(live), latest, full=full)
 
 
-def plan_triggered(table: Table, messages: Sequence[CommitMessage], *, alone: bool = False) -> list[CompactTask]:
+def plan_triggered(
+    table: Table, messages: Sequence[CommitMessage], *, alone: bool = False, full: bool = False
+) -> list[CompactTask]:
     """The tasks that new files make due, in the buckets that were written to.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
         alone: whether the new files replace all that stands in their buckets.
+        full: everything in these buckets onto the deepest level, due or not.
     """
     touched = {(m.partition, m.bucket) for m in messages if m.new_files}
     if not touched:
@@ -53,12 +57,12 @@ def plan_triggered(table: Table, messages: Sequence[CommitMessage], *, alone: bo
         ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
     ]
     if alone:
-        return _tasks(table, new, None, full=False)
+        return _tasks(table, new, None, full=full)
     latest = table.snapshots.latest()
     live = live_files(table, latest).entries
     partitions = pa.array(sorted({p for p, _ in touched}), pa.binary())
     known = entries(live.filter(pc.is_in(live["partition"], value_set=partitions)))
-    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], latest, full=False)
+    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], latest, full=full)
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None, *, full: bool) -> list[CompactTask]:
@@ -75,19 +79,21 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
     }
     whole = full or merge_engine(table.schema).merges_whole
     settles = table.options.get(DELETION_VECTORS_ENABLED)
+    expiry = RecordExpiry.of(table)
     found = []
     for (partition, bucket, total), held in buckets.items():
         marked = deletions.get((partition, bucket), {})
         runs = level_runs(held)
-        unit = pick_full(runs, table.options, marked.keys()) if full else pick_due(runs, table.options)
-        if unit is not None and whole:
-            unit = pick_full(runs, table.options, marked.keys())
+        unit = None if full else pick_due(runs, table.options)
+        if full or (unit is not None and whole):
+            expired = {f.file_name for f in held if expiry is not None and expiry.is_due(table, f)}
+            unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
             drop = unit.output_level != 0 and (settles or _nothing_below(unit, held))
             taken = {f.file_name for f in unit.files}
             below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
             place = partition, bucket
-            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place)))
+            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place), expiry))
     return found
 
 

@@ -44,7 +44,7 @@ def pick_full(runs: Sequence[LevelRun], options: TableOptions, marked: Collectio
     Args:
         runs: the bucket's sorted runs from the newest to the oldest.
         options: the table's options.
-        marked: the names of files with deleted rows, which are rewritten even if they stand there.
+        marked: the names of files with deleted or expired rows, which are rewritten even if they stand there.
     """
     if not runs:
         return None

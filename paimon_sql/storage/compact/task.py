@@ -22,7 +22,7 @@ class CompactTask(BucketWork):
         return sum(f.file_size for f in self.unit.files)
 
     def run(self) -> CommitMessage:
-        """Do it: big files that overlap no other only change their level, the rest is rewritten.
+        """Do it: big files that overlap no other and need no change only change their level, the rest is rewritten.
 
         Files are written that nobody sees until the message is committed; on an error none is left.
         """
@@ -55,7 +55,8 @@ class CompactTask(BucketWork):
         (file,) = section.runs[0]
         deepest = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
         forced = self.unit.rewrite or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES)
-        if (deepest and file.delete_row_count != 0) or forced:
+        expired = self.expiry is not None and self.expiry.is_due(self.table, file)
+        if (deepest and file.delete_row_count != 0) or forced or expired:
             rewriter.rewrite([section])
         else:
             rewriter.move(file)

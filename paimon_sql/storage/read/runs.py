@@ -46,6 +46,7 @@ def open_run(
     """
     stored = [name for name in columns if name not in _ORIGINS]
     read_names = [name for name in stored if name not in unread]
+    expiry = split.expiry if split.expiry and split.expiry.column in read_names else None
     missing = {f.name: arrow_type(f.type) for f in wanted_fields(table, [n for n in stored if n in unread])}
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -60,6 +61,9 @@ def open_run(
                 deletion=split.deletions.get(file.file_name),
                 batch_rows=batch_rows,
             ):
+                if expiry is not None:
+                    alive = expiry.alive(rows.column(expiry.column))
+                    rows, places = rows.filter(pa.array(alive)), places[alive]
                 found = dict(zip(rows.schema.names, rows.columns, strict=True))
                 found |= {name: pa.nulls(rows.num_rows, kind) for name, kind in missing.items()}
                 found |= _origins(split, file, places, columns)

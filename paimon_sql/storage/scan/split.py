@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.sections import Section
 
@@ -15,7 +16,8 @@ class Split:
     """Files of one bucket that one reader reads.
 
     ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
-    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name.
+    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
+    expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them.
     """
 
     partition: bytes
@@ -24,6 +26,7 @@ class Split:
     raw: bool
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    expiry: RecordExpiry | None = None
 
     @property
     def size(self) -> int:

@@ -21,6 +21,7 @@ from paimon_sql.storage.index_files import write_deletions
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.read.merge_reader import current_windows
+from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.sections import Section
 from paimon_sql.storage.scan.split import Split
@@ -47,6 +48,7 @@ class BucketWork:
         deletions: the deletion vectors of the bucket's files, by file name.
         below: the files on deeper levels than the result's.
         vectors_file: the index file of the deletion vectors, if there is one.
+        expiry: which rows have expired and are left out; None if the table's rows do not.
     """
 
     table: Table
@@ -58,6 +60,7 @@ class BucketWork:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     below: tuple[DataFileMeta, ...] = ()
     vectors_file: IndexFileMeta | None = None
+    expiry: RecordExpiry | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ class Rewriter:
     def split(self) -> Split:
         """The files that are merged, as readers take them; those of deeper levels behind them."""
         w = self.work
-        return Split(w.partition, w.bucket, (*w.unit.files, *w.below), False, (), w.deletions)
+        return Split(w.partition, w.bucket, (*w.unit.files, *w.below), False, (), w.deletions, w.expiry)
 
     def upgrade_with_changes(self, file: DataFileMeta) -> None:
         """Move a file, and tell the changes that its rows are."""

@@ -7,6 +7,7 @@ Producer, Table Mode). Files of deeper levels are merged along, but only their r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +79,9 @@ class LookupRewriter(Rewriter):
         columns = [*self.columns, LEVEL.name, FILE, PLACE]
         needed = {*by.keys, *(name for name, _ in by.ties), VALUE_KIND.name}
         unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
-        runs = [open_run(self.table, self.split, run, columns, unread=unread) for run in below]
+        # A deeper row that has expired is still there to be marked, and to be the first of its key.
+        older = replace(self.split, expiry=None) if self._vectors_wanted or self._first_row else self.split
+        runs = [open_run(self.table, older, run, columns, unread=unread) for run in below]
         runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
         for window in windows(runs, by, self.table.options.get(SORT_SPILL_BUFFER_SIZE)):
             inside = self._levels(window) <= self.work.unit.output_level
