@@ -27,11 +27,13 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def java(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> JavaPaimon:
+def java(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaPaimon]:
     """Their side."""
     if not available():
         pytest.skip("Java's side needs Maven, which fetches it once, and a JDK")
-    return JavaPaimon(shared / "interop" / "PaimonCheck.java", tmp_path_factory.mktemp("classes"))
+    side = JavaPaimon(shared / "interop" / "PaimonCheck.java", tmp_path_factory.mktemp("classes"))
+    yield side
+    side.close()
 
 
 @pytest.fixture(scope="session")

@@ -23,20 +23,34 @@ def available() -> bool:
 
 
 class JavaPaimon:
-    """Calls ``PaimonCheck`` on tables of a warehouse."""
+    """Calls ``PaimonCheck`` on tables of a warehouse, in a JVM that stays."""
 
     def __init__(self, source: Path, classes: Path) -> None:
         jars = Path(pyspark.__file__).parent / "jars"
         needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
         classpath = [str(_bundle()), *map(str, needed)]
-        subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), str(source)], check=True)
-        self._command = ["java", "-cp", ":".join([str(classes), *classpath]), "PaimonCheck"]
+        sources = [str(source), str(Path(__file__).with_name("PaimonServer.java"))]
+        subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), *sources], check=True)
+        self._server = subprocess.Popen(
+            ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath]), "PaimonServer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def close(self) -> None:
+        """End the JVM."""
+        self._server.communicate()
 
     def read(self, warehouse: Path, table: str, *options: str) -> list[list[Any]]:
         """The table's rows as Java reads them, without their kinds, which must all be inserts."""
-        rows = [json.loads(line) for line in self._run("read", warehouse, table, options)]
+        rows = self.changes(warehouse, table, *options)
         assert all(kind == "+I" for kind, *_ in rows), rows
         return sorted(([*values] for _, *values in rows), key=json.dumps)
+
+    def changes(self, warehouse: Path, table: str, *options: str) -> list[list[Any]]:
+        """The table's rows behind their kinds."""
+        return [json.loads(line) for line in self._run("read", warehouse, table, options)]
 
     def write(self, warehouse: Path, table: str, rows: Iterable[Sequence[Any]], *options: str) -> None:
         """Append rows in one commit."""
@@ -50,10 +64,16 @@ class JavaPaimon:
     def _run(
         self, verb: str, warehouse: Path, table: str, options: Sequence[str], text: str | None = None
     ) -> list[str]:
-        command = [*self._command, verb, str(warehouse), table, *options]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr + done.stdout
-        return [line for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
+        arguments, rows = [verb, str(warehouse), table, *options], text.split("\n") if text else []
+        request = [str(len(arguments)), *arguments, str(len(rows)), *rows]
+        requests, answers = self._server.stdin, self._server.stdout
+        assert requests is not None and answers is not None
+        requests.write("".join(f"{line}\n" for line in request).encode())
+        requests.flush()
+        status, size = map(int, answers.readline().split())
+        said = answers.read(size).decode()
+        assert status == 0, said
+        return [line for line in said.splitlines() if line.startswith(("[", "{"))]
 
 
 def _bundle() -> Path:

@@ -25,7 +25,7 @@ def compact_postponed(
         table: the table.
         executor: runs the tasks.
         scope: which partitions.
-        full: whether the buckets that got no rows are merged fully, too; otherwise only what is due.
+        full: whether buckets are merged fully, those that got no rows, too; otherwise only what is due.
 
     Returns:
         What is to be committed as one compaction.
@@ -38,7 +38,7 @@ def compact_postponed(
         for messages in executor.map(run_distribution, plan_distribution(table, waiting, totals, state.sequences)):
             placed.extend(messages)
         touched = {(m.partition, m.bucket) for m in placed}
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed)
+        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed, full=full)
         rest = plan_compaction(table, full=full, scope=scope)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = list(executor.map(run_task, tasks))
