@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
@@ -31,6 +31,7 @@ else:
 MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
 _CRC_SIZE = 4
+_LONGEST_NUMBER = 10
 _BLOCK_RECORDS = 128
 _HEADER = parse_schema(
     {
@@ -81,12 +82,14 @@ _ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "nu
 class AvroContainer:
     """An open container: its schema and codec are read, its blocks are not.
 
-    ``schema_text`` is the writer's schema as JSON text; ``path`` names the file in errors.
+    ``schema_text`` is the writer's schema as JSON text; ``path`` names the file in errors. ``read`` gives some bytes
+    from a place on, less at the end of the file, which is ``size`` bytes long.
     """
 
     schema_text: str
     codec: str
-    data: bytes
+    read: Callable[[int, int], bytes]
+    size: int
     start: int
     sync: bytes
     path: str
@@ -98,16 +101,19 @@ class AvroContainer:
             CorruptFileError: a block is cut off, cannot be decompressed or is followed by a wrong marker.
         """
         at = self.start
-        while at < len(self.data):
-            count, at = self._long(at)
-            size, at = self._long(at)
+        while at < self.size:
+            head = self.read(at, 2 * _LONGEST_NUMBER)
+            count, used = self._long(head, 0)
+            size, used = self._long(head, used)
+            at += used
             end = at + size
-            if count < 0 or size < 0 or end + _SYNC_SIZE > len(self.data):
+            if count < 0 or size < 0 or end + _SYNC_SIZE > self.size:
                 raise CorruptFileError("the file ends inside a block", path=self.path)
-            if self.data[end : end + _SYNC_SIZE] != self.sync:
+            data = self.read(at, size + _SYNC_SIZE)
+            if data[size:] != self.sync:
                 raise CorruptFileError(f"no sync marker behind the block at byte {at}", path=self.path)
             try:
-                block = _CODECS[self.codec].decompress(self.data[at:end])
+                block = _CODECS[self.codec].decompress(data[:size])
             except Exception as error:  # each codec has errors of its own
                 raise CorruptFileError(f"a block cannot be decompressed: {error}", path=self.path) from error
             yield count, block
@@ -137,10 +143,10 @@ class AvroContainer:
             raise CorruptFileError(f"the records cannot be decoded: {error!r}", path=self.path) from error
         return decoded
 
-    def _long(self, at: int) -> tuple[int, int]:
+    def _long(self, data: bytes, at: int) -> tuple[int, int]:
         value = shift = 0
-        while at < len(self.data) and shift < 64:
-            byte = self.data[at]
+        while at < len(data) and shift < 64:
+            byte = data[at]
             at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
@@ -150,17 +156,30 @@ class AvroContainer:
 
 
 def open_container(data: bytes, path: str) -> AvroContainer:
+    """Read the header of a container that is in memory.
+
+    Raises: as `container_at`.
+    """
+    return container_at(lambda at, size: data[at : at + size], len(data), path)
+
+
+def container_at(read: Callable[[int, int], bytes], size: int, path: str) -> AvroContainer:
     """Read the header of a container.
+
+    Args:
+        read: gives some bytes from a place on, less at the end of the file.
+        size: the bytes of the file.
+        path: names the file in errors.
 
     Raises:
         CorruptFileError: the bytes are no Avro container, or one without a schema.
         UnsupportedError: the codec is none of those of the Avro specification.
     """
-    stream = io.BytesIO(data)
+    stream = _FromPlace(read)
     try:
-        if not data.startswith(MAGIC):
+        if read(0, len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin with Avro's magic bytes")
-        header: Any = schemaless_reader(stream, _HEADER, None)
+        header: Any = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
         schema_text = header["meta"]["avro.schema"].decode()
         json.loads(schema_text)
     except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
@@ -168,7 +187,21 @@ def open_container(data: bytes, path: str) -> AvroContainer:
     codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
     if codec not in _CODECS:
         raise UnsupportedError(f"{path}: Avro codec '{codec}' is none of {', '.join(_CODECS)}.")
-    return AvroContainer(schema_text, codec, data, stream.tell(), header["sync"], path)
+    return AvroContainer(schema_text, codec, read, size, stream.at, header["sync"], path)
+
+
+class _FromPlace:
+    """What a decoder needs of a stream: bytes, one stretch after the other."""
+
+    def __init__(self, read: Callable[[int, int], bytes]) -> None:
+        self._read = read
+        self.at = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        data = self._read(self.at, size)
+        self.at += len(data)
+        return data
 
 
 def write_container(

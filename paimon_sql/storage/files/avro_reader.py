@@ -1,4 +1,4 @@
-"""Reading Avro: blocks of records, decoded at once, then turned into columns."""
+"""Reading Avro: the file piece by piece, its blocks of records decoded at once, then turned into columns."""
 
 from __future__ import annotations
 
@@ -11,32 +11,60 @@ import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
 
 from paimon_sql.errors import CorruptFileError, PaimonError
-from paimon_sql.format.avro import open_container
+from paimon_sql.format.avro import AvroContainer, container_at
 from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.avro_decode import decode_column
 from paimon_sql.storage.files.avro_schema import Schema, without_logical_types
 from paimon_sql.storage.files.avro_varint import zigzag
 from paimon_sql.storage.files.base import FileRead, batch_of, canonical
 
+_MOST_RECORDS, _MOST_BYTES = 8192, 2 * 1024 * 1024
+"""How much is decoded before it becomes columns: as Python's objects it takes several times more."""
+_CHUNK, _REMOTE_CHUNK = 256 * 1024, 8 * 1024 * 1024
+
 
 def read_avro(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The wanted columns of an Avro file as canonical batches, each with its first row's position."""
-    container = open_container(file_io.read_bytes(wanted.path), wanted.path)
-    writer = json.loads(container.schema_text)
-    decoder = _Decoder(writer, wanted)
+    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
+        chunk = _REMOTE_CHUNK if file_io.is_object_store(wanted.path) else _CHUNK
+        container = container_at(_Chunks(source, chunk).read, source.size(), wanted.path)
+        yield from _batches(container, wanted)
+
+
+def _batches(container: AvroContainer, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+    decoder = _Decoder(json.loads(container.schema_text), wanted)
+    most = min(wanted.batch_rows, _MOST_RECORDS)
     rows: list[dict[str, Any]] = []
-    first = at = 0
+    first = at = size = 0
     for count, block in container.blocks():
         if wanted.touches(at, count):
             rows += decoder.rows(count, block)
+            size += len(block)
         else:
             yield from wanted.cut(first, decoder.batch(rows))
-            rows, first = [], at + count
+            rows, first, size = [], at + count, 0
         at += count
-        if len(rows) >= wanted.batch_rows:
+        if len(rows) >= most or size >= _MOST_BYTES:
             yield from wanted.cut(first, decoder.batch(rows))
-            rows, first = [], at
+            rows, first, size = [], at, 0
     yield from wanted.cut(first, decoder.batch(rows))
+
+
+class _Chunks:
+    """A file read from front to back in chunks of which one is held."""
+
+    def __init__(self, source: pa.NativeFile, size: int) -> None:
+        self._source = source
+        self._size = size
+        self._start = 0
+        self._held = b""
+
+    def read(self, at: int, size: int) -> bytes:
+        """Some bytes from a place on, less at the end of the file."""
+        if not self._start <= at <= at + size <= self._start + len(self._held):
+            self._start, self._held = at, self._source.read_at(max(size, self._size), at)
+        return self._held[at - self._start : at - self._start + size]
 
 
 class _Decoder:

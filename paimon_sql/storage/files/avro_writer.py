@@ -32,7 +32,7 @@ else:
 
 _SYNC_SIZE = 16
 _CRC_SIZE = 4
-_BLOCK_ROWS = 2_000
+_BLOCK_ROWS, _BLOCK_BYTES = 2_000, 256 * 1024
 _CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz", "none", "zstd")
 
 
@@ -52,8 +52,9 @@ class AvroWriter(DataFileWriter):
         self._stream.write(header)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for first in range(0, batch.num_rows, _BLOCK_ROWS):
-            self._write_block(batch.slice(first, _BLOCK_ROWS))
+        rows = max(1, min(_BLOCK_ROWS, batch.num_rows * _BLOCK_BYTES // max(1, batch.nbytes)))
+        for first in range(0, batch.num_rows, rows):
+            self._write_block(batch.slice(first, rows))
 
     def _write_block(self, batch: pa.RecordBatch) -> None:
         for column, field in zip(batch.columns, self._fields, strict=True):

@@ -16,6 +16,8 @@ from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.files.conform import Leaf, conform
 
 BATCH_ROWS = 65_536
+_BATCH_BYTES = 4 * 1024 * 1024
+"""About how big wide rows make a batch at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,10 @@ class FileRead:
         if self.row_ranges is None:
             return count > 0
         return any(low < first + count and first < high for low, high in self.row_ranges)
+
+    def rows_at_once(self, rows: int, size: int) -> int:
+        """How many rows are decoded at a time where some rows are known to take that many bytes."""
+        return max(1, min(self.batch_rows, rows * _BATCH_BYTES // max(1, size)))
 
     def cut(self, first: int, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The wanted stretches of a batch whose first row stands at ``first``, none longer than ``batch_rows``."""

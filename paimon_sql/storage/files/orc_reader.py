@@ -15,7 +15,8 @@ from paimon_sql.storage.files.base import FileRead, batch_of, canonical
 from paimon_sql.storage.files.orc_tail import TIMESTAMPS, OrcTail, read_tail
 from paimon_sql.storage.files.orc_timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
 
-_PIECE_ROWS = 16_384
+_PIECE_ROWS, _LEAST_PIECE_ROWS = 16_384, 128
+_READ_AHEAD = 32
 
 
 def read_orc(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -56,7 +57,7 @@ def _stripes(
             rows, stored = next(pieces)
             arrays = []
             for field in wanted.wanted:
-                if field.name in columns:
+                if stored is not None and field.name in columns:
                     array = times.complete(stored.column(field.name), columns[field.name], field.type)
                 else:
                     array = pa.nulls(rows)
@@ -88,11 +89,33 @@ def _pieces(
                 yield stripe.rows, reader.read_stripe(number, chosen)
             first += stripe.rows
     else:
-        scanner = (
-            ds.OrcFileFormat()
-            .make_fragment(shown)
-            .scanner(
-                columns=names, batch_size=min(wanted.batch_rows, _PIECE_ROWS), use_threads=False, batch_readahead=0, fragment_readahead=0
-            )
-        )
-        yield from ((batch.num_rows, batch) for batch in scanner.to_batches() if batch.num_rows)
+        stored = sum(stripe.data_length for stripe in tail.stripes)
+        most = min(_PIECE_ROWS, wanted.rows_at_once(sum(stripe.rows for stripe in tail.stripes), stored))
+        yield from _regrouped(_scanned(shown, names, most), tail, most)
+
+
+def _scanned(shown: pa.NativeFile, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+    """All stripes in small batches: Arrow decodes many ahead, which together should be as one of those asked for."""
+    rows = max(_LEAST_PIECE_ROWS, most // _READ_AHEAD)
+    fragment = ds.OrcFileFormat().make_fragment(shown)
+    scanner = fragment.scanner(
+        columns=names, batch_size=rows, use_threads=False, batch_readahead=0, fragment_readahead=0
+    )
+    yield from scanner.to_batches()
+
+
+def _regrouped(batches: Iterator[pa.RecordBatch], tail: OrcTail, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches put together, none beyond its stripe."""
+    for stripe in tail.stripes:
+        left = stripe.rows
+        while left:
+            held: list[pa.RecordBatch] = []
+            rows = 0
+            while rows < min(most, left):
+                batch = next(batches, None)
+                if batch is None:
+                    raise ValueError(f"a stripe ends {left - rows} rows early")
+                held.append(batch)
+                rows += held[-1].num_rows
+            left -= rows
+            yield rows, pa.Table.from_batches(held).combine_chunks().to_batches()[0]

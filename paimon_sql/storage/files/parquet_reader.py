@@ -59,7 +59,9 @@ def _group_batches(
 ) -> Iterator[pa.RecordBatch]:
     if names:
         # Whoever wants a few rows only stops behind the last of them; what follows is never decoded.
-        most = wanted.batch_rows if wanted.row_ranges is None else min(wanted.batch_rows, _FEW_ROWS)
+        most = wanted.rows_at_once(count, file.metadata.row_group(group).total_byte_size)
+        if wanted.row_ranges is not None:
+            most = min(most, _FEW_ROWS)
         yield from file.iter_batches(most, [group], names, use_threads=wanted.threads)
         return
     for at in range(0, count, wanted.batch_rows):

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.equality import rows_equal
 from paimon_sql.storage.merge.segments import NOWHERE
-from paimon_sql.storage.merge.windows import RowOrder, Run, Window, windows
+from paimon_sql.storage.merge.spill import merged_windows
+from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.read.merge_reader import current_windows
 from paimon_sql.storage.read.raw_reader import with_inserts
@@ -50,7 +50,7 @@ def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> I
     before = split.before or Split(split.partition, split.bucket, (), False)
     runs = [_merged(table, state, names, after=after) for after, state in enumerate((before, split))]
     by = RowOrder(table.schema.trimmed_primary_keys)
-    for window in windows(runs, by, table.options.get(SORT_SPILL_BUFFER_SIZE)):
+    for window in merged_windows(runs, by, table.options):
         rows = _difference(window, table.schema.names, with_kinds=with_kinds)
         yield from rows.select(list(columns)).to_batches(max_chunksize=65_536)
 

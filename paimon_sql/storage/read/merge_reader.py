@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.windows import RowOrder, Window, windows
+from paimon_sql.storage.merge.spill import merged_windows
+from paimon_sql.storage.merge.windows import RowOrder, Window
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.read.runs import open_run
 from paimon_sql.storage.scan.sections import Section
@@ -57,7 +57,7 @@ def merge_section(
     by = row_order(table.schema, section)
     needed = list(dict.fromkeys([*columns, *by.keys, *(name for name, _ in by.ties), VALUE_KIND.name]))
     runs = [open_run(table, split, run, needed, predicate=predicate) for run in section.runs]
-    return windows(runs, by, table.options.get(SORT_SPILL_BUFFER_SIZE))
+    return merged_windows(runs, by, table.options)
 
 
 def row_order(schema: TableSchema, section: Section) -> RowOrder:

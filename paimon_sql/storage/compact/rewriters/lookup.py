@@ -16,7 +16,6 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.format.options.write import SORT_SPILL_BUFFER_SIZE
 from paimon_sql.format.special_fields import LEVEL, VALUE_KIND
 from paimon_sql.storage.compact.changes import ChangeTeller, Versions
 from paimon_sql.storage.compact.levels import max_level
@@ -27,7 +26,8 @@ from paimon_sql.storage.merge.levels import newest_above, up_to_date
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import NOWHERE, Mask
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.windows import Window, windows
+from paimon_sql.storage.merge.spill import merged_windows
+from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.read.merge_reader import row_order
 from paimon_sql.storage.read.runs import FILE, PLACE, open_run
 from paimon_sql.storage.scan.sections import Section, key_ranks, sections_of
@@ -83,7 +83,7 @@ class LookupRewriter(Rewriter):
         older = replace(self.split, expiry=None) if self._vectors_wanted or self._first_row else self.split
         runs = [open_run(self.table, older, run, columns, unread=unread) for run in below]
         runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
-        for window in windows(runs, by, self.table.options.get(SORT_SPILL_BUFFER_SIZE)):
+        for window in merged_windows(runs, by, self.table.options):
             inside = self._levels(window) <= self.work.unit.output_level
             wanted = window.segments.any(inside)[window.segments.owners]
             if wanted.any():
