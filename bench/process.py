@@ -50,6 +50,7 @@ class EngineProcess:
             )
         self.version = ""
         self.changes = False
+        self.kinds: tuple[str, ...] = ()
 
     def wait_until_ready(self) -> None:
         """Wait for it; then it is known what it is.
@@ -64,6 +65,7 @@ class EngineProcess:
             raise
         self.version = hello["version"]
         self.changes = hello["changes"]
+        self.kinds = ("", *hello["kinds"])
 
     def warm_up(self, work: str) -> None:
         """Let it do something like the work, unmeasured."""

@@ -71,8 +71,12 @@ def _run_environment(
                 del running[who]
                 continue
             results.versions[who] = process.version
-        for work in with_needs(works):
-            able = [who for who, process in running.items() if process.changes or work in with_bases(works)]
+        for work in with_needs({*works, *with_bases(works)}):
+            able = [
+                who
+                for who, process in running.items()
+                if (process.changes or work in with_bases(works)) and WORKS[work].kind in process.kinds
+            ]
             _run_work(results, work, {who: running[who] for who in able}, say)
     finally:
         for process in running.values():

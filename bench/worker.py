@@ -35,7 +35,7 @@ def main(engine_name: str, settings_text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         engine = engine_class(engine_name)(settings, folder)
-        answer(version=engine.version(), changes=engine.changes)
+        answer(version=engine.version(), changes=engine.changes, kinds=engine.kinds)
     except Exception as error:
         answer(error=_reason(error))
         raise

@@ -18,10 +18,12 @@ class Engine(ABC):
 
     Attributes:
         changes: whether tables of this format can be upserted, compacted and expired.
+        kinds: other kinds of tables with a primary key that the format has.
         write_only_property: the table property that leaves compaction out of writes, where they compact.
     """
 
     changes: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ()
     write_only_property: ClassVar[str] = ""
 
     def __init__(self, settings: Settings, folder: Path) -> None:
@@ -40,6 +42,10 @@ class Engine(ABC):
     @abstractmethod
     def create(self, table: str, *, keyed: bool) -> None:
         """Make an empty table with the data set's columns, for upserts by ``id`` if it is keyed."""
+
+    def create_kind(self, table: str, kind: str) -> None:
+        """Make an empty table of one of the `kinds`."""
+        raise TypeError(f"{type(self).__name__} has no tables of the kind {kind}.")
 
     def named(self, table: str) -> str:
         """A table's name in statements."""

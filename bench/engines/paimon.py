@@ -11,10 +11,23 @@ from bench.dataset import KEY
 from bench.engines.base import Engine, column_list
 from bench.spark_session import spark_settings
 
+_KINDS = {
+    "aggregation": {
+        "merge-engine": "aggregation",
+        "fields.default-aggregate-function": "last_non_null_value",
+        "write-only": "true",
+    },
+    "partial-update": {"merge-engine": "partial-update", "write-only": "true"},
+    "vectors": {"deletion-vectors.enabled": "true"},
+    "lookup": {"changelog-producer": "lookup"},
+}
+"""The options of each kind of table."""
+
 
 class PaimonEngine(Engine):
     """Paimon tables of the catalog ``paimon``."""
 
+    kinds = tuple(_KINDS)
     write_only_property = "'write-only'='true'"
 
     def session(self) -> SparkSession:
@@ -24,8 +37,14 @@ class PaimonEngine(Engine):
         return f"paimon-sql {version('paimon-sql')} on Spark {self.spark.version}"
 
     def create(self, table: str, *, keyed: bool) -> None:
-        options = f" TBLPROPERTIES ('primary-key'='{KEY}', 'bucket'='{self.settings.buckets}')" if keyed else ""
-        self.rows(f"CREATE TABLE {table} ({column_list()}){options}")
+        self._create(table, {"primary-key": KEY, "bucket": str(self.settings.buckets)} if keyed else {})
+
+    def create_kind(self, table: str, kind: str) -> None:
+        self._create(table, {"primary-key": KEY, "bucket": str(self.settings.buckets), **_KINDS[kind]})
+
+    def _create(self, table: str, options: dict[str, str]) -> None:
+        pairs = ", ".join(f"'{key}'='{value}'" for key, value in options.items())
+        self.rows(f"CREATE TABLE {table} ({column_list()}){f' TBLPROPERTIES ({pairs})' if pairs else ''}")
 
     def upsert(self, table: str, source: str) -> None:
         # An INSERT into a table with a primary key is an upsert.

@@ -11,7 +11,9 @@ from bench.works.expire import EXPIRE
 from bench.works.filter import FILTER
 from bench.works.group_by import GROUP_BY, MERGED_GROUP_BY
 from bench.works.insert import INSERT, LOAD
+from bench.works.kinds import KIND_WORKS
 from bench.works.lookup import COMPACTED_LOOKUP, LOOKUP, MERGED_LOOKUP
+from bench.works.row_changes import DELETE, UPDATE
 from bench.works.scan import COMPACTED_SCAN, MERGED_SCAN, SCAN
 from bench.works.small_inserts import SMALL_INSERTS
 from bench.works.upsert import UPSERT
@@ -36,6 +38,9 @@ WORKS: dict[str, Work] = {
         COMPACTED_LOOKUP,
         SMALL_INSERTS,
         EXPIRE,
+        UPDATE,
+        DELETE,
+        *KIND_WORKS,
     )
 }
 

@@ -85,6 +85,7 @@ class Work(ABC):
         slices: in how many samples it is divided whose seconds are added up, for what changes the tables and can
             therefore be measured only once; 0 for what can be repeated.
         quick: how often it is repeated for each repetition asked for; small works are noisy.
+        kind: the kind of table that an engine must have to do it; empty for what all have.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Work(ABC):
     marks: Marks = field(default_factory=Marks)
     slices: int = 0
     quick: int = 1
+    kind: str = ""
 
     @property
     def measured_against(self) -> str:

@@ -1,0 +1,82 @@
+"""Tables with a primary key of other kinds than the plain one: loaded, upserted and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from bench.works.base import WARM_TABLE, Marks, Sample, Stage, Work, seconds
+
+UPSERTS = 3
+
+
+@dataclass(frozen=True)
+class KindWork(Work):
+    """Work on a table of one kind, which only some engines have."""
+
+    @property
+    def table(self) -> str:
+        """The kind's table."""
+        return f"{self.kind.replace('-', '_')}_orders"
+
+
+class KindLoad(KindWork):
+    """A bulk load into a new table of the kind."""
+
+    def warm_up(self, stage: Stage) -> None:
+        stage.engine.drop(WARM_TABLE)
+        stage.engine.create_kind(WARM_TABLE, self.kind)
+        for upsert in (0, 1):
+            stage.engine.insert(WARM_TABLE, stage.view(stage.dataset.changes(upsert)))
+        stage.engine.drop(WARM_TABLE)
+
+    def sample(self, stage: Stage, repetition: int) -> Sample:
+        stage.engine.create_kind(self.table, self.kind)
+        took = seconds(partial(stage.engine.insert, self.table, stage.view(stage.dataset.orders)))
+        stage.check(self.table)
+        return Sample(took)
+
+
+class KindUpsert(KindWork):
+    """Upserts of keys that exist."""
+
+    def warm_up(self, stage: Stage) -> None:
+        """Nothing: the load has done the like."""
+
+    def sample(self, stage: Stage, repetition: int) -> Sample:
+        return Sample(seconds(partial(stage.engine.upsert, self.table, stage.view(stage.dataset.changes(repetition)))))
+
+
+class KindScan(KindWork):
+    """Every column of every row."""
+
+    def warm_up(self, stage: Stage) -> None:
+        stage.engine.scan(self.table)
+
+    def sample(self, stage: Stage, repetition: int) -> Sample:
+        return Sample(seconds(partial(stage.engine.scan, self.table)))
+
+
+def _works(kind: str, title: str, load: Marks, upsert: Marks, scan: Marks) -> tuple[Work, ...]:
+    loaded, upserted = f"{kind}-load", f"{kind}-upsert"
+    return (
+        KindLoad(loaded, f"{title}: bulk load", base="insert", marks=load, slices=1, kind=kind),
+        KindUpsert(
+            upserted,
+            f"{title}: three upserts of 5 %",
+            (loaded,),
+            base="insert",
+            marks=upsert,
+            slices=UPSERTS,
+            kind=kind,
+        ),
+        KindScan(f"{kind}-scan", f"{title}: full scan after them", (upserted,), base="scan", marks=scan, kind=kind),
+    )
+
+
+KIND_WORKS = (
+    *_works("aggregation", "aggregation", Marks(), Marks(), Marks(3.7, None, 2.5)),
+    *_works("partial-update", "partial update", Marks(), Marks(), Marks(2.9, None, 2.5)),
+    *_works("vectors", "deletion vectors", Marks(3.1, None, 2.5), Marks(1.7, None, 1.5), Marks(2.0, None, 1.3)),
+    *_works("lookup", "changes looked up", Marks(), Marks(3.9, None, 3.0), Marks()),
+)
