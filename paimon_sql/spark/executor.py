@@ -26,8 +26,12 @@ class SparkExecutor(Executor):
         if sum(getattr(task, "size", 0) for task in tasks) <= FEW_BYTES:
             return LocalExecutor().map(function, tasks)
         answers = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function)).collect()
-        failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
-        if failure is not None:
-            raise failure.error()
-        results: Iterator[R] = iter(answers)
-        return results
+        return _results(answers)
+
+
+def _results(answers: Sequence[R | Failure]) -> Iterator[R]:
+    """What was answered, and behind it the first failure."""
+    yield from (answer for answer in answers if not isinstance(answer, Failure))
+    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    if failure is not None:
+        raise failure.error()

@@ -41,7 +41,7 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
     committer = Committer(table, fresh=True)
     try:
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
-    except Exception:
+    except BaseException:
         committer.discard(messages)
         raise
     if overwrite is None:

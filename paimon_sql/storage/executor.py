@@ -16,7 +16,10 @@ class Executor(ABC):
 
     @abstractmethod
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """The function's results in the order of the tasks; the first error ends the run.
+        """The function's results in the order of the tasks.
+
+        An error of one ends the run: no more are begun, and when the results of those that were done have been handed
+        out the error is raised, so that the caller can clean up behind them.
 
         Args:
             function: what to do with a task; it must be picklable, as the tasks and results are.
@@ -35,4 +38,15 @@ class LocalExecutor(Executor):
             yield from map(function, tasks)
             return
         with ThreadPoolExecutor(min(self.threads, len(tasks))) as pool:
-            yield from pool.map(function, tasks)
+            futures = [pool.submit(function, task) for task in tasks]
+            left = iter(futures)
+            try:
+                for future in left:
+                    yield future.result()
+            except GeneratorExit:
+                pool.shutdown(cancel_futures=True)
+                raise
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                yield from (f.result() for f in left if not f.cancelled() and f.exception() is None)
+                raise

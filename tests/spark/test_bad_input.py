@@ -256,3 +256,95 @@ def test_a_timestamp_in_flinks_spelling_is_taken_beside_properties(sql: Sql) -> 
 
 def test_a_type_that_spark_refuses_is_told(refused: Callable[[str], str]) -> None:
     assert "precision 30" in refused("CREATE TABLE f (ts TIMESTAMP(30)) TBLPROPERTIES ('bucket' = '-1')")
+
+
+_KEYED = "'primary-key' = 'k', 'bucket' = '1'"
+_BROKEN = {
+    "manifest": (
+        f"{_KEYED}, 'write-only' = 'true'",
+        "manifest/manifest-[0-9a-f]*",
+        (
+            "SELECT * FROM b",
+            "INSERT INTO b VALUES (5, 'x')",
+            "CALL sys.compact(`table` => 'b')",
+            "SELECT * FROM b$files",
+            "SELECT * FROM b$partitions",
+        ),
+    ),
+    "index manifest": (
+        f"{_KEYED}, 'deletion-vectors.enabled' = 'true'",
+        "manifest/index-manifest-*",
+        (
+            "SELECT * FROM b",
+            "INSERT INTO b VALUES (1, 'x')",
+            "CALL sys.compact(`table` => 'b')",
+            "CALL sys.expire_snapshots(`table` => 'b', retain_max => 1, retain_min => 1)",
+            "SELECT * FROM b$table_indexes",
+        ),
+    ),
+    "deletion vectors": (
+        f"{_KEYED}, 'deletion-vectors.enabled' = 'true'",
+        "index/index-*",
+        ("SELECT * FROM b", "INSERT INTO b VALUES (1, 'x')"),
+    ),
+    "hash index": ("'primary-key' = 'k', 'bucket' = '-1'", "index/index-*", ("INSERT INTO b VALUES (5, 'x')",)),
+    "changelog": (
+        f"{_KEYED}, 'changelog-producer' = 'input'",
+        "bucket-0/changelog-*",
+        ("SELECT * FROM b /*+ OPTIONS('incremental-between' = '1,2') */",),
+    ),
+    "tag": (
+        f"{_KEYED}, 'write-only' = 'true'",
+        "tag/tag-*",
+        (
+            "SELECT * FROM b VERSION AS OF 'x'",
+            "SELECT * FROM b$tags",
+            "CALL sys.expire_snapshots(`table` => 'b', retain_max => 1, retain_min => 1)",
+        ),
+    ),
+}
+"""By kind of file: the options of a table that has some, where they stand, and the statements that meet them."""
+
+
+@pytest.mark.parametrize("kind", _BROKEN)
+@pytest.mark.parametrize("defect", ["missing", "truncated", "garbage"])
+def test_a_broken_file_of_any_kind_is_named_by_whoever_meets_it(
+    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (kind, defect) == ("hash index", "garbage"):
+        pytest.skip("any numbers are hashes")
+    options, pattern, statements = _BROKEN[kind]
+    sql(f"CREATE TABLE b (k INT NOT NULL, v STRING) TBLPROPERTIES ({options})")
+    sql("INSERT INTO b VALUES (1, 'a'), (2, 'a'), (3, 'a')")
+    if "vectors" in options:
+        sql("CALL sys.compact(`table` => 'b')")
+    sql("INSERT INTO b VALUES (1, 'b')")
+    if kind == "tag":
+        sql("ALTER TABLE b CREATE TAG x")
+    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())  # as a process that did not write the table
+    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    paths = list((folder / "b").glob(pattern))
+    assert paths
+    if kind == "tag" and defect == "missing":
+        statements = statements[:1]
+    for path in paths:
+        _break(path, defect)
+    for statement in statements:
+        said = refused(statement)
+        if kind == "tag" and defect == "missing":
+            assert "'x' does not exist" in said
+            continue
+        assert any(path.name in said for path in paths), (statement, said)
+        assert ("does not exist" if defect == "missing" else "Restore the file") in said, (statement, said)
+
+
+@pytest.mark.skipif(not os.geteuid(), reason="root may read everything")
+def test_a_folder_that_cannot_be_read_is_named(sql: Sql, folder: Path, refused: Callable[[str], str]) -> None:
+    sql("CREATE TABLE b (k INT)")
+    sql("INSERT INTO b VALUES (1)")
+    (folder / "b" / "manifest").chmod(0)
+    try:
+        said = refused("SELECT * FROM b")
+    finally:
+        (folder / "b" / "manifest").chmod(0o700)
+    assert "permission denied" in said and "/b/manifest" in said

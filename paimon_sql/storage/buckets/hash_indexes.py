@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.errors import CommitConflictError
+from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.format.hash_index import read_hash_index
 from paimon_sql.format.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_sql.format.snapshot import Snapshot
@@ -42,10 +42,21 @@ class HashIndexFile:
         return replace(self, counts=False)
 
     def read(self, table: Table) -> npt.NDArray[np.int32]:
-        """The hashes of the bucket's keys."""
+        """The hashes of the bucket's keys.
+
+        Raises:
+            MissingFileError: the file is not there.
+            CorruptFileError: it does not hold as many hashes as the index manifest says.
+        """
         if not self.counts:
             return np.zeros(0, np.int32)
-        return read_hash_index(table.file_io.read_bytes(self.path), self.path)
+        hashes = read_hash_index(table.file_io.read_bytes(self.path), self.path)
+        if len(hashes) != self.file.row_count:
+            raise CorruptFileError(
+                f"the hash index holds {len(hashes)} keys, and {self.file.row_count} by the index manifest",
+                path=self.path,
+            )
+        return hashes
 
 
 def hash_indexes(table: Table, snapshot: Snapshot | None) -> dict[Target, HashIndexFile]:

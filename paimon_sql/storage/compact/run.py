@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
+from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.append import (
     plan_append_compaction,
@@ -18,6 +20,8 @@ from paimon_sql.storage.compact.postponed import compact_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
+
+T = TypeVar("T")
 
 
 def compact_due(
@@ -34,9 +38,9 @@ def compact_due(
     if table.options.get(WRITE_ONLY):
         return []
     if table.schema.primary_keys:
-        return list(executor.map(run_task, plan_triggered(table, messages, alone=alone)))
+        return _run(table, executor, run_task, plan_triggered(table, messages, alone=alone))
     tasks = plan_append_triggered(table, messages, alone=alone)
-    return with_vectors(table, list(executor.map(run_append_task, tasks)))
+    return with_vectors(table, _run(table, executor, run_append_task, tasks))
 
 
 def compact_table(
@@ -54,7 +58,20 @@ def compact_table(
     """
     if not table.schema.primary_keys:
         tasks = plan_append_compaction(table, full=full, scope=scope)
-        return with_vectors(table, list(executor.map(run_append_task, tasks)))
+        return with_vectors(table, _run(table, executor, run_append_task, tasks))
     if bucket_mode(table.schema) is POSTPONE:
         return compact_postponed(table, executor, scope=scope, full=full and asked)
-    return list(executor.map(run_task, plan_compaction(table, full=full, scope=scope)))
+    return _run(table, executor, run_task, plan_compaction(table, full=full, scope=scope))
+
+
+def _run(
+    table: Table, executor: Executor, function: Callable[[T], CommitMessage], tasks: Sequence[T]
+) -> list[CommitMessage]:
+    """What all tasks answer; if one fails or the run is interrupted, nothing is left of the others."""
+    done: list[CommitMessage] = []
+    try:
+        done.extend(executor.map(function, tasks))  # which keeps what comes before an error
+    except BaseException:
+        Committer(table, fresh=True).discard(done)
+        raise
+    return done
