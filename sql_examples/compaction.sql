@@ -38,3 +38,13 @@ WITH ('bucket' = '1', 'record-level.expire-time' = '30 d', 'record-level.time-fi
 INSERT INTO visits VALUES (1, TIMESTAMP_NTZ '2020-01-01 10:00:00'), (2, NULL);
 CALL sys.compact(table => 'visits');
 SELECT * FROM visits;
+
+-- Rows with ids keep them when they are updated, and when their files are put together.
+DROP TABLE IF EXISTS people;
+CREATE TABLE people (id INT, name STRING)
+WITH ('row-tracking.enabled' = 'true', 'compaction.min.file-num' = '2');
+INSERT INTO people VALUES (1, 'Ada');
+INSERT INTO people VALUES (2, 'Bo');
+UPDATE people SET name = 'Eva' WHERE _ROW_ID = 0;
+CALL sys.compact(table => 'people');
+SELECT *, _ROW_ID, _SEQUENCE_NUMBER FROM people ORDER BY id;

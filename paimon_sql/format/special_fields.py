@@ -19,6 +19,10 @@ BUCKET = DataField(_MAX_ID, "_BUCKET", IntType(False))
 """The bucket that an assigner has chosen for a row; it travels with rows and is never stored."""
 ROW_ID = DataField(_MAX_ID - 5, "_ROW_ID", BigIntType(False))
 
+TRACKED = tuple(replace(f, type=f.type.as_nullable()) for f in (ROW_ID, SEQUENCE_NUMBER))
+"""What a data file of a table with row tracking holds behind its columns if its rows have moved: a row's id, and the
+snapshot that changed it last, null for the one that brought the file."""
+
 
 def key_field(field: DataField) -> DataField:
     """A key column as data files of a table with a primary key store it beside the value columns."""

@@ -96,7 +96,7 @@ def test_deleted_rows_and_their_vectors_go(tmp_path: Path) -> None:
     assert index_entries(again(table), again(table).snapshots.latest()) == []
 
 
-def test_tables_that_track_their_rows_are_refused(tmp_path: Path) -> None:
-    table = make_table(tmp_path / "t", {"row-tracking.enabled": "true"})
-    with pytest.raises(UnsupportedError, match="tracks its rows"):
+def test_tables_with_data_evolution_are_refused(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {"row-tracking.enabled": "true", "data-evolution.enabled": "true"})
+    with pytest.raises(UnsupportedError, match="data evolution"):
         compacted(table)

@@ -19,12 +19,14 @@ from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
 from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
 from paimon_sql.storage.row_level.way import Way
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.tracked import TrackedWriteTask
 from paimon_sql.storage.write.write_task import WriteTask
 
 
@@ -53,7 +55,8 @@ def change_append(
     Raises:
         CommitConflictError: a rival has changed the same files meanwhile.
     """
-    task, executor = plan_write(table), SparkExecutor(jvm)
+    executor = SparkExecutor(jvm)
+    task = TrackedWriteTask(table) if is_tracked(table.schema) else plan_write(table)
     batches = few_rows(jvm, changed.frame)
     shares = [_share(task, batches)] if batches is not None else _shares(task, changed)
     messages = list(task.settled([m for s in shares for m in s.messages], executor))

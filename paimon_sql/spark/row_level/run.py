@@ -13,6 +13,7 @@ from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
 from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.append import change_append
@@ -24,6 +25,7 @@ from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange
 from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, ROW_INDEX, hidden_fields
+from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.table import Table
@@ -120,7 +122,7 @@ class RowLevelRun:
                 f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
                 remedy="Rename the column.",
             )
-        return wanted
+        return (*wanted, ROW_ID.name) if is_tracked(table.schema) and way is not Way.DROP_KEYS else wanted
 
     def _whole_partitions(
         self, table: Table, base: Snapshot, target: TargetProxy, changed: ChangedRows

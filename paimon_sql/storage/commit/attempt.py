@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.indexes import next_index_manifest
 from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.row_ids import numbered
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 
@@ -52,15 +54,21 @@ class Attempt:
             return
 
     def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
+        entries, next_row_id = list(changes.entries), latest.next_row_id if latest else 0
+        number = FIRST_SNAPSHOT_ID if latest is None else latest.id + 1
+        options = self.table.options
+        if options.get(ROW_TRACKING_ENABLED):
+            together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
+            entries, next_row_id = numbered(entries, number, next_row_id or 0, by_partition=together)
         base = merge_manifests(self.table, manifests_of(self.table, latest), self.files) if latest else []
         base_list, base_size = self._list(base)
-        delta_list, delta_size = self._list([self._manifest(changes.entries)] if changes.entries else [])
+        delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])
         changelog_list = changelog_size = None
         if changes.changelog:
             changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
-        added = sum(_rows(e) for e in changes.entries)
+        added = sum(_rows(e) for e in entries)
         return Snapshot(
-            id=FIRST_SNAPSHOT_ID if latest is None else latest.id + 1,
+            id=number,
             uuid=str(uuid.uuid4()),
             schema_id=self.table.schema.id,
             base_manifest_list=base_list,
@@ -79,7 +87,7 @@ class Attempt:
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=latest.watermark if latest else None,
             statistics=latest.statistics if latest else None,
-            next_row_id=latest.next_row_id if latest else 0,
+            next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,
         )

@@ -21,17 +21,17 @@ from paimon_sql.format.options.compaction import (
     COMPACTION_MIN_FILE_NUM,
     COMPACTION_SMALL_FILE_RATIO,
 )
-from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 _FEW = 3
 """From how many files on a bucket is compacted in full, as the peer does."""
@@ -55,7 +55,7 @@ class AppendCompactTask:
 
     def run(self) -> CommitMessage:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
-        settings = WriteSettings(self.table.schema)
+        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
         writer = RollingWriter(
             self.table,
             settings,
@@ -72,13 +72,8 @@ class AppendCompactTask:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         for file in self.files:
-            yield from read_data_file(
-                self.table,
-                self.partition,
-                self.bucket,
-                file,
-                self.table.schema.names,
-                deletion=self.deletions.get(file.file_name),
+            yield from rows_to_move(
+                self.table, self.partition, self.bucket, file, deletion=self.deletions.get(file.file_name)
             )
 
 
@@ -96,10 +91,10 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
         scope: which buckets.
 
     Raises:
-        UnsupportedError: the table's rows are tracked.
+        UnsupportedError: the table has data evolution.
     """
-    if table.options.get(ROW_TRACKING_ENABLED):
-        raise UnsupportedError(f"{table.name} tracks its rows; such tables cannot be compacted yet.")
+    if table.options.get(DATA_EVOLUTION_ENABLED):
+        raise UnsupportedError(f"{table.name} has data evolution; such tables cannot be compacted yet.")
     live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
     return _tasks(table, entries(live), full=full)
 
@@ -115,7 +110,7 @@ def plan_append_triggered(
         alone: whether the new files replace all that stands in their buckets.
     """
     touched = {(m.partition, m.bucket) for m in messages if m.new_files}
-    if not touched or table.options.get(BUCKET) <= 0 or table.options.get(ROW_TRACKING_ENABLED):
+    if not touched or table.options.get(BUCKET) <= 0:
         return []
     new = [
         ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files

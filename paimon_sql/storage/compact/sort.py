@@ -1,7 +1,7 @@
 """Compaction that lays out rows anew: those of each partition are sorted by some columns and written again.
 
-It applies to append tables without buckets, whose rows have no order of their own. The new files hold the rows as if
-they had been inserted: the commit is an overwrite, and deletion vectors are applied and dropped with the old files.
+It applies to append tables without buckets, whose rows have no order of their own. The commit is an overwrite, and
+deletion vectors are applied and dropped with the old files; rows that have ids keep them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.order.codes import is_ordered
 from paimon_sql.storage.order.registry import row_layout
 from paimon_sql.storage.order.sorting import sorted_rows
-from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SortTask:
 
     def run(self) -> CommitMessage:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
-        settings = WriteSettings(self.table.schema)
+        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
         writer = RollingWriter(self.table, settings, self.partition, self.bucket, namer=FileNamer(settings.file_prefix))
         new = write_all(writer, sorted_rows(self._rows(), self._keys, settings.buffer_size))
         return CommitMessage(
@@ -66,13 +66,8 @@ class SortTask:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         for file in self.files:
-            yield from read_data_file(
-                self.table,
-                self.partition,
-                self.bucket,
-                file,
-                self.table.schema.names,
-                deletion=self.deletions.get(file.file_name),
+            yield from rows_to_move(
+                self.table, self.partition, self.bucket, file, deletion=self.deletions.get(file.file_name)
             )
 
 

@@ -13,7 +13,7 @@ from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.paths import format_of
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
+from paimon_sql.format.special_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
@@ -25,6 +25,7 @@ from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.table import Table
 
 _SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
+_TRACKED_FIELDS = {f.name: f for f in TRACKED}
 
 
 def read_data_file(
@@ -66,7 +67,7 @@ def read_places(
         partition: the serialised partition row.
         bucket: the bucket's number.
         file: the file.
-        columns: today's names of the columns wanted; the system columns of keyed tables among them by their own.
+        columns: today's names of the columns wanted; system columns that the file may hold among them by their own.
         predicate: rows for which it is not true may be passed over.
         deletion: where it says which of the rows are deleted.
         batch_rows: the most rows of a batch.
@@ -131,7 +132,8 @@ def _places_of_key(
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
     """Today's columns of these names, system columns among them."""
-    return [_SYSTEM_FIELDS.get(name) or table.schema.field(name) for name in columns]
+    system = _SYSTEM_FIELDS if table.schema.primary_keys else _TRACKED_FIELDS
+    return [system.get(name) or table.schema.field(name) for name in columns]
 
 
 def stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
@@ -139,7 +141,7 @@ def stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField
     if schema.primary_keys:
         return key_value_fields(schema)
     if file.write_cols is not None:
-        return tuple(f for f in schema.fields if f.name in file.write_cols)
+        return tuple(f for f in (*schema.fields, *TRACKED) if f.name in file.write_cols)
     return schema.fields
 
 

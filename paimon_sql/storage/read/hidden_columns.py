@@ -2,12 +2,14 @@
 
 ``__paimon_file_path`` and ``__paimon_row_index`` tell the data file and the place in it, from 0 on, deleted rows
 counted too; ``__paimon_partition`` and ``__paimon_bucket`` what the file belongs to. They are worked out from the plan,
-no file holds them.
+no file holds them. Tables with row tracking have ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` too, the row's id and the
+snapshot that changed it last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +18,12 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.special_fields import TRACKED
 from paimon_sql.format.types import BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places
 from paimon_sql.storage.read.merge_reader import read_merged
+from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
@@ -38,7 +42,7 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
     partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
     offered = (FILE_PATH, ROW_INDEX, *((partition,) if keys else ()), BUCKET)
     own = {name.lower() for name in schema.names}
-    return tuple(f for f in offered if f.name not in own)
+    return (*(f for f in offered if f.name not in own), *(TRACKED if is_tracked(schema) else ()))
 
 
 def read_with_hidden(
@@ -64,9 +68,11 @@ def read_with_hidden(
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
         deletion = split.deletions.get(file.file_name)
-        places = read_places(table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion)
+        reader = read_tracked if found.tracked else read_places
+        places = reader(table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion)
         for rows, batch in places:
-            yield found.beside(batch.select(list(columns)), batch.num_rows, path, rows)
+            tracked = {name: batch.column(name) for name in found.tracked}
+            yield found.beside(batch.select(list(columns)), batch.num_rows, path, rows, tracked)
 
 
 class _Hidden:
@@ -74,6 +80,7 @@ class _Hidden:
 
     def __init__(self, table: Table, split: Split, fields: Sequence[DataField]) -> None:
         self._fields = fields
+        self.tracked = tuple(f.name for f in fields if f in TRACKED)
         self._constants: dict[str, pa.Array] = {BUCKET.name: pa.array([split.bucket], pa.int32())}
         for field in fields:
             if field.name == PARTITION:
@@ -82,14 +89,21 @@ class _Hidden:
                 self._constants[PARTITION] = struct
 
     def beside(
-        self, batch: pa.RecordBatch, count: int, path: str = "", rows: npt.NDArray[np.int64] | None = None
+        self,
+        batch: pa.RecordBatch,
+        count: int,
+        path: str = "",
+        rows: npt.NDArray[np.int64] | None = None,
+        tracked: Mapping[str, pa.Array] = MappingProxyType({}),
     ) -> pa.RecordBatch:
         """The batch with the hidden columns behind its own."""
         columns, names = list(batch.columns), list(batch.schema.names)
         first = pa.array(np.zeros(count, dtype=np.int32))
         for field in self._fields:
             names.append(field.name)
-            if field.name == ROW_INDEX.name:
+            if field.name in tracked:
+                columns.append(tracked[field.name])
+            elif field.name == ROW_INDEX.name:
                 columns.append(pa.array(rows, pa.int64()))
             elif field.name == FILE_PATH.name:
                 columns.append(pa.repeat(pa.scalar(path, pa.string()), count))

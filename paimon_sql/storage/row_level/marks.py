@@ -12,7 +12,7 @@ from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.format.special_fields import ROW_ID, VALUE_KIND
 from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -27,25 +27,25 @@ _NEW = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 class ChangeSplitter:
     """Takes changed rows apart: places of rows that go, and rows that are to be written.
 
-    A batch has the columns of the table, then the row's file and place, then its kind; an update is both, a row that
-    goes and a new one.
+    A batch has the columns of the table, then the row's file and place, its id if it has one, and its kind; an update
+    is both, a row that goes and a new one.
 
     Args:
         columns: the names of the table's columns.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = [*columns, VALUE_KIND.name]
+        self._columns = [*columns, VALUE_KIND.name, ROW_ID.name]
         self._places: dict[str, list[np.ndarray]] = {}
 
     def new_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows to be written, with their kinds; the places of those that go are kept."""
+        """The rows to be written, with their kinds and ids; the places of those that go are kept."""
         for batch in batches:
             kinds = batch.column(VALUE_KIND.name)
             self._mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
             fresh = batch.filter(pc.is_in(kinds, value_set=_NEW))
             if fresh.num_rows:
-                yield fresh.select(self._columns)
+                yield fresh.select([name for name in self._columns if name in fresh.schema.names])
 
     @property
     def marks(self) -> dict[str, DeletionVector]:

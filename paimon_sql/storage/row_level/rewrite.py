@@ -14,10 +14,11 @@ from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import ManifestEntry
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 _OPEN_COST = 4 * 1024 * 1024
 
@@ -50,7 +51,7 @@ class RewriteTask:
         )
 
     def _write(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
-        settings = WriteSettings(self.table.schema)
+        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
         writer = RollingWriter(
             self.table,
             settings,
@@ -63,7 +64,8 @@ class RewriteTask:
 
     def _rows(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
         for file, gone in left:
-            read = read_places(self.table, self.partition, self.bucket, file, self.table.schema.names)
+            reader = read_tracked if is_tracked(self.table.schema) else read_places
+            read = reader(self.table, self.partition, self.bucket, file, self.table.schema.names)
             for places, rows in read:
                 kept = ~np.isin(places, gone.positions, assume_unique=True)
                 if kept.any():

@@ -12,6 +12,7 @@ from paimon_sql.format.options.merge_engine import (
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.storage.table import Table
 
@@ -34,11 +35,18 @@ def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
         deletes: whether it may delete rows.
 
     Raises:
-        UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them.
+        UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them,
+            or the table has data evolution.
     """
     options = table.options
+    marks = options.get(DELETION_VECTORS_ENABLED)
+    if options.get(DATA_EVOLUTION_ENABLED) and not (marks and operation is Operation.DELETE):
+        raise UnsupportedError(
+            f"{table.name}: rows of tables with data evolution cannot be rewritten yet.",
+            remedy=f"DELETE is possible with '{DELETION_VECTORS_ENABLED.key}' = 'true'.",
+        )
     if not table.schema.primary_keys:
-        return Way.VECTORS if options.get(DELETION_VECTORS_ENABLED) else Way.REWRITE
+        return Way.VECTORS if marks else Way.REWRITE
     engine = options.get(MERGE_ENGINE)
     if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
         raise UnsupportedError(

@@ -29,6 +29,7 @@ class AppendWriter:
         table: the table.
         sequences: by partition and bucket the greatest sequence number there, for tables with fixed buckets.
         router: says which bucket a row goes to, for tables with fixed buckets.
+        settings: how it writes, and which columns; the table's by default.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class AppendWriter:
         table: Table,
         sequences: Mapping[tuple[bytes, int], int] | None = None,
         router: Router | None = None,
+        settings: WriteSettings | None = None,
     ) -> None:
         self._table = table
-        self._settings = WriteSettings(table.schema)
+        self._settings = settings or WriteSettings(table.schema)
         self._sequences = sequences or {}
         self._total = self._settings.buckets if self._settings.buckets > 0 else UNAWARE
         self._router = router or Router(table.schema, self._total)
@@ -47,8 +49,8 @@ class AppendWriter:
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows; the columns are those of the table, in any order."""
-        ordered = batch.select(list(self._table.schema.names))
+        """Take rows; the columns are those of the data files, in any order."""
+        ordered = batch.select([f.name for f in self._settings.stored_fields])
         for partition, bucket, rows in self._router.split(ordered):
             self._buffers.add((partition, bucket), rows)
 

@@ -49,6 +49,7 @@ class _OpenFile:
     rows: int = 0
     size: int = 0
     deletes: int = 0
+    unnumbered: bool = False
     low_sequence: int | None = None
     high_sequence: int | None = None
     first_key: bytes = EMPTY_ROW
@@ -176,18 +177,27 @@ class RollingWriter:
         current.rows += batch.num_rows
         current.size += batch.nbytes
         current.value_stats.update(batch)
+        if self._settings.write_columns is not None:
+            self._account_numbers(current, batch)
         if current.key_stats is None:
             return
         current.key_stats.update(batch)
         if not current.first_key or current.rows == batch.num_rows:
             current.first_key = self._key(batch, 0)
         current.last_key = self._key(batch, batch.num_rows - 1)
-        sequences = pc.min_max(batch.column(SEQUENCE_NUMBER.name)).as_py()
-        low, high = sequences["min"], sequences["max"]
-        current.low_sequence = low if current.low_sequence is None else min(low, current.low_sequence)
-        current.high_sequence = high if current.high_sequence is None else max(high, current.high_sequence)
+        self._account_numbers(current, batch)
         kinds = batch.column(VALUE_KIND.name).to_numpy()
         current.deletes += int(np.isin(kinds, (RowKind.DELETE, RowKind.UPDATE_BEFORE)).sum())
+
+    @staticmethod
+    def _account_numbers(current: _OpenFile, batch: pa.RecordBatch) -> None:
+        numbers = batch.column(SEQUENCE_NUMBER.name)
+        current.unnumbered |= numbers.null_count > 0
+        found = pc.min_max(numbers).as_py()
+        low, high = found["min"], found["max"]
+        if low is not None:
+            current.low_sequence = low if current.low_sequence is None else min(low, current.low_sequence)
+            current.high_sequence = high if current.high_sequence is None else max(high, current.high_sequence)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> bytes:
         return self._codec.encode(_values(batch, [f.name for f in self._keys], row))
@@ -197,6 +207,11 @@ class RollingWriter:
         self._paths.append(current.path)
         value_stats, value_columns = current.value_stats.finish()
         low, high = current.low_sequence, current.high_sequence
+        columns = self._settings.write_columns
+        if columns is not None:
+            # 0 stands for the number of the snapshot to come, as for rows that are new.
+            low, high = low or 0, 0 if current.unnumbered else high
+            value_columns = value_columns if value_columns is not None else self._table.schema.names
         if low is None or high is None:
             low, high = self._next_sequence, self._next_sequence + current.rows - 1
             self._next_sequence = high + 1
@@ -217,6 +232,7 @@ class RollingWriter:
                 delete_row_count=current.deletes,
                 file_source=self._source,
                 value_stats_cols=value_columns,
+                write_cols=columns,
             )
         )
         self._open = None

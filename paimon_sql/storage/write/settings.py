@@ -25,7 +25,7 @@ from paimon_sql.format.options.data_file import (
 )
 from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import key_value_fields
+from paimon_sql.format.special_fields import TRACKED, key_value_fields
 from paimon_sql.format.stats_mode import StatsMode, column_modes
 from paimon_sql.format.types import DataField
 
@@ -75,6 +75,11 @@ class WriteSettings:
         return key_value_fields(self._schema, thin=self.thin) if self.keyed else self._schema.fields
 
     @cached_property
+    def write_columns(self) -> tuple[str, ...] | None:
+        """What a data file tells of its columns; None where it has just those of the table."""
+        return None
+
+    @cached_property
     def buckets(self) -> int:
         """The option ``bucket``."""
         return self._options.get(BUCKET)
@@ -102,6 +107,18 @@ class WriteSettings:
             level=level if self.keyed else None,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
+
+
+class TrackedSettings(WriteSettings):
+    """What a table's options say of writing rows that bring their ids and the snapshots that changed them."""
+
+    @cached_property
+    def stored_fields(self) -> Sequence[DataField]:
+        return (*self._schema.fields, *TRACKED)
+
+    @cached_property
+    def write_columns(self) -> tuple[str, ...] | None:
+        return tuple(f.name for f in self.stored_fields)
 
 
 class ChangelogSettings(WriteSettings):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_field, arrow_schema
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import BUCKET, VALUE_KIND
+from paimon_sql.format.special_fields import BUCKET, TRACKED, VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.default_values import default_scalars, fill_defaults
 from paimon_sql.storage.executor import Executor
@@ -20,7 +20,7 @@ from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.routing import Router, conform_batch
 
-SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET)}
+SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
 """Columns that rows may have behind those of the table."""
 
 

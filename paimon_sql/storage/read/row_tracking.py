@@ -1,0 +1,65 @@
+"""The ids of rows, and the snapshots that changed them last, in tables with row tracking.
+
+A file of new rows numbers them from its first row id on, and all of them are of the snapshot that brought it. Where
+rows have moved, their file holds both columns; a null in one of them means the same as in a file without (spec: Row
+Tracking).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.table import Table
+
+
+def is_tracked(schema: TableSchema) -> bool:
+    """Whether the rows of a table have ids."""
+    return bool(TableOptions(schema.options).get(ROW_TRACKING_ENABLED))
+
+
+def read_tracked(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """A data file's rows with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` behind the columns wanted.
+
+    Args: as of `read_places`.
+    """
+    names = [*columns, *(f.name for f in TRACKED)]
+    for places, rows in read_places(table, partition, bucket, file, names, predicate=predicate, deletion=deletion):
+        first = file.first_row_id
+        ids = pa.nulls(len(places), pa.int64()) if first is None else pa.array(places + first)
+        numbers = pa.array(np.full(len(places), file.max_sequence_number, dtype=np.int64))
+        filled = {
+            ROW_ID.name: pc.coalesce(rows.column(ROW_ID.name), ids),
+            SEQUENCE_NUMBER.name: pc.coalesce(rows.column(SEQUENCE_NUMBER.name), numbers),
+        }
+        yield places, pa.RecordBatch.from_arrays([filled.get(n, rows.column(n)) for n in names], names=names)
+
+
+def rows_to_move(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, *, deletion: Deletion | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A data file's rows as they go into another file, with their ids if they have any."""
+    reader = read_tracked if is_tracked(table.schema) else read_places
+    for _, rows in reader(table, partition, bucket, file, table.schema.names, deletion=deletion):
+        yield rows
