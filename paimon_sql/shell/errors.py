@@ -56,6 +56,7 @@ _CODED = re.compile(r"\[(?P<code>[A-Z][A-Z0-9_.]+)\]\s*(?P<message>.*?)\s*SQLSTA
 _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
 _OUR_PLACE = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+(?:: |$)")
+_OF_OUR_WORKER = re.compile(r"An exception was thrown from the Python worker: paimon_sql\.errors\.\w+: ")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
 _NAMING = (
     "objectName",
@@ -83,6 +84,8 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
         return _of_file(error, coded, details)
     message = coded["message"] if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
     message = "\n".join(line.rstrip() for line in message.splitlines() if not line.startswith(_ADVICE)).strip()
+    if ours := _OF_OUR_WORKER.match(message):
+        return Problem(message[ours.end() :], details=details)
     place = _LINE_AND_POS.search(text)
     hint = offset_of(statement, int(place[1]), int(place[2])) if place else None
     if own := _OUR_PLACE.search(message):

@@ -38,7 +38,9 @@ def refused(sql: Sql, folder: Path) -> Callable[[str], str]:
         problem = describe(caught.value, statement)
         shown = f"{problem.message} {problem.remedy or ''}".strip()
         assert len(shown) < 700 and shown.count("\n") < 4, shown
-        assert "\tat " not in shown and "Traceback" not in shown and "java." not in shown
+        assert (
+            "Python worker" not in shown and "\tat " not in shown and "Traceback" not in shown and "java." not in shown
+        )
         return shown
 
     return run
