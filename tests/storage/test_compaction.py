@@ -26,7 +26,7 @@ from core_tables import (
 )
 from small_tables import on_disk, reachable
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import parse_schema
@@ -411,3 +411,10 @@ def test_rows_that_a_deletion_vector_hides_do_not_come_back(golden: Path, tmp_pa
         [pa.Table.from_batches(read_data_file(table, e.partition, e.bucket, e.file, ["k"])) for e in live(table)]
     )
     assert len(columns) == len(before) + 1
+
+
+def test_rows_in_several_files_are_refused_instead_of_read_twice(golden: Path, tmp_path: Path) -> None:
+    table = golden_copy(golden, "data_evolution", tmp_path / "t")
+    with pytest.raises(UnsupportedError, match="cannot be read yet"):
+        rows(table)
+    assert len(rows(table.with_options({"scan.snapshot-id": "2"}))) == 9

@@ -22,6 +22,7 @@ from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.evolved import refuse_rows_in_pieces
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
@@ -123,10 +124,12 @@ def plan_scan(
     """
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
+        refuse_rows_in_pieces(table, span.end)
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
         return ScanPlan(table, span.end, changes, metrics)
     version = version_to_read(table) if snapshot is None else None
     chosen = snapshot if version is None else version.snapshot
+    refuse_rows_in_pieces(table, chosen)
     live = live_files(table, chosen, predicate)
     since = version.created_from_millis if version else None
     size = split_size(live.metrics, parallelism)
