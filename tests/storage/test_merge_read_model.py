@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,7 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.merge.windows import windows
 from paimon_sql.storage.predicates import Comparison, Predicate
-from paimon_sql.storage.read import merge_reader
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -52,10 +49,8 @@ class KeyedTable(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.mkdtemp()
         self.model: dict[Any, tuple[int, dict[str, Any]]] = {}
-        self.windows = merge_reader.windows
 
     def teardown(self) -> None:
-        merge_reader.windows = self.windows
         shutil.rmtree(self.folder)
 
     @initialize(data=st.data())
@@ -77,6 +72,8 @@ class KeyedTable(RuleBasedStateMachine):
             "num-sorted-run.compaction-trigger": data.draw(st.sampled_from(["2", "3", "5"])),
             "num-levels": data.draw(st.sampled_from(["3", "6"])),
             "compaction.max-size-amplification-percent": data.draw(st.sampled_from(["200", "1000000"])),
+            "sort-spill-buffer-size": data.draw(st.sampled_from(["1 b", "200 b", "1 mb"]), "window"),
+            "sort-spill-threshold": data.draw(st.sampled_from(["2", "40"]), "open runs"),
             "compaction.size-ratio": data.draw(st.sampled_from(["1", "90"])),
             "target-file-size": data.draw(st.sampled_from(["1 b", "128 mb"])),
             "write-buffer-size": data.draw(st.sampled_from(["1 b", "1 mb"])),
@@ -88,8 +85,6 @@ class KeyedTable(RuleBasedStateMachine):
         keys, partitions = (["k", "p"], ["p"]) if partitioned else (["k"], [])
         self.keys = keys
         self.table = make_table(Path(self.folder) / "t", options, columns=fields, keys=keys, partitions=partitions)
-        small = data.draw(st.sampled_from([1, 200, 2**20]), "window")
-        merge_reader.windows = partial(windows, window_bytes=small)
         if data.draw(st.booleans(), "begun with big rows"):
             # Beside them fresh files are small, and are put together above them.
             given = [{"k": k, "p": p, "v": BIG, "s": None} for k in pool for p in "xy"]
