@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import pyarrow as pa
@@ -31,6 +32,18 @@ def for_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch
     columns = [c if c.type.equals(w) else _cut(c, w) for c, w in zip(batch.columns, wanted, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def returned(batch: pa.RecordBatch, given: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    """The batch in the types in which Spark gave its columns, which it takes back; columns of other names as they are.
+
+    Spark knows a VARIANT by what its type says beside names and types, so that the types are Spark's even where the
+    columns need no cast.
+    """
+    kinds = [given.get(f.name, f.type) for f in batch.schema]
+    columns = [c if c.type.equals(kind) else c.cast(kind) for c, kind in zip(batch.columns, kinds, strict=True)]
+    schema = pa.schema([pa.field(name, kind) for name, kind in zip(batch.schema.names, kinds, strict=True)])
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _cut(column: pa.Array, target: pa.DataType) -> pa.Array:

@@ -17,6 +17,7 @@ from pyspark.sql.functions import hash as spark_hash
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
 
 from paimon_sql.format.special_fields import BUCKET, VALUE_KIND
+from paimon_sql.spark.arrow_types import returned
 from paimon_sql.spark.table_columns import column_of
 from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.buckets.dynamic import lanes_of
@@ -82,7 +83,6 @@ def _relocator(task: CrossPartitionTask, lanes: int) -> Any:
                 yield rows
 
         for rows in relocator.relocate(prepared()):
-            columns = [rows.column(n).cast(types.get(n, rows.column(n).type)) for n in rows.schema.names]
-            yield pa.RecordBatch.from_arrays(columns, names=rows.schema.names)
+            yield returned(rows, types)
 
     return relocate

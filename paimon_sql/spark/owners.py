@@ -20,6 +20,7 @@ from pyspark.sql.functions import arrow_udf, col
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import BUCKET
 from paimon_sql.spark.key_moves import relocated
+from paimon_sql.spark.local_merge import locally_merged
 from paimon_sql.spark.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
@@ -59,7 +60,7 @@ def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     def lane_owners(batch: pa.RecordBatch) -> Owners:
         return bucket_owners(router, batch, lane_of(key_hashes(schema, batch), lanes), lanes)
 
-    by_lane = frame.repartitionById(lanes, _owner_column(schema, names, lane_owners))
+    by_lane = locally_merged(task, frame).repartitionById(lanes, _owner_column(schema, names, lane_owners))
     if not task.index:
         return task, by_lane  # nothing stands in a bucket of another lane, so a lane's task owns its buckets
     assigned = by_lane.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
@@ -94,7 +95,7 @@ def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[Write
         return bucket_owners(router, batch, router.buckets_of(batch), tasks)
 
     names = tuple(dict.fromkeys([*schema.partition_keys, *schema.bucket_keys]))
-    return task, frame.repartitionById(tasks, _owner_column(schema, names, owners))
+    return task, locally_merged(task, frame).repartitionById(tasks, _owner_column(schema, names, owners))
 
 
 @owned.register

@@ -76,6 +76,7 @@ class KeyedTable(RuleBasedStateMachine):
             "sort-spill-threshold": data.draw(st.sampled_from(["2", "40"]), "open runs"),
             "compaction.size-ratio": data.draw(st.sampled_from(["1", "90"])),
             "target-file-size": data.draw(st.sampled_from(["1 b", "128 mb"])),
+            "write-buffer-spillable": data.draw(st.sampled_from(["true", "false"]), "spills"),
             "write-buffer-size": data.draw(st.sampled_from(["1 b", "1 mb"])),
             "manifest.merge-min-count": "4",
         }

@@ -153,6 +153,52 @@ def test_keyed_writers_stay_within_the_write_buffer(tmp_path: Path) -> None:
     assert sum(f.row_count for m in messages for f in m.new_files) == 200_000
 
 
+@pytest.fixture
+def spills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which writers spill."""
+    folder = tmp_path / "spills"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("disk", ["1 gb", "100 kb"])
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_rows_beyond_the_write_buffer_wait_on_the_disk(tmp_path: Path, spills: Path, disk: str, producer: str) -> None:
+    options = {"write-buffer-size": "100 kb", "write-buffer-spill.max-disk-size": disk, "changelog-producer": producer}
+    table = make_table(tmp_path / "t", {**options, "bucket": "2"}, keys=["id", "p"], partitions=["p"])
+    writer = KeyValueWriter(table, {})
+    for _ in range(2):
+        for batch in partitioned(table, 3, 4):
+            writer.write(batch)
+    assert list(spills.iterdir())
+    messages = writer.close()
+    assert not list(spills.iterdir())
+    if disk == "1 gb":
+        assert len({(m.partition, m.bucket) for m in messages}) == len(messages)
+        assert {len(m.new_files) for m in messages} == {1}
+    else:
+        assert len(messages) > 6
+    Committer(table).append(messages)
+    assert len(rows(table)) == 40_000
+    told = sum(f.row_count for m in messages for f in m.changelog_files)
+    assert told == (80_000 if producer == "input" else 0)
+
+
+def test_an_error_removes_what_waits_on_the_disk(tmp_path: Path, spills: Path) -> None:
+    table = make_table(tmp_path / "t", {"write-buffer-size": "1 b"}, keys=["id"])
+
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield batch_of(table, [(1, "a", "x"), (2, "b", "x")])
+        assert list(spills.iterdir())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plan_write(table).run(failing())
+    assert not list(spills.iterdir())
+    assert not data_files(table)
+
+
 def test_a_few_rows_that_wait_do_not_keep_their_batches_in_memory() -> None:
     flushed: Counter[tuple[bytes, int]] = Counter()
     before = pa.total_allocated_bytes()
@@ -289,12 +335,16 @@ def test_append_tables_with_buckets_number_their_rows(tmp_path: Path) -> None:
     assert found == [(0, 0), (1, 1), (2, 2)]
 
 
-def test_the_newest_row_of_a_key_wins_within_a_batch_between_flushes_and_between_commits(tmp_path: Path) -> None:
-    table = make_table(tmp_path / "t", {"write-buffer-size": "1 b"}, keys=["id"])
+@pytest.mark.parametrize(("spillable", "files"), [("false", 2), ("true", 1)])
+def test_the_newest_row_of_a_key_wins_within_a_batch_between_flushes_and_between_commits(
+    tmp_path: Path, spillable: str, files: int
+) -> None:
+    options = {"write-buffer-size": "1 b", "write-buffer-spillable": spillable}
+    table = make_table(tmp_path / "t", options, keys=["id"])
     first = batch_of(table, [(1, "a", "x"), (1, "b", "x")])
     second = batch_of(table, [(1, "c", "x"), (2, "d", "x")])
     messages = plan_write(table).run([first, second])
-    assert len(messages) == 2
+    assert [len(m.new_files) for m in messages] == [1] * files
     Committer(table).append(messages)
     assert sorted(rows(table)) == [(1, "c", "x"), (2, "d", "x")]
     remove(table, (1, "c", "x"))
@@ -427,7 +477,7 @@ def test_a_null_in_a_column_that_takes_none_is_refused_and_nothing_is_left(tmp_p
 @pytest.mark.parametrize("keys", [[], ["id"]])
 def test_an_error_among_the_rows_leaves_nothing(tmp_path: Path, file_format: str, keys: list[str]) -> None:
     options = {"file.format": file_format, "target-file-size": "1 kb", "write-buffer-size": "1 kb"}
-    table = make_table(tmp_path / "t", options, keys=keys)
+    table = make_table(tmp_path / "t", {**options, "write-buffer-spillable": "false"}, keys=keys)
     seen = 0
 
     def failing() -> Iterator[pa.RecordBatch]:

@@ -18,11 +18,18 @@ class BucketBuffers:
     Args:
         capacity: the bound in bytes.
         flush: takes a bucket's rows; it must not keep them.
+        relieve: takes those that there is no room for instead.
     """
 
-    def __init__(self, capacity: int, flush: Callable[[Target, pa.Table], None]) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        flush: Callable[[Target, pa.Table], None],
+        relieve: Callable[[Target, pa.Table], None] | None = None,
+    ) -> None:
         self._capacity = capacity
         self._flush = flush
+        self._move = relieve or flush
         self._held: dict[Target, list[pa.RecordBatch]] = {}
         self._sizes: dict[Target, int] = {}
         self._total = 0
@@ -39,19 +46,19 @@ class BucketBuffers:
     def flush(self) -> None:
         """Hand on everything, in the order in which the buckets came up."""
         for target in list(self._held):
-            self._hand_on(target)
+            self._hand_on(target, self._flush)
 
     def _relieve(self) -> None:
         for target in sorted(self._sizes, key=lambda t: -self._sizes[t]):
             if self._total <= self._capacity // 2:
                 break
-            self._hand_on(target)
+            self._hand_on(target, self._move)
         # What stays is often a few rows of a batch, and would keep the whole batch in memory.
         for target, batches in self._held.items():
             rows = pa.Table.from_batches(batches)
             self._held[target] = rows.take(np.arange(len(rows))).combine_chunks().to_batches()
 
-    def _hand_on(self, target: Target) -> None:
+    def _hand_on(self, target: Target, taker: Callable[[Target, pa.Table], None]) -> None:
         rows = pa.Table.from_batches(self._held.pop(target))
         self._total -= self._sizes.pop(target)
-        self._flush(target, rows)
+        taker(target, rows)

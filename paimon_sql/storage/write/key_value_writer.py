@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
 from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.merge.order import SortColumn, comparable, group_starts, sort_order
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.merge.spill import merged_windows
+from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.row_kinds import KindsOfRows
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
+from paimon_sql.storage.write.spilled_runs import SpilledRuns
 
 
 class KeyValueWriter:
@@ -47,7 +47,11 @@ class KeyValueWriter:
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
         self._kinds = KindsOfRows(table, self._engine)
-        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
+        self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
+        self._spilled = SpilledRuns(table.options)
+        # Where rows must not be merged all at once, their generations are written as they come.
+        spills = table.options.get(WRITE_BUFFER_SPILLABLE) and not self._engine.merges_whole
+        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, self._spill if spills else None)
         self._messages: list[CommitMessage] = []
         self._columns = [*table.schema.names, VALUE_KIND.name, *self._router.extra]
 
@@ -66,12 +70,15 @@ class KeyValueWriter:
             self._take((partition, bucket), rows)
 
     def close(self) -> list[CommitMessage]:
-        """Write what is left; a message or more for a bucket and flush."""
+        """Write what is left; a message or more for a bucket."""
         self._buffers.flush()
+        self._write_spilled()
+        self._spilled.close()
         return self._messages
 
     def abort(self) -> None:
         """Remove whatever was written."""
+        self._spilled.close()
         locations = self._table.locations
         self._table.file_io.delete_many(
             path
@@ -84,29 +91,68 @@ class KeyValueWriter:
         self._buffers.add(target, rows)
 
     def _flush(self, target: Target, rows: pa.Table) -> None:
+        window = self._window(target, rows)
+        with self._spilled.taken(target) as runs:
+            if runs:
+                self._write(target, merged_windows([*runs, _run_of(window)], self._order, self._table.options))
+                return
+        for generation in self._engine.generations(window):
+            self._write(target, [generation])
+
+    def _spill(self, target: Target, rows: pa.Table) -> None:
+        self._spilled.add(target, self._window(target, rows))
+        if self._spilled.disk_bytes > self._table.options.get(WRITE_BUFFER_MAX_DISK_SIZE):
+            self._write_spilled()
+
+    def _write_spilled(self) -> None:
+        for target in self._spilled.targets:
+            with self._spilled.taken(target) as runs:
+                self._write(target, merged_windows(runs, self._order, self._table.options))
+
+    def _window(self, target: Target, rows: pa.Table) -> Window:
+        """The rows numbered and sorted."""
         first = self._next.get(target, 0)
         self._next[target] = first + len(rows)
         numbers = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
         numbered = rows.append_column(SEQUENCE_NUMBER.name, pa.chunked_array([numbers]))
-        total = self._router.total_buckets(target[0])
-        for window in self._engine.generations(self._window(numbered)):
-            # The message stands before its files do, so that whatever is written can be removed.
-            changes = self._files(self._changelog, target, window.table.take(window.order)) if self._changelog else ()
-            self._messages.append(CommitMessage(*target, total, changelog_files=changes))
-            files = self._files(self._settings, target, self._engine.merge(window))
-            self._messages[-1] = replace(self._messages[-1], new_files=files)
+        return Window(numbered, *self._order.sort(numbered))
 
-    def _files(self, settings: WriteSettings, target: Target, rows: pa.Table) -> tuple[DataFileMeta, ...]:
+    def _write(self, target: Target, windows: Iterable[Window]) -> None:
+        """Write windows of ascending keys into the files of one sorted run; on any error nothing is left of them."""
+        files = self._opened(self._settings, target)
+        changes = self._opened(self._changelog, target) if self._changelog else None
+        try:
+            for window in windows:
+                if changes is not None and self._changelog is not None:
+                    _append(changes, self._changelog, window.table.take(window.order))
+                _append(files, self._settings, self._engine.merge(window))
+            told = tuple(changes.close()) if changes is not None else ()
+            total = self._router.total_buckets(target[0])
+            self._messages.append(CommitMessage(*target, total, new_files=tuple(files.close()), changelog_files=told))
+        except BaseException:
+            for writer in (files, changes):
+                if writer is not None:
+                    writer.abort()
+            raise
+
+    def _opened(self, settings: WriteSettings, target: Target) -> RollingWriter:
         namer = self._namers.setdefault(settings.file_prefix, FileNamer(settings.file_prefix))
-        writer = RollingWriter(self._table, settings, *target, namer=namer)
-        return tuple(write_all(writer, as_stored(settings, rows).to_batches(max_chunksize=1_000_000)))
+        return RollingWriter(self._table, settings, *target, namer=namer)
 
-    def _window(self, rows: pa.Table) -> Window:
-        schema = self._table.schema
-        keys = [comparable(rows[name]) for name in schema.trimmed_primary_keys]
-        ties = [SortColumn(comparable(rows[name]), d) for name, d in sequence_fields(schema.options)]
-        order = sort_order([*(SortColumn(k) for k in keys), *ties])
-        return Window(rows, order, group_starts(keys, order))
+
+def _append(writer: RollingWriter, settings: WriteSettings, rows: pa.Table) -> None:
+    for batch in as_stored(settings, rows).to_batches(max_chunksize=1_000_000):
+        writer.write(batch)
+
+
+def _run_of(window: Window) -> Run:
+    """The rows of a window as a run of their own."""
+
+    def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for at in range(0, len(window.order), batch_rows):
+            yield from window.table.take(pa.array(window.order[at : at + batch_rows])).to_batches()
+
+    return Run(len(window.table), window.table.nbytes, read, "the rows in memory")
 
 
 def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
