@@ -43,17 +43,29 @@ class VersionedDirectory:
 
         The hint may be missing, stale or half-written; it is never believed without looking.
         """
-        hint = self._hint(LATEST)
+        hint = self.hint(LATEST)
         if hint is not None and not self.exists(hint + 1) and self.exists(hint):
             return hint
         return max(self.versions(), default=None)
 
     def earliest(self) -> int | None:
         """The smallest number: the hint's, if that file stands, else that of a listing; None in an empty directory."""
-        hint = self._hint(EARLIEST)
+        hint = self.hint(EARLIEST)
         if hint is not None and self.exists(hint):
             return hint
         return min(self.versions(), default=None)
+
+    def missing(self) -> list[int]:
+        """The numbers from the earliest to the latest, as files and the hint of the latest say, that are not there.
+
+        A hint follows the file that it names and leaves before it, so it never names one that is still to come.
+        """
+        numbers = self.versions()
+        if not numbers:
+            return []
+        first, last = self.earliest() or numbers[0], max(numbers[-1], self.hint(LATEST) or 0)
+        there = set(numbers)
+        return [n for n in range(first, last + 1) if n not in there and not self.exists(n)]
 
     def write_hint(self, name: str, version: int) -> None:
         """Set a hint; readers never depend on it, so it is replaced without ceremony."""
@@ -63,7 +75,7 @@ class VersionedDirectory:
         """Remove a hint."""
         self.file_io.delete(f"{self.directory}/{name}")
 
-    def _hint(self, name: str) -> int | None:
+    def hint(self, name: str) -> int | None:
         """The number that a hint says; None for one that is missing, unreadable or no possible number."""
         try:
             number = int(self.file_io.read_bytes(f"{self.directory}/{name}"))
