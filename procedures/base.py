@@ -12,6 +12,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, DataType, string_type
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.table import Table
 
@@ -67,7 +68,7 @@ class Context:
                 f"'{name}' is no table of catalog {self.catalog.name}.", remedy="Write t, db.t or catalog.db.t."
             )
         database = parts[0] if len(parts) == 2 else self.database
-        return self.catalog.table(parse_identifier(database, parts[-1]))
+        return on_its_branch(self.catalog.table(parse_identifier(database, parts[-1])))
 
 
 class Procedure(ABC):

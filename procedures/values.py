@@ -13,6 +13,7 @@ from paimon_sql.storage.instants import parse_instant
 
 OPTIONS = Argument("options", string_type(), "Options for this call, as 'k=v,k=v'.")
 DRY_RUN = Argument("dry_run", BooleanType(), "Only say what would be done.")
+NOTHING_DONE = "dry run, nothing was changed"
 
 
 def options_of(text: str | None) -> dict[str, str]:
@@ -79,3 +80,16 @@ def names_of(text: str, argument: str) -> list[str]:
     if not names:
         raise InvalidInputError(f"{argument} must not be blank.")
     return names
+
+
+def truth_of(text: str | None, argument: str) -> bool:
+    """A switch that is written as a text: ``'true'`` or ``'false'``, in any case; off without text.
+
+    Raises:
+        InvalidInputError: the text is neither.
+    """
+    known = {"": False, "false": False, "true": True}
+    found = known.get((text or "").strip().lower())
+    if found is None:
+        raise InvalidInputError(f"{argument} cannot be '{text}'.", remedy="It is 'true' or 'false'.")
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.table import Table
 
 
@@ -76,5 +77,16 @@ class Catalog(ABC):
         """Give a table another name or database; the target must not exist."""
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
-        """Add the next version of a table's schema, made of the newest by ``change``."""
-        return self.table(identifier).schemas.evolve(change)
+        """Add the next version of a table's schema, made of the newest by ``change``.
+
+        Raises:
+            InvalidOptionError: an option names a branch that the table does not have.
+        """
+        table = self.table(identifier)
+
+        def checked(schema: TableSchema) -> TableSchema:
+            changed = change(schema)
+            check_named_branches(changed, table.branches, schema)
+            return changed
+
+        return table.schemas.evolve(checked)

@@ -17,7 +17,10 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
@@ -89,12 +92,13 @@ class FileSystemCatalog(Catalog):
 
     def table(self, identifier: Identifier) -> Table:
         schema = self._latest_schema(self._root(identifier))
+        own = replace(identifier, system_table=None)
         if schema is None:
-            what = f"Branch {identifier.branch} of table" if identifier.branch != MAIN_BRANCH else "Table"
-            named = f"{self.name}.{identifier.database}.{identifier.table}"
+            what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
+            named = f"{self.name}.{own.database}.{own.table}"
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
         return Table(
-            name=f"{self.name}.{identifier.database}.{identifier.table}",
+            name=f"{self.name}.{own}",
             path=self._table_path(identifier),
             file_io=self.file_io,
             schema=schema,
@@ -103,6 +107,7 @@ class FileSystemCatalog(Catalog):
 
     def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
         self._require(identifier.database)
+        check_named_branches(schema, BranchManager(self.file_io, TablePaths(self._table_path(identifier))))
         manager = SchemaManager(self.file_io, self._root(identifier))
         if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
             raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))

@@ -17,6 +17,7 @@ from paimon_sql.errors import (
     PaimonError,
     TableExistsError,
 )
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
@@ -35,8 +36,9 @@ from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy,
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import SystemTableProxy
 from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.travel import as_of, is_write, travel_options
+from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import scanned_tables, system_tables, table_views
@@ -293,7 +295,8 @@ class CatalogProxy(CatalogInterface):
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        table = under_session(self.catalog.table(identifier), found, writes=writes)
+        asked = branch_asked(context) or found.get(BRANCH.key)
+        table = under_session(on_its_branch(self.catalog.table(identifier), asked), found, writes=writes)
         table = as_of(table, travel, lambda: session_zone(self.jvm, self.session))
         if identifier.system_table is None:
             return TableProxy(self.jvm, table, self.session)

@@ -16,10 +16,12 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import EXECUTION, Jvm
 from paimon_sql.spark.python_scan import TaskPartition
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
@@ -45,7 +47,8 @@ class PaimonDataSource(DataSource):
         schema = SchemaManager(file_io, path).latest()
         if schema is None:
             raise NoSuchTableError(f"There is no Paimon table at {path}.", name=path)
-        return Table(name=path, path=path, file_io=file_io, schema=schema)
+        table = Table(name=path, path=path, file_io=file_io, schema=schema)
+        return on_its_branch(table, self.options.get(BRANCH.key))
 
     def schema(self) -> StructType:
         return StructType.fromJson(json.loads(json.dumps(spark_struct(self._table.schema.fields))))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -26,7 +27,8 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        return self.jvm.constant("keys of time travel", lambda: self.jvm.java_set(sorted(TRAVEL_KEYS)))
+        keys = sorted({*TRAVEL_KEYS, BRANCH.key})
+        return self.jvm.constant("keys of states", lambda: self.jvm.java_set(keys))
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])

@@ -67,6 +67,11 @@ class SchemaMerge:
         schema = apply_changes(self._table.schema, self.changes(), has_data=True, case_sensitive=self._exact)
         return replace(self._table, schema=schema)
 
+    @property
+    def table(self) -> Table:
+        """The table as it is, under the options of the write."""
+        return self._table
+
     def evolved(self, catalog: Catalog, identifier: Identifier) -> Table:
         """The table with what the rows bring, under the options of the write."""
         if self.changes():

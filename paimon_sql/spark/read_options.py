@@ -8,6 +8,7 @@ from typing import Any
 from paimon_sql.format.options import Scope, canonical, check_changes, validate
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.session_options import session_zone
+from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.table import Table
 
@@ -27,11 +28,12 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
 
     Raises:
         InvalidInputError: a text is no time.
+        NotFoundError: there is no such branch.
         InvalidOptionError: a key is no option, does not take its value, or is fixed for the life of a table.
     """
     if given:
         validate(given, Scope.SPARK)
         options = canonical(given)
         check_changes(table.schema.options, options, has_snapshots=True)
-        table = table.with_options(options)
+        table = moved_to_branch(table, options).with_options(options)
     return in_zone(table, lambda: session_zone(jvm, session))

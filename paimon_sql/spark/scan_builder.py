@@ -136,7 +136,7 @@ class ScanBuilderProxy(JavaObject):
         return pins_key(self.table.schema, all_of(self._predicates)) or plan.counts_rows
 
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
-        key = self.table.schema.trimmed_primary_keys[:1]
+        key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
         tasks = [CountTask(ReadTask(self.table, split, key, predicate)) for split in plan.splits]
         if not self._counts_here(plan):
             return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)

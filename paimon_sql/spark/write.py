@@ -14,6 +14,7 @@ from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.v2_predicates import partition_condition
 from paimon_sql.spark.write_job import run_write
 from paimon_sql.spark.write_options import write_options
+from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.table import Table
 
@@ -26,7 +27,7 @@ class WriteBuilderProxy(JavaObject):
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any) -> None:
         super().__init__(jvm)
         given = write_options(table, info.options())
-        self.table = table.with_options(given)
+        self.table = moved_to_branch(table, given).with_options(given)
         self.session = session
         self._struct = info.schema()
         self._overwrite: Overwrite | None = None

@@ -234,12 +234,13 @@ class ShowTags(Statement):
 
 @dataclass(frozen=True)
 class CreateBranch(Statement):
-    """CREATE BRANCH, from a tag or empty."""
+    """CREATE BRANCH, from a tag or snapshot or empty."""
 
     table: TableName
     branch: str
     tag: str | None = None
     if_not_exists: bool = False
+    snapshot: int | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def show_tags(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 
 
 def alter_tag(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``ALTER TABLE t {CREATE | REPLACE | CREATE OR REPLACE | DELETE | RENAME} {TAG | BRANCH} ..``."""
+    """``ALTER TABLE t {CREATE | REPLACE | CREATE OR REPLACE | DELETE | DROP | RENAME} {TAG | BRANCH} ..``."""
     cursor.accept("ALTER", "TABLE")
     table = context.table(cursor.names())
     if table is None:
@@ -54,6 +54,8 @@ def alter_tag(cursor: Cursor, context: RewriteContext) -> Outcome | None:
         statement = DeleteTag(table, _name(cursor, "tag"), exists)
     elif cursor.accept("RENAME", "TAG"):
         statement = RenameTag(table, *_renaming(cursor, "tag"))
+    elif cursor.sees("REPLACE", "BRANCH") or cursor.sees("CREATE", "OR", "REPLACE", "BRANCH"):
+        raise cursor.error("A branch cannot be replaced.", remedy="DROP BRANCH and then CREATE BRANCH.")
     elif cursor.accept("CREATE", "BRANCH"):
         statement = _create_branch(cursor, table)
     elif cursor.accept("DELETE|DROP", "BRANCH"):
@@ -86,8 +88,17 @@ def _create_tag(cursor: Cursor, table: TableName, mode: Literal["CREATE", "REPLA
 def _create_branch(cursor: Cursor, table: TableName) -> CreateBranch:
     tolerant = cursor.accept("IF", "NOT", "EXISTS")
     branch = _name(cursor, "branch")
-    tag = _name(cursor, "tag") if cursor.accept("AS", "OF", "TAG") else None
-    return CreateBranch(table, branch, tag, tolerant)
+    tag = snapshot = None
+    if cursor.accept("AS", "OF", "TAG"):
+        tag = _name(cursor, "tag")
+    elif cursor.accept("AS", "OF", "VERSION"):
+        if cursor.peek().text.isdecimal():
+            snapshot = int(cursor.next().text)
+        else:
+            tag = _name(cursor, "tag")
+    if cursor.sees("RETAIN") or cursor.sees("WITH", "SNAPSHOT"):
+        raise cursor.error("A branch has no time to live.", remedy="Delete it when it is not needed any more.")
+    return CreateBranch(table, branch, tag, tolerant, snapshot)
 
 
 def _renaming(cursor: Cursor, what: str) -> tuple[str, str]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
+from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from paimon_sql.format.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.paths import temporary_sibling
+from paimon_sql.storage.names import check_file_name
 
 _PREFIX = "branch-"
+_LEFTOVER = re.compile(r"\.branch-.+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp", re.DOTALL)
+"""A branch that was being made or deleted when its process ended."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,9 @@ class Branch:
 
 class BranchManager:
     """The branches of one table, whichever of them it was opened by; ``main`` is not counted among them.
+
+    A branch comes and goes in one step where the file system can rename a folder: it is made under a hidden name, and
+    gets one before it is deleted.
 
     Args:
         file_io: the file system.
@@ -47,6 +57,106 @@ class BranchManager:
         """Whether there is a branch of that name; ``main`` always is."""
         return name == MAIN_BRANCH or name in self.names()
 
+    def require(self, name: str) -> None:
+        """Nothing if there is a branch of that name.
+
+        Raises:
+            NotFoundError: there is none; the message lists those that there are.
+        """
+        if not self.exists(name):
+            names = self.names()
+            held = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
+            raise NotFoundError(f"Branch '{name}' does not exist: beside main {held}.", name=name)
+
     def root(self, name: str) -> str:
         """The folder of what a branch has of its own."""
         return self._paths.of_branch(name).branch_root
+
+    def create(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Make a branch of these files.
+
+        Args:
+            name: its name.
+            files: their contents by the paths below the branch's folder, in the order in which they are to be written
+                where nothing can be renamed: then the branch is there from its first schema on.
+
+        Raises:
+            AlreadyExistsError: there is a branch of that name.
+        """
+        root = self.root(name)
+        in_place = self.file_io.is_object_store(root)
+        folder = root if in_place else temporary_sibling(root)
+        if in_place and self.exists(name):
+            raise _taken(name)
+        try:
+            for path, data in files.items():
+                self.file_io.write_bytes(f"{folder}/{path}", data)
+            if not in_place and not self._moved(folder, root):
+                raise _taken(name)
+        except Exception:
+            if not in_place:
+                self.file_io.delete_dir(folder, recursive=True)
+            raise
+
+    def rename(self, name: str, target: str) -> None:
+        """Give a branch another name; on an object store its files move one by one.
+
+        Raises:
+            AlreadyExistsError: there is a branch of the new name.
+        """
+        if not self._moved(self.root(name), self.root(target)):
+            raise _taken(target)
+
+    def remove(self, name: str) -> None:
+        """Remove a branch's own files; the data that it refers to stays."""
+        root = self.root(name)
+        if self.file_io.is_object_store(root):
+            self.file_io.delete_dir(f"{root}/{SCHEMA}", recursive=True)
+        else:
+            hidden = temporary_sibling(root)
+            root = hidden if self._moved(root, hidden) else root
+        self.file_io.delete_dir(root, recursive=True)
+
+    def sweep(self, before_millis: int) -> int:
+        """Remove what interrupted creations and deletions left before a time: how many there were.
+
+        Args:
+            before_millis: milliseconds since the epoch.
+        """
+        found = self.file_io.list(self._paths.branches())
+        left = [s for s in found if s.is_dir and _LEFTOVER.fullmatch(s.name) and s.mtime_millis < before_millis]
+        return sum(self.file_io.delete_dir(s.path, recursive=True) for s in left)
+
+    def _moved(self, source: str, target: str) -> bool:
+        """Whether a folder got its new name; a rival may take it between two looks."""
+        try:
+            return self.file_io.rename(source, target)
+        except OSError:
+            if self.file_io.exists(target):
+                return False
+            raise
+
+
+def check_branch_name(name: str) -> str:
+    """The name itself, if it can be a new branch's.
+
+    Raises:
+        InvalidInputError: it is ``main`` or a number, blank, too long, or holds what SQL or a path could not.
+    """
+    if name == MAIN_BRANCH:
+        raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and no name for a branch.")
+    check_file_name(name, "branch")
+    if name.isdecimal():
+        raise InvalidInputError(
+            f"'{name}' cannot be the name of a branch: it is a number.", remedy="Choose a name with a letter in it."
+        )
+    if "$" in name:
+        raise InvalidInputError(
+            f"'{name}' cannot be the name of a branch: '$' stands between the parts of a table's name.",
+            remedy="Choose a name without it.",
+        )
+    return name
+
+
+def _taken(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"Branch '{name}' already exists.", name=name, remedy="Choose another name.")

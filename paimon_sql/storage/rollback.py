@@ -107,13 +107,13 @@ def _roll_back(table: Table, target: Snapshot) -> RollbackResult:
         later = [i for i in snapshots.directory.versions() if i > target.id]
         if not later:
             break
-        result.snapshots += _drop_newest_first(table, later)
+        result.snapshots += drop_newest_first(table, later)
     else:
         raise CommitConflictError(
             f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
             remedy="Stop the writers and roll back again.",
         )
-    result.changelogs = _drop_changelogs(table, target.id)
+    result.changelogs = drop_changelogs(table, target.id)
     snapshots.forget()
     return result
 
@@ -122,18 +122,24 @@ def _bring_back(table: Table, target: Snapshot) -> None:
     """Make sure that the snapshot's file stands and is not taken for an expired one."""
     directory = table.snapshots.directory
     if not directory.exists(target.id):
-        changelog = target.changelog_manifest_list
-        if changelog and not table.file_io.exists(table.paths.manifest(changelog)):
-            # A tag outlives the changelog of its snapshot.
-            target = replace(
-                target, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=None
-            )
-        directory.file_io.write_bytes(directory.path(target.id), target.to_json().encode())
+        data = without_lost_changelog(table, target).to_json().encode()
+        directory.file_io.write_bytes(directory.path(target.id), data)
     if (table.snapshots.earliest_id() or target.id) > target.id:
         directory.write_hint(EARLIEST, target.id)
 
 
-def _drop_newest_first(table: Table, ids: list[int]) -> int:
+def without_lost_changelog(table: Table, snapshot: Snapshot) -> Snapshot:
+    """The snapshot, without its changelog if that is gone: a tag outlives the changelog of its snapshot."""
+    changelog = snapshot.changelog_manifest_list
+    if not changelog or table.file_io.exists(table.paths.manifest(changelog)):
+        return snapshot
+    return replace(
+        snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=None
+    )
+
+
+def drop_newest_first(table: Table, ids: list[int]) -> int:
+    """Remove the files of snapshots, given in ascending order, from the newest on: how many were there."""
     directory, dropped = table.snapshots.directory, 0
     while ids:
         ids, part = ids[:-_AT_ONCE], ids[-_AT_ONCE:]
@@ -141,7 +147,8 @@ def _drop_newest_first(table: Table, ids: list[int]) -> int:
     return dropped
 
 
-def _drop_changelogs(table: Table, target_id: int) -> int:
+def drop_changelogs(table: Table, target_id: int) -> int:
+    """Remove the changelogs behind a snapshot: how many there were."""
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
     later = [i for i in manager.ids() if i > target_id]
     if later:

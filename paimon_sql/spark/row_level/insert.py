@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -9,12 +10,14 @@ from pyspark.errors import AnalysisException
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
 from paimon_sql.spark.merge_schema import SchemaMerge
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.sql.statements import InsertByName
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -50,7 +53,7 @@ class InsertByNameRun:
             InvalidSchemaError: the table cannot take the rows.
         """
         merge, command = self._prepared()
-        table = merge.evolved(self._catalog, self._identifier)
+        table = merge.evolved(self._catalog, replace(self._identifier, branch=merge.table.branch))
         try:
             self._analyzer.frame(self._written(command, merge, table))
         except AnalysisException as error:
@@ -108,5 +111,7 @@ class InsertByNameRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
-        table = under_session(self._catalog.table(identifier), options, writes=True)
-        return table.with_options({k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS})
+        given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
+        asked = given.get(BRANCH.key) or options.get(BRANCH.key)
+        table = on_its_branch(self._catalog.table(identifier), asked)
+        return under_session(table, options, writes=True).with_options(given)

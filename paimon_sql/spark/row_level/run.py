@@ -12,6 +12,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.spark.java import CATALYST, Jvm
@@ -24,10 +25,12 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.row_level.whole import remove_partitions
+from paimon_sql.storage.scan.two_branches import OTHER_BRANCHES
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -90,7 +93,9 @@ class RowLevelRun:
         return f"== {self._operation.value} of {table.name} at {read}: {way.value} ==\n{told}"
 
     def _once(self) -> Counts:
-        table, text = evolve(self._analyzer, self._catalog, self._identifier, self._table(), self._statement)
+        table = self._table()
+        home = replace(self._identifier, branch=table.branch)
+        table, text = evolve(self._analyzer, self._catalog, home, table, self._statement)
         way = way_of(table, self._operation, self._deletes())
         base = table.snapshots.latest()
         target, changed = self._changes(table, way, base, text)
@@ -157,9 +162,10 @@ class RowLevelRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, whose rows cannot be changed.")
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
-        table = under_session(self._catalog.table(identifier), options, writes=True)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
-        return table.with_options(given)
+        asked = given.get(BRANCH.key) or options.get(BRANCH.key)
+        table = on_its_branch(self._catalog.table(identifier), asked)
+        return under_session(table, options, writes=True).with_options(given)
 
     def _deletes(self) -> bool:
         statement: RowChange = self._statement
@@ -169,8 +175,8 @@ class RowLevelRun:
 
 
 def pinned(table: Table, snapshot: Snapshot | None) -> Table:
-    """The table as reads of the statement see it: at that snapshot, with today's columns."""
-    options = {k: v for k, v in table.schema.options.items() if k not in TRAVEL_KEYS}
+    """The table as reads of the statement see it: at that snapshot, with today's columns, without other branches."""
+    options = {k: v for k, v in table.schema.options.items() if k not in TRAVEL_KEYS | OTHER_BRANCHES}
     if snapshot is not None:
         options[SCAN_SNAPSHOT_ID.key] = str(snapshot.id)
     return replace(table, schema=replace(table.schema, options=options))

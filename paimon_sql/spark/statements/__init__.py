@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.functions import RunDescribeFunction
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
-from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowBranches, RunShowTags
+from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
 from paimon_sql.sql.statements import Statement
 
 __all__ = ["Answer", "Surroundings", "run_statement"]
@@ -18,10 +19,12 @@ RUNNERS: dict[type[Statement], Runner] = {
     runner.statement: runner
     for runner in (
         RunAddColumns(),
+        RunCreateBranch(),
         RunCreateCatalog(),
         RunCreateTableLike(),
         RunCreateTag(),
         RunDelete(),
+        RunDeleteBranch(),
         RunDeleteTag(),
         RunDescribeFunction(),
         RunDropCatalog(),
@@ -29,6 +32,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunInsertByName(),
         RunMerge(),
         RunModifyColumns(),
+        RunRenameBranch(),
         RunRenameTag(),
         RunShowBranches(),
         RunShowTags(),

@@ -14,6 +14,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.java import Jvm
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements import Statement
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 
 
@@ -37,8 +38,8 @@ class Surroundings:
         return parse_identifier(name[1], name[2])
 
     def table(self, name: TableName) -> Table:
-        """The table of that full name."""
-        return self.catalog.table(self.identifier(name))
+        """The table of that full name, on the branch that its options say."""
+        return on_its_branch(self.catalog.table(self.identifier(name)))
 
 
 @dataclass(frozen=True)

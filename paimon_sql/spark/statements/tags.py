@@ -1,4 +1,4 @@
-"""Tag DDL, SHOW TAGS and SHOW BRANCHES."""
+"""Tag DDL and SHOW TAGS."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.format.types import DataField, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowBranches, ShowTags
+from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowTags
 from paimon_sql.storage.table import Table
 
 
@@ -67,15 +67,6 @@ class RunShowTags(Runner):
 
     def run(self, statement: ShowTags, surroundings: Surroundings) -> Answer:
         return _names("tag", surroundings.table(statement.table).tags.names())
-
-
-class RunShowBranches(Runner):
-    """SHOW BRANCHES."""
-
-    statement = ShowBranches
-
-    def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
-        return _names("branch", surroundings.table(statement.table).branches.names())
 
 
 def _names(column: str, names: Iterable[str]) -> Answer:

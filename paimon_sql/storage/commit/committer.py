@@ -34,6 +34,7 @@ from paimon_sql.format.snapshot import (
 )
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
+from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
 from paimon_sql.storage.commit.upgrade import upgraded
@@ -209,6 +210,9 @@ class Committer:
         identifier: int,
         made: Sequence[Changes],
     ) -> Snapshot:
+        if (refusal := growth_error(self.table, kind)) is not None:
+            self._discard(made)
+            raise refusal
         try:
             return self.commit(kind, changes, identifier)
         except CommitUnknownError:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from paimon_sql.format.options.compaction import WRITE_ONLY
+from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.growth import growth_error, only_grows
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.append import (
     plan_append_compaction,
@@ -35,7 +37,7 @@ def compact_due(
         executor: runs the tasks.
         alone: whether the new files replace all that stands in their buckets, as those of an overwrite do.
     """
-    if table.options.get(WRITE_ONLY):
+    if table.options.get(WRITE_ONLY) or only_grows(table):
         return []
     if table.schema.primary_keys:
         return _run(table, executor, run_task, plan_triggered(table, messages, alone=alone))
@@ -55,7 +57,12 @@ def compact_table(
         scope: which buckets.
         asked: whether the caller said how far; where buckets are postponed, those that get no rows are merged fully
             only if so.
+
+    Raises:
+        UnsupportedError: the table's files must stay as they are.
     """
+    if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
+        raise refusal
     if not table.schema.primary_keys:
         tasks = plan_append_compaction(table, full=full, scope=scope)
         return with_vectors(table, _run(table, executor, run_append_task, tasks))

@@ -19,8 +19,9 @@ from paimon_sql.storage.expire.uses import UsedFiles, changelog_data, changelog_
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import NamedTag
+from paimon_sql.storage.versioned import EARLIEST
 
-Fingerprint = tuple[tuple[str, ...], tuple[FileStatus, ...]]
+Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,11 @@ def changelogs_of(branch: Table) -> list[Changelog]:
 
 
 def fingerprint(table: Table) -> Fingerprint:
-    """Something that changes when tags or branches come, go or change."""
-    branches = table.branches.names()
-    managers = [table.tags, *(b.tags for b in other_branches(table))]
-    return tuple(branches), tuple(status for manager in managers for status in manager.files())
+    """Something that changes when tags or branches come, go or change.
+
+    A fast-forward writes the hint ``EARLIEST`` of the branch that it brings snapshots to.
+    """
+    branches = other_branches(table)
+    files = [status for b in (table, *branches) for status in b.tags.files()]
+    hints = [table.file_io.status(f"{b.snapshots.directory.directory}/{EARLIEST}") for b in branches]
+    return tuple(b.branch for b in branches), (*files, *hints)

@@ -42,14 +42,15 @@ class ReadTask:
                 yield kept.select(list(self.columns)) if extra or hidden else kept
 
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+        table = self.split.table or self.table
         if hidden:
-            return read_with_hidden(self.table, self.split, columns, hidden, self.predicate)
+            return read_with_hidden(table, self.split, columns, hidden, self.predicate)
         if isinstance(self.split, LogSplit):
-            return read_log(self.table, self.split, columns)
+            return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):
-            return read_difference(self.table, self.split, columns)
+            return read_difference(table, self.split, columns)
         read = read_raw if self.split.raw else read_merged
-        return read(self.table, self.split, columns, self.predicate)
+        return read(table, self.split, columns, self.predicate)
 
     def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.predicate is None or not batch.num_rows:

@@ -27,6 +27,7 @@ from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_file
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.two_branches import BranchFiles, files_of_branches
 from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import version_to_read
@@ -76,20 +77,13 @@ class ScanPlan:
             return False
         if any(_finer_than_micros(column.type) for column in columns):
             return False
-        return all(self._reads_by_name(schema_id, columns) for schema_id in {f.schema_id for f in files})
+        owners = {t.branch: t for t in map(self.owner, self.splits)}
+        written = {(self.owner(s).branch, f.schema_id) for s in self.splits for f in s.files}
+        return all(_reads_by_name(owners[branch], schema_id, columns) for branch, schema_id in written)
 
-    def _reads_by_name(self, schema_id: int, columns: Sequence[DataField]) -> bool:
-        if schema_id == self.table.schema.id:
-            return True
-        written = {f.name: f for f in self.table.schemas.get(schema_id).fields}
-        ids = {f.id for f in written.values()}
-        for column in columns:
-            old = written.get(column.name)
-            if old is None and column.id in ids:
-                return False
-            if old is not None and (old.id, old.type.as_nullable()) != (column.id, column.type.as_nullable()):
-                return False
-        return True
+    def owner(self, split: Split) -> Table:
+        """The branch that a split's files are of."""
+        return split.table or self.table
 
     def file_ranges(self) -> list[list[PlannedRange]]:
         """The files of a native scan cut into ranges and packed into partitions of about equal work."""
@@ -97,7 +91,7 @@ class ScanPlan:
         split_bytes = self.split_size
         for split in self.splits:
             for f in split.files:
-                path = self.table.locations.data_file(split.partition, split.bucket, f)
+                path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
                 ranges.extend(
                     PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size)
                     for start in range(0, f.file_size, split_bytes)
@@ -128,21 +122,54 @@ def plan_scan(
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
         return ScanPlan(table, span.end, changes, metrics)
     version = version_to_read(table) if snapshot is None else None
+    if version is None:
+        parts = [BranchFiles(table, snapshot, live_files(table, snapshot, predicate))]
+    else:
+        parts = files_of_branches(table, version, predicate)
     chosen = snapshot if version is None else version.snapshot
-    refuse_rows_in_pieces(table, chosen)
-    live = live_files(table, chosen, predicate)
     since = version.created_from_millis if version else None
-    size = split_size(live.metrics, parallelism)
-    splits = _with_deletions(_splits(table, live, since, size), deletions_of(table, chosen))
+    metrics = parts[0].live.metrics if len(parts) == 1 else _summed(p.live.metrics for p in parts)
+    size = split_size(metrics, parallelism)
+    splits: list[Split] = []
+    for part in parts:
+        refuse_rows_in_pieces(part.table, part.snapshot)
+        made = _with_deletions(_splits(part.table, part.live, since, size), deletions_of(part.table, part.snapshot))
+        splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if limit is not None and predicate is None:
         splits = _enough(splits, limit)
-    return ScanPlan(table, chosen, splits, live.metrics, size)
+    return ScanPlan(table, chosen, splits, metrics, size)
 
 
 def split_size(metrics: ScanMetrics, parallelism: int) -> int:
     """The bytes of one split: as much as one reader should take, and no more than is its share."""
     work = metrics.bytes_read + metrics.files_read * OPEN_COST
     return max(OPEN_COST, min(SPLIT_BYTES, work // max(1, parallelism)))
+
+
+def _summed(found: Iterable[ScanMetrics]) -> ScanMetrics:
+    total = ScanMetrics()
+    for m in found:
+        total.manifests += m.manifests
+        total.manifests_read += m.manifests_read
+        total.files += m.files
+        total.files_read += m.files_read
+        total.bytes_read += m.bytes_read
+    return total
+
+
+def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -> bool:
+    """Whether columns of the table are found by their names in files that were written under a schema."""
+    if schema_id == table.schema.id:
+        return True
+    written = {f.name: f for f in table.schemas.get(schema_id).fields}
+    ids = {f.id for f in written.values()}
+    for column in map(table.schema.field, [c.name for c in columns if c.name in table.schema.names]):
+        old = written.get(column.name)
+        if old is None and column.id in ids:
+            return False
+        if old is not None and (old.id, old.type.as_nullable()) != (column.id, column.type.as_nullable()):
+            return False
+    return True
 
 
 def _splits(table: Table, live: LiveFiles, since_millis: int | None, size: int) -> Iterable[Split]:

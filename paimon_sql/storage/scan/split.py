@@ -9,6 +9,7 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.table import Table
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Split:
 
     ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
     all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
-    expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them.
+    expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
+    branch that the files are of, if a read of another one takes them too.
     """
 
     partition: bytes
@@ -27,6 +29,7 @@ class Split:
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     expiry: RecordExpiry | None = None
+    table: Table | None = None
 
     @property
     def size(self) -> int:

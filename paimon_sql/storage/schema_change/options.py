@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options import canonical, check_changes
 from paimon_sql.format.options.table import PARTITION, PRIMARY_KEY
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.schema_change.base import CAREFUL, Context, SchemaChange
+from paimon_sql.storage.schema_change.base import CAREFUL, Context, SchemaChange, missing_column
 
 _KEYS = (PRIMARY_KEY.key, PARTITION.key)
 
@@ -23,6 +24,8 @@ class SetOption(SchemaChange):
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
         change = canonical({self.key: self.value})
+        if self.key == PRIMARY_KEY.key and not schema.primary_keys and not context.has_data:
+            return _with_primary_key(schema, self.value, context)
         check_changes(_with_keys(schema), change, has_snapshots=context.has_data)
         if self.key in _KEYS:
             return schema
@@ -65,6 +68,18 @@ class DropPrimaryKey(SchemaChange):
                 remedy="Create a new table without a key and copy the data into it.",
             )
         return replace(schema, primary_keys=())
+
+
+def _with_primary_key(schema: TableSchema, text: str, context: Context) -> TableSchema:
+    """A table without data becomes one with a key, as an empty branch may get one that main does not have."""
+    names = []
+    for name in comma_separated(text):
+        found = context.find(name, schema.names)
+        if found is None:
+            raise missing_column((name,), schema.names)
+        names.append(found)
+    fields = tuple(replace(f, type=f.type.as_nullable(False)) if f.name in names else f for f in schema.fields)
+    return replace(schema, fields=fields, primary_keys=tuple(names))
 
 
 def _with_keys(schema: TableSchema) -> Mapping[str, str]:

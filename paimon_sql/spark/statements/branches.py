@@ -1,0 +1,58 @@
+"""Branch DDL and SHOW BRANCHES."""
+
+from __future__ import annotations
+
+from paimon_sql.format.types import DataField, string_type
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.sql.statements import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
+from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
+
+
+class RunCreateBranch(Runner):
+    """CREATE BRANCH."""
+
+    statement = CreateBranch
+
+    def run(self, statement: CreateBranch, surroundings: Surroundings) -> Answer:
+        create_branch(
+            surroundings.table(statement.table),
+            statement.branch,
+            tag=statement.tag,
+            snapshot_id=statement.snapshot,
+            ignore_if_exists=statement.if_not_exists,
+        )
+        return Answer()
+
+
+class RunDeleteBranch(Runner):
+    """DELETE BRANCH and DROP BRANCH."""
+
+    statement = DeleteBranch
+
+    def run(self, statement: DeleteBranch, surroundings: Surroundings) -> Answer:
+        table = surroundings.table(statement.table)
+        names = [name.strip() for name in statement.branch.split(",") if name.strip()]
+        if statement.if_exists:
+            names = [name for name in names if table.branches.exists(name)]
+        delete_branches(table, names)
+        return Answer()
+
+
+class RunRenameBranch(Runner):
+    """RENAME BRANCH."""
+
+    statement = RenameBranch
+
+    def run(self, statement: RenameBranch, surroundings: Surroundings) -> Answer:
+        rename_branch(surroundings.table(statement.table), statement.branch, statement.target)
+        return Answer()
+
+
+class RunShowBranches(Runner):
+    """SHOW BRANCHES."""
+
+    statement = ShowBranches
+
+    def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
+        names = surroundings.table(statement.table).branches.names()
+        return Answer((DataField(-1, "branch", string_type(False)),), [(name,) for name in names])
