@@ -8,6 +8,7 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import BigIntType, BooleanType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
 class ClearConsumers(Procedure):
@@ -19,11 +20,13 @@ class ClearConsumers(Procedure):
         TABLE,
         Argument("includingConsumers", string_type(), "A regular expression for those to remove; empty means all."),
         Argument("excludingConsumers", string_type(), "A regular expression for those to keep."),
+        DRY_RUN,
     )
     results = (result("result", BooleanType(), "always true"),)
     details = (
         result("removed_consumers", BigIntType(), "how many were removed"),
         result("names", string_type(), "their names; null without any"),
+        result("note", string_type(), "why nothing was done"),
     )
     example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
 
@@ -32,8 +35,10 @@ class ClearConsumers(Procedure):
         excluding = _pattern(arguments["excludingConsumers"] or "(?!)", "excludingConsumers")
         consumers = context.table(arguments["table"]).consumers
         names = [n for n in consumers.names() if including.fullmatch(n) and not excluding.fullmatch(n)]
-        removed = [n for n in names if consumers.remove(n)]
-        return [(True, len(removed), ", ".join(removed) or None)]
+        dry_run = bool(arguments["dry_run"])
+        removed = [n for n in names if dry_run or consumers.remove(n)]
+        note = "no consumer has such a name" if not removed else NOTHING_DONE if dry_run else None
+        return [(True, len(removed), ", ".join(removed) or None, note)]
 
 
 def _pattern(text: str, argument: str) -> re.Pattern[str]:

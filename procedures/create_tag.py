@@ -8,7 +8,7 @@ from paimon_sql.format.durations import format_duration
 from paimon_sql.format.snapshot import Tag
 from paimon_sql.format.types import BigIntType, BooleanType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
-from paimon_sql.procedures.values import length_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, length_of
 from paimon_sql.storage.tagging import create_tag
 
 TAG = Argument("tag", string_type(), "The tag's name.", required=True)
@@ -19,6 +19,7 @@ KEPT = (
     result("record_count", BigIntType(), "the records of that snapshot, before merging"),
     result("retained", string_type(), "how long the tag lives; null means for ever"),
 )
+NOTE = result("note", string_type(), "why nothing was done")
 
 
 class CreateTag(Procedure):
@@ -26,15 +27,16 @@ class CreateTag(Procedure):
 
     name = "create_tag"
     summary = "Keep a snapshot under a name, so that it does not expire."
-    arguments = (TABLE, TAG, SNAPSHOT, TIME_RETAINED)
+    arguments = (TABLE, TAG, SNAPSHOT, TIME_RETAINED, DRY_RUN)
     results = (result("result", BooleanType(), "always true"),)
-    details = KEPT
+    details = (*KEPT, NOTE)
     example = "CALL sys.create_tag(table => 'db.t', tag => 'before_migration', time_retained => '7 d')"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         retained = length_of(arguments["time_retained"], "time_retained")
-        table = context.table(arguments["table"])
-        return [(True, *kept(create_tag(table, arguments["tag"], arguments["snapshot"], retained)))]
+        table, dry_run = context.table(arguments["table"]), bool(arguments["dry_run"])
+        tag = create_tag(table, arguments["tag"], arguments["snapshot"], retained, dry_run=dry_run)
+        return [(True, *kept(tag), NOTHING_DONE if dry_run else None)]
 
 
 def kept(tag: Tag) -> tuple[int, int | None, str | None]:

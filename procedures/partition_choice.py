@@ -66,6 +66,15 @@ class _Values:
     schema: TableSchema
     zone: tzinfo
 
+    def of(self, name: str, text: str) -> Any:
+        """The value that a partition's name tells for a column."""
+        if text == PartitionPaths.of(self.schema).default_name:
+            return None
+        try:
+            return parse_text(text, self.schema.field(name).type, self.zone)
+        except (ValueError, InvalidInputError) as error:
+            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+
     def scalar(self, name: str, text: str) -> pa.Scalar:
         """The value that a text is for a column."""
         data_type = self.schema.field(name).type
@@ -81,9 +90,48 @@ class _Values:
         return Comparison(name, "=", self.scalar(name, text))
 
 
+def named_folders(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
+    """The folders of partitions below the table's, each once, in the order given.
+
+    Args:
+        table: the table.
+        partitions: partitions with semicolons between; of one the last columns may be left out.
+        zone: as `chosen_partitions`.
+
+    Raises:
+        InvalidInputError: one cannot be read, or none is named.
+    """
+    schema = table.schema
+    keys, paths, values = schema.partition_keys, PartitionPaths.of(schema), _Values(schema, zone or timezone.utc)
+    folders: dict[str, None] = {}
+    for text in (part for part in partitions.split(";") if part.strip()):
+        spec = dict(_pairs(schema, text))
+        given = list(keys[: len(spec)])
+        if set(spec) != set(given):
+            raise InvalidInputError(
+                f"'{text.strip()}' is no partition of {table.name}: {', '.join(k for k in given if k not in spec)} is"
+                " missing.",
+                remedy=f"Give the partition columns in their order: {', '.join(keys)}.",
+            )
+        known = [values.of(name, spec[name]) for name in given]
+        path = paths.path([*known, *[None] * (len(keys) - len(known))])
+        folders["/".join(path.split("/")[: len(known)])] = None
+    if not folders:
+        raise InvalidInputError(
+            f"'{partitions}' names no partition of {table.name}.",
+            remedy=f"Write column=value; partition columns are {', '.join(keys)}." if keys else None,
+        )
+    return list(folders)
+
+
 def _partition(values: _Values, text: str) -> Predicate:
-    schema = values.schema
-    parts: list[Predicate] = []
+    parts: list[Predicate] = [values.equals(name, value) for name, value in _pairs(values.schema, text)]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
+    """The columns that a partition's text names, and the texts of their values, without quotes."""
+    found = []
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in schema.partition_keys:
@@ -92,8 +140,8 @@ def _partition(values: _Values, text: str) -> Predicate:
                 remedy=f"Write column=value; partition columns are {', '.join(schema.partition_keys)}.",
             )
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-        parts.append(values.equals(name, value[1:-1] if quoted else value))
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
+        found.append((name, value[1:-1] if quoted else value))
+    return found
 
 
 class _Condition:

@@ -14,11 +14,11 @@ from paimon_sql.storage.instants import parse_instant
 from paimon_sql.storage.span import time_span
 from paimon_sql.storage.table import Table
 
-_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})(?::(\d{2}))?")
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", re.ASCII)
 
 
 def zone_of(name: str) -> tzinfo:
-    """The time zone of that name: ``Europe/Oslo``, ``+02:00`` or ``Z``.
+    """The time zone of that name: ``Europe/Oslo``, ``+02:00``, ``GMT+8`` or ``Z``.
 
     Raises:
         InvalidInputError: this machine knows no such zone.

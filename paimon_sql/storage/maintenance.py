@@ -1,55 +1,139 @@
-"""What a table does for itself after a commit: consumers that left are forgotten, old snapshots expire."""
+"""What a table does for itself after a commit: tags are made and expire, partitions, consumers and snapshots expire.
+
+The order is that of Apache Paimon: what is to be kept is tagged before anything goes, partitions go before snapshots
+so that the snapshot without them counts, and consumers that left before the snapshots that they hold.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
+from typing import TypeVar
 
+from paimon_sql.format.options.commit import END_INPUT_CHECK_PARTITION_EXPIRE
 from paimon_sql.format.options.compaction import WRITE_ONLY
+from paimon_sql.format.options.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.options.snapshot import CONSUMER_EXPIRATION_TIME, SNAPSHOT_EXPIRE_EXECUTION_MODE
+from paimon_sql.format.options.tag import TAG_TIME_EXPIRE_ENABLED
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.automatic_tags import carry_out, plan_automatic_tags
+from paimon_sql.storage.batch_tags import tag_batch
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
+from paimon_sql.storage.partition_done import mark_written_partitions
+from paimon_sql.storage.partition_expiry import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tag_expiry import expired_tags
+from paimon_sql.storage.tagging import delete_tags
 
 _LOG = logging.getLogger(__name__)
 _MILLISECOND = timedelta(milliseconds=1)
 
+T = TypeVar("T")
+_running: set[Future[ExpiryResult | None]] = set()
 
-def after_commit(table: Table) -> ExpiryResult | None:
-    """Let old snapshots expire as the table's options say, unless it is written to only.
 
-    The commit stands whatever becomes of this: what goes wrong is logged, and the next commit tries again. When nothing
-    is to be done, this takes a handful of file operations.
+def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpiryResult | None:
+    """Let the table see to its tags, partitions, consumers and snapshots as its options say.
+
+    The commit stands whatever becomes of this: what goes wrong is logged, and the next commit tries again. A table that
+    is written to only leaves all of it to others. When nothing is to be done, this takes a handful of file operations.
 
     Args:
         table: the table that was committed to.
+        made: the snapshots that the statement made.
 
     Returns:
-        What was done; None if it is being done in the background, was not to be done or failed.
+        What became of old snapshots; None if it is being done in the background, was not to be done or failed.
     """
     if table.options.get(WRITE_ONLY):
         return None
     if table.options.get(SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        _background().submit(_maintain, table)
+        # The statement may go on with its table, which remembers what it read, so the thread gets one of its own.
+        job = _background().submit(_maintain, replace(table), tuple(made))
+        _running.add(job)
+        job.add_done_callback(_running.discard)
         return None
-    return _maintain(table)
+    return _maintain(table, made)
 
 
-def _maintain(table: Table) -> ExpiryResult | None:
+def after_batch(table: Table, partitions: Collection[bytes]) -> None:
+    """What the end of a batch write is to bring beside its rows: a tag, and partitions marked as done.
+
+    Args:
+        table: the table that was committed to.
+        partitions: the partitions that got rows, serialised.
+    """
+    _step(table, "the tag of a batch write could not be made", lambda: tag_batch(table))
+    _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
+
+
+def wait_for_background() -> None:
+    """Wait until all that commits left to the background is done, as the end of the process does by itself."""
+    wait(set(_running))
+
+
+def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpiryResult | None:
+    now = int(time.time() * 1000)
+    tagged = _step(table, "tags could not be made", lambda: carry_out(table, plan_automatic_tags(table)))
+    _step(table, "tags could not expire", lambda: _expire_tags(table))
+    _step(table, "partitions could not expire", lambda: _expire_partitions(table, made))
+    _step(table, "consumers could not expire", lambda: _expire_consumers(table, now))
+    if tagged is None:
+        return None  # the snapshots that go might be those that the tags are for
+    return _step(table, "snapshots could not expire", lambda: _expire_snapshots(table, now))
+
+
+def _step(table: Table, failure: str, action: Callable[[], T]) -> T | None:
     try:
-        now = int(time.time() * 1000)
-        kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
-        if kept is not None:
-            table.consumers.expire(now - kept // _MILLISECOND)
-        return expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
+        return action()
     except Exception as error:
-        _LOG.warning("%s: snapshots could not expire after a commit: %s", table.name, error)
+        _LOG.warning("%s: %s after a commit: %s", table.name, failure, error)
         return None
+
+
+def _expire_tags(table: Table) -> None:
+    if table.options.get(TAG_TIME_EXPIRE_ENABLED) and (over := expired_tags(table)):
+        delete_tags(table, [tag.name for tag in over])
+
+
+def _expire_partitions(table: Table, made: Sequence[Snapshot]) -> None:
+    if table.schema.partition_keys and table.options.has(PARTITION_EXPIRATION_TIME) and _is_due(table, made):
+        expire_partitions(table, plan_partition_expiry(table))
+
+
+def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
+    """Whether it is time to look for partitions: the first commit in each interval does.
+
+    Intervals are counted from the epoch, so that nothing need be remembered from one process to the next.
+    """
+    interval = table.options.get(PARTITION_EXPIRATION_CHECK_INTERVAL) // _MILLISECOND
+    latest = made[-1] if made else table.snapshots.latest()
+    if latest is None:
+        return False
+    if not interval or table.options.get(END_INPUT_CHECK_PARTITION_EXPIRE):
+        return True
+    first = made[0].id if made else latest.id
+    exists = table.snapshots.exists(first - 1)
+    before = table.snapshots.get(first - 1).time_millis if exists else table.schema.time_millis
+    return before is None or latest.time_millis // interval != before // interval
+
+
+def _expire_consumers(table: Table, now: int) -> None:
+    kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
+    if kept is not None:
+        table.consumers.expire(now - kept // _MILLISECOND)
+
+
+def _expire_snapshots(table: Table, now: int) -> ExpiryResult:
+    return expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
 
 
 @cache
 def _background() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="paimon-expiry")
+    return ThreadPoolExecutor(1, thread_name_prefix="paimon-maintenance")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
-from paimon_sql.format.options.tag import TAG_DEFAULT_TIME_RETAINED
+from paimon_sql.format.options.tag import TAG_CREATE_SUCCESS_FILE, TAG_DEFAULT_TIME_RETAINED
 from paimon_sql.format.snapshot import Snapshot, Tag
 from paimon_sql.storage.expire.doomed import DoomedFiles
-from paimon_sql.storage.expire.tagged import free_tagged
+from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
+from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import check_tag_name, is_same_commit
 from paimon_sql.storage.travel import retained_snapshot
@@ -19,11 +20,25 @@ from paimon_sql.storage.travel import retained_snapshot
 
 @dataclass
 class DeletedTags:
-    """What a deletion did: the tags that went, names without a tag, and the files that only these tags had kept."""
+    """What a deletion did, or would do.
+
+    Attributes:
+        deleted: the tags that went.
+        unknown: names without a tag.
+        freed: for each tag that went the files that nobody else kept any more.
+    """
 
     deleted: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    files: DoomedFiles = field(default_factory=DoomedFiles)
+    freed: dict[str, DoomedFiles] = field(default_factory=dict)
+
+    @property
+    def files(self) -> DoomedFiles:
+        """The files that went with all of the tags."""
+        together = DoomedFiles()
+        for files in self.freed.values():
+            together.take(files)
+        return together
 
 
 def create_tag(
@@ -33,6 +48,7 @@ def create_tag(
     time_retained: timedelta | None = None,
     *,
     ignore_if_exists: bool = False,
+    dry_run: bool = False,
 ) -> Tag:
     """Keep a snapshot under a name.
 
@@ -42,6 +58,7 @@ def create_tag(
         snapshot_id: the snapshot, one that a tag keeps among them; the newest by default.
         time_retained: how long the tag lives; without it what ``tag.default-time-retained`` says, else for ever.
         ignore_if_exists: whether an existing tag of that name is left as it is and given back.
+        dry_run: only say what would be done.
 
     Raises:
         AlreadyExistsError: there is a tag of that name.
@@ -51,11 +68,23 @@ def create_tag(
     check_tag_name(name)
     if ignore_if_exists and (existing := table.tags.find(name)) is not None:
         return existing
-    return _create(table, name, _snapshot(table, snapshot_id), _retained(table, time_retained))
+    snapshot, retained = _snapshot(table, snapshot_id), _retained(table, time_retained)
+    if dry_run:
+        if table.tags.exists(name):
+            raise table.tags.taken(name)
+        return Tag(snapshot, None, retained)
+    tag = _create(table, name, snapshot, retained)
+    _tell(table, name)
+    return tag
 
 
 def replace_tag(
-    table: Table, name: str, snapshot_id: int | None = None, time_retained: timedelta | None = None
+    table: Table,
+    name: str,
+    snapshot_id: int | None = None,
+    time_retained: timedelta | None = None,
+    *,
+    dry_run: bool = False,
 ) -> tuple[Tag, DoomedFiles]:
     """Let an existing tag keep another snapshot; the arguments are those of `create_tag`.
 
@@ -68,6 +97,11 @@ def replace_tag(
     """
     before = table.tags.get(name)
     snapshot, retained = _snapshot(table, snapshot_id), _retained(table, time_retained)
+    if dry_run:
+        same = before.snapshot.id == snapshot.id
+        return Tag(snapshot, None, retained), (
+            DoomedFiles() if same else files_of_tag(table, before.snapshot, frozenset({name}))
+        )
     # A tag of its own makes sure of the new snapshot while the old one is still kept: there is no way back later.
     guard = f"{name}-replaced-{uuid.uuid4()}"
     _create(table, guard, snapshot, None)
@@ -75,10 +109,29 @@ def replace_tag(
         table.tags.replace(name, snapshot, retained)
     finally:
         table.tags.remove(guard)
+    _tell(table, name)
     return table.tags.get(name), free_tagged(table, before.snapshot)
 
 
-def delete_tags(table: Table, names: Sequence[str]) -> DeletedTags:
+def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -> Tag:
+    """Give a tag another name; the tag.
+
+    Raises:
+        NoSuchSnapshotError: there is no tag of that name.
+        AlreadyExistsError: there is a tag of the new name.
+    """
+    tag = table.tags.get(name)
+    check_tag_name(target)
+    if not dry_run:
+        _untell(table, name)
+        table.tags.rename(name, target)
+        _tell(table, target)
+    elif table.tags.exists(target):
+        raise table.tags.taken(target)
+    return tag
+
+
+def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) -> DeletedTags:
     """Delete tags, and the files that only they kept; unknown names are passed over.
 
     The tag goes first: what a crash then leaves behind is found by the search for orphan files.
@@ -89,11 +142,18 @@ def delete_tags(table: Table, names: Sequence[str]) -> DeletedTags:
     result = DeletedTags()
     for name in dict.fromkeys(names):
         tag = table.tags.find(name)
-        if tag is None or not table.tags.remove(name):
+        if tag is not None and not dry_run:
+            _untell(table, name)
+        if tag is None or not (dry_run or table.tags.remove(name)):
             result.unknown.append(name)
             continue
         result.deleted.append(name)
-        result.files.take(free_tagged(table, tag.snapshot))
+        if not dry_run:
+            result.freed[name] = free_tagged(table, tag.snapshot)
+            continue
+        files = files_of_tag(table, tag.snapshot, frozenset(result.deleted))
+        files.leave(result.files)
+        result.freed[name] = files
     return result
 
 
@@ -108,6 +168,18 @@ def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelt
         name=str(snapshot.id),
         remedy="Tag a later one.",
     )
+
+
+def _tell(table: Table, name: str) -> None:
+    """Say that a tag is complete, where the table wants it said."""
+    if table.options.get(TAG_CREATE_SUCCESS_FILE):
+        write_success_file(table.file_io, table.tags.success_path(name))
+
+
+def _untell(table: Table, name: str) -> None:
+    """Say no longer that a tag is complete, before it goes."""
+    if table.options.get(TAG_CREATE_SUCCESS_FILE):
+        table.file_io.delete(table.tags.success_path(name))
 
 
 def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:

@@ -10,9 +10,11 @@ from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapsh
 from paimon_sql.format.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.names import check_file_name
+from paimon_sql.storage.success_files import SUCCESS
 from paimon_sql.storage.threads import spread
 
 _PREFIX = "tag-"
+_SUCCESS_FOLDER = "tag-success-file"
 _THREADS = 8
 
 
@@ -47,7 +49,15 @@ class TagManager:
 
     def names(self) -> list[str]:
         """The names of all tags, sorted."""
-        return [s.name.removeprefix(_PREFIX) for s in self.files()]
+        return [self.name_of(s) for s in self.files()]
+
+    def name_of(self, status: FileStatus) -> str:
+        """The name of the tag whose file that is."""
+        return status.name.removeprefix(_PREFIX)
+
+    def success_path(self, name: str) -> str:
+        """Where a file stands that says that a tag is complete, if ``tag.create-success-file`` wants it."""
+        return f"{self.directory}/{_SUCCESS_FOLDER}/{check_tag_name(name)}{SUCCESS}"
 
     def all(self) -> list[NamedTag]:
         """All tags, sorted by name; one that is deleted meanwhile is passed over.
@@ -114,7 +124,7 @@ class TagManager:
             if made:
                 self.file_io.write_bytes(path, data)
         if not made:
-            raise self._taken(name)
+            raise self.taken(name)
         return tag
 
     def replace(
@@ -147,7 +157,7 @@ class TagManager:
         if not self.file_io.exists(source):
             raise self.missing(name)
         if self.file_io.exists(destination) or not self.file_io.rename(source, destination):
-            raise self._taken(target)
+            raise self.taken(target)
 
     def remove(self, name: str) -> bool:
         """Remove a tag's file and nothing else: True if it was there."""
@@ -159,7 +169,8 @@ class TagManager:
         held = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
         return NoSuchSnapshotError(f"Tag '{name}' does not exist: {held}.", name=name)
 
-    def _taken(self, name: str) -> AlreadyExistsError:
+    def taken(self, name: str) -> AlreadyExistsError:
+        """The error of a tag that is there already."""
         return AlreadyExistsError(
             f"Tag '{name}' already exists.", name=name, remedy="Replace it, or choose another name."
         )

@@ -172,6 +172,44 @@ def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
     )
 
 
+def first_from_time(table: Table, millis: int) -> Snapshot:
+    """The first snapshot that was committed at or after a time, retained or kept by a tag.
+
+    Args:
+        table: the table.
+        millis: milliseconds since the epoch.
+
+    Raises:
+        NoSuchSnapshotError: all were committed before.
+    """
+    ids = _ids(table)
+    first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
+    found = [table.snapshots.get(i) for i in ids[first : first + 1]]
+    found += [t.snapshot for t in table.tags.all() if t.snapshot.time_millis >= millis]
+    if not found:
+        raise NoSuchSnapshotError(
+            f"{table.name}: no snapshot was committed at or after {show_instant(millis)}: {retained_range(table)}.",
+            name=str(millis),
+        )
+    return min(found, key=lambda s: (s.time_millis, s.id))
+
+
+def first_from_watermark(table: Table, watermark: int) -> Snapshot:
+    """The first snapshot whose watermark is not less than one given, retained or kept by a tag.
+
+    Raises:
+        NoSuchSnapshotError: none has come so far.
+    """
+    kept = [t.snapshot for t in table.tags.all() if t.snapshot.watermark is not None]
+    found = [s for s in kept if (s.watermark or 0) >= watermark]
+    try:
+        found.append(snapshot_at_watermark(table, watermark))
+    except NoSuchSnapshotError:
+        if not found:
+            raise
+    return min(found, key=lambda s: s.id)
+
+
 def retained_range(table: Table) -> str:
     """Which snapshots are retained, as a part of a message."""
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()

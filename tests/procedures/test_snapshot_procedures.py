@@ -146,7 +146,7 @@ def test_unknown_and_blank_tables_are_refused(call: Call) -> None:
 def test_tags_are_made_replaced_renamed_and_deleted(context: Context, call: Call, table: Table) -> None:
     insert(context, 3)
     made = call("create_tag", table="t", tag="kept", snapshot=2, time_retained="36 h")
-    assert made == {"result": True, "snapshot_id": 2, "record_count": 2, "retained": "36 h"}
+    assert made == {"result": True, "snapshot_id": 2, "record_count": 2, "retained": "36 h", "note": None}
     assert call("create_tag", table="t", tag="newest")["snapshot_id"] == 3
     with pytest.raises(AlreadyExistsError, match="kept"):
         call("create_tag", table="t", tag="kept")

@@ -91,7 +91,7 @@ def rival_at(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], times: 
             turn()
             left.extend(remaining)
 
-    monkeypatch.setattr("paimon_sql.storage.commit.committer.check_conflicts", checked)
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot_maker.check_conflicts", checked)
 
 
 def test_a_committer_that_is_overtaken_builds_on_the_rival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

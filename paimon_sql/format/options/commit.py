@@ -44,6 +44,9 @@ OVERWRITE_UPGRADE = boolean(
 END_INPUT_CHECK_PARTITION_EXPIRE = boolean(
     "end-input.check-partition-expire", "false", "Whether partitions are expired at the end of a batch write."
 )
+END_INPUT_WATERMARK = long(
+    "end-input.watermark", None, "The watermark of a batch write's snapshots, unless that before them is later."
+)
 MANIFEST_COMPRESSION = string("manifest.compression", "zstd", "The compression of manifests.")
 MANIFEST_FORMAT = choice(
     "manifest.format",

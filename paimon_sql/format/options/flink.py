@@ -77,7 +77,6 @@ PARTITION_MARK_DONE_RECOVER_FROM_STATE = string(
     "Whether a restarted job marks partitions done.",
     scope=Scope.FLINK,
 )
-END_INPUT_WATERMARK = string("end-input.watermark", None, "The watermark at the end of a batch.", scope=Scope.FLINK)
 PRECOMMIT_COMPACT = string(
     "precommit-compact",
     "false",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.durations import parse_duration
-from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowTags
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import create_tag, rename_tag, replace_tag
 
 
 class RunCreateTag(Runner):
@@ -22,15 +20,14 @@ class RunCreateTag(Runner):
 
     def run(self, statement: CreateTag, surroundings: Surroundings) -> Answer:
         table = surroundings.table(statement.table)
-        exists = table.tags.exists(statement.tag)
-        if exists and statement.if_not_exists:
-            return Answer()
-        snapshot = _snapshot(table, statement.snapshot)
         retained = parse_duration(statement.time_retained) if statement.time_retained else None
-        if statement.mode == "REPLACE" or (statement.mode == "CREATE OR REPLACE" and exists):
-            table.tags.replace(statement.tag, snapshot, retained)
+        exists = statement.mode == "CREATE OR REPLACE" and table.tags.exists(statement.tag)
+        if statement.mode == "REPLACE" or exists:
+            replace_tag(table, statement.tag, statement.snapshot, retained)
         else:
-            table.tags.create(statement.tag, snapshot, retained)
+            create_tag(
+                table, statement.tag, statement.snapshot, retained, ignore_if_exists=bool(statement.if_not_exists)
+            )
         return Answer()
 
 
@@ -56,7 +53,7 @@ class RunRenameTag(Runner):
     statement = RenameTag
 
     def run(self, statement: RenameTag, surroundings: Surroundings) -> Answer:
-        surroundings.table(statement.table).tags.rename(statement.tag, statement.target)
+        rename_tag(surroundings.table(statement.table), statement.tag, statement.target)
         return Answer()
 
 
@@ -71,10 +68,3 @@ class RunShowTags(Runner):
 
 def _names(column: str, names: Iterable[str]) -> Answer:
     return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
-
-
-def _snapshot(table: Table, wanted: int | None) -> Snapshot:
-    snapshot = table.snapshots.latest() if wanted is None else table.snapshots.get(wanted)
-    if snapshot is None:
-        raise InvalidInputError(f"{table.name} has no snapshot that a tag could keep.", remedy="Write to it first.")
-    return snapshot

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_sql.format.options.commit import END_INPUT_WATERMARK
 from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.indexes import next_index_manifest
@@ -18,6 +20,9 @@ from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 
 WRITER_VERSION = "paimon-sql"
+
+Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
+"""Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,18 @@ class Author:
 
 @dataclass
 class Attempt:
-    """Writes what a snapshot needs, and takes it away again if the snapshot does not come to be."""
+    """Writes what a snapshot needs, and takes it away again if the snapshot does not come to be.
+
+    Attributes:
+        table: the table.
+        author: who commits.
+        merge: makes few manifests of many, as `merge_manifests` does.
+        files: the names of what was written.
+    """
 
     table: Table
     author: Author
+    merge: Merge = merge_manifests
     files: list[str] = field(default_factory=list)
 
     def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
@@ -60,7 +73,7 @@ class Attempt:
         if options.get(ROW_TRACKING_ENABLED):
             together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
             entries, next_row_id = numbered(entries, number, next_row_id or 0, by_partition=together)
-        base = merge_manifests(self.table, manifests_of(self.table, latest), self.files) if latest else []
+        base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []
         base_list, base_size = self._list(base)
         delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])
         changelog_list = changelog_size = None
@@ -85,12 +98,18 @@ class Attempt:
             total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
-            watermark=latest.watermark if latest else None,
+            watermark=self._watermark(latest),
             statistics=latest.statistics if latest else None,
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,
         )
+
+    def _watermark(self, latest: Snapshot | None) -> int | None:
+        """The watermark of the writer, which never falls behind that of the snapshot before."""
+        given: int | None = self.table.options.get(END_INPUT_WATERMARK)
+        known = [w for w in (given, latest.watermark if latest else None) if w is not None]
+        return max(known, default=None)
 
     def _manifest(self, entries: list[ManifestEntry]) -> ManifestFileMeta:
         meta = self.table.manifests.write(entries, self.table.schema.id)

@@ -9,47 +9,27 @@ rival's change makes this one impossible (`CommitConflictError`), or the answer 
 from __future__ import annotations
 
 import logging
-import random
-import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry
-from paimon_sql.format.options.commit import (
-    COMMIT_MAX_RETRIES,
-    COMMIT_MAX_RETRY_WAIT,
-    COMMIT_MIN_RETRY_WAIT,
-    COMMIT_TIMEOUT,
-)
-from paimon_sql.format.snapshot import (
-    BATCH_COMMIT_IDENTIFIER,
-    FIRST_SNAPSHOT_ID,
-    CommitKind,
-    Operation,
-    Snapshot,
-    parse_snapshot,
-)
-from paimon_sql.storage.commit.attempt import Attempt, Author
-from paimon_sql.storage.commit.conflicts import check_conflicts
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
 from paimon_sql.storage.commit.upgrade import upgraded
 from paimon_sql.storage.index_files import index_path
-from paimon_sql.storage.maintenance import after_commit
+from paimon_sql.storage.maintenance import after_batch, after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 _LOG = logging.getLogger(__name__)
-_MOST_DOUBLINGS = 30
 
 
-class Committer:
-    """Commits for one writer.
+class Committer(SnapshotMaker):
+    """Commits for one writer, and lets the table see to itself afterwards.
 
     Args:
         table: the table.
@@ -67,10 +47,8 @@ class Committer:
         *,
         fresh: bool = False,
     ) -> None:
-        self.table = table
+        super().__init__(table, commit_user, operation)
         self._fresh = fresh
-        self.commit_user = commit_user or str(uuid.uuid4())
-        self.operation = operation
 
     def append(
         self,
@@ -105,7 +83,8 @@ class Committer:
             made.append(self._commit_or_discard(kind, guarded, identifier, [rows, compaction]))
         made += self._compaction(compaction, identifier, after_rows=bool(made))
         if made:
-            after_commit(self.table)
+            after_commit(self.table, made)
+            self._end_of_batch(messages, identifier)
         return made
 
     def _compaction(self, changes: Changes, identifier: int, *, after_rows: bool) -> list[Snapshot]:
@@ -132,7 +111,7 @@ class Committer:
         if changes.is_empty():
             return None
         made = self._commit_or_discard(CommitKind.COMPACT, lambda latest: changes, identifier, [changes])
-        after_commit(self.table)
+        after_commit(self.table, [made])
         return made
 
     def overwrite(
@@ -165,43 +144,10 @@ class Committer:
             return None
         made = self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added, compaction])
         self._discard([Changes(changelog=compaction.changelog)])
-        self._compaction(untold, identifier, after_rows=True)
-        after_commit(self.table)
+        compacted = self._compaction(untold, identifier, after_rows=True)
+        after_commit(self.table, [made, *compacted])
+        self._end_of_batch(messages, identifier)
         return made
-
-    def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
-        """Make a snapshot of changes that depend on the snapshot they are put on.
-
-        Raises:
-            CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
-            CommitUnknownError: whether the snapshot was made cannot be found out.
-        """
-        author = Author(self.commit_user, identifier, self.operation)
-        attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
-        timeout: timedelta | None = self.table.options.get(COMMIT_TIMEOUT)
-        started, tried = time.monotonic(), 0
-        while tried < attempts and not (tried and timeout and time.monotonic() - started > timeout.total_seconds()):
-            self._wait(tried)
-            tried += 1
-            self.table.snapshots.forget()
-            latest = self.table.snapshots.latest()
-            attempt = Attempt(self.table, author)
-            try:
-                wanted = changes(latest)
-                check_conflicts(self.table, latest, wanted)
-                snapshot = attempt.prepare(kind, latest, wanted)
-            except MissingFileError:
-                if latest is None or self.table.snapshots.latest_id() == latest.id:
-                    raise
-                continue  # rivals went on, and what was built upon has expired meanwhile
-            if self._create(snapshot):
-                self._write_hints(snapshot)
-                return snapshot
-            attempt.remove()
-        raise CommitConflictError(
-            f"{self.table.name}: {tried} rivals committed first, one after the other.",
-            remedy="Run the statement again, or raise commit.max-retries.",
-        )
 
     def _commit_or_discard(
         self,
@@ -222,53 +168,13 @@ class Committer:
                 self._discard(made)
             raise
 
+    def _end_of_batch(self, messages: Sequence[CommitMessage], identifier: int) -> None:
+        if messages and identifier == BATCH_COMMIT_IDENTIFIER:
+            after_batch(self.table, frozenset(m.partition for m in messages))
+
     def discard(self, messages: Sequence[CommitMessage]) -> None:
         """Remove the files of messages that are not going to be committed."""
         self._discard([append_changes(messages), compact_changes(messages)])
-
-    def _wait(self, tried: int) -> None:
-        """Before another attempt, wait for a time that doubles; by chance, so that rivals do not meet again."""
-        if tried:
-            options = self.table.options
-            least = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds() * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
-            time.sleep(min(options.get(COMMIT_MAX_RETRY_WAIT).total_seconds(), least) * random.random())
-
-    def _create(self, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is ours; an answer that was lost is looked for in the file itself."""
-        directory = self.table.snapshots.directory
-        path = directory.path(snapshot.id)
-        lost: PaimonError | OSError | None = None
-        try:
-            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode()):
-                return True
-        except (PaimonError, OSError) as error:
-            lost = error
-        try:
-            return parse_snapshot(directory.read(snapshot.id), path).uuid == snapshot.uuid
-        except MissingFileError:
-            # An object store may still be at it; where files are created at once, the refusal is the answer.
-            if lost is not None and not directory.file_io.is_object_store(path):
-                raise lost from None
-            raise self._unknown(snapshot) from lost
-        except (PaimonError, OSError):
-            raise self._unknown(snapshot) from lost
-
-    def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
-        return CommitUnknownError(
-            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be found out.",
-            commit_user=snapshot.commit_user,
-            commit_identifier=snapshot.commit_identifier,
-            remedy=f"Look for commit user {snapshot.commit_user} in $snapshots before you run the statement again.",
-        )
-
-    def _write_hints(self, snapshot: Snapshot) -> None:
-        # The snapshot stands: a hint that cannot be written is none of the statement's business.
-        try:
-            self.table.snapshots.directory.write_hint(LATEST, snapshot.id)
-            if snapshot.id == FIRST_SNAPSHOT_ID:
-                self.table.snapshots.directory.write_hint(EARLIEST, snapshot.id)
-        except (PaimonError, OSError):
-            return
 
     def _discard(self, made: Iterable[Changes]) -> None:
         """Remove the new files of changes that were refused, unless the table holds them all the same.

@@ -60,6 +60,12 @@ class DoomedFiles:
             mine.update(theirs)
         self.folders |= other.folders
 
+    def leave(self, other: DoomedFiles) -> None:
+        """Drop the files that another holds."""
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
+            for path in theirs:
+                mine.pop(path, None)
+
     def add_data(self, table: Table, entries: pa.Table) -> None:
         """Add the data files of manifest entries."""
         if len(entries):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
@@ -33,8 +33,21 @@ def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
     Raises:
         PaimonError: somebody who may need the files cannot be read; nothing was deleted.
     """
+    files = files_of_tag(table, snapshot)
+    files.delete(table)
+    return files
+
+
+def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> DoomedFiles:
+    """The files that a tag alone keeps and that `free_tagged` removes.
+
+    Args:
+        table: the table or branch.
+        snapshot: the snapshot that the tag keeps.
+        gone: the names of tags that count as gone.
+    """
     files = DoomedFiles()
-    tags = table.tags.all()
+    tags = [t for t in table.tags.all() if t.name not in gone]
     earliest_id = table.snapshots.earliest_id()
     if (
         earliest_id is None
@@ -56,7 +69,6 @@ def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
     }
     add_manifests(table, files, lists, uses)
     add_indexes(table, files, snapshot, uses)
-    files.delete(table)
     return files
 
 

@@ -1,0 +1,122 @@
+"""Snapshots made of changes, one rival or none: the part of a commit that says for sure whether it happened."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.format.options.commit import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
+)
+from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot, parse_snapshot
+from paimon_sql.storage.commit.attempt import Attempt, Author
+from paimon_sql.storage.commit.conflicts import check_conflicts
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.versioned import EARLIEST, LATEST
+
+_MOST_DOUBLINGS = 30
+
+
+class SnapshotMaker:
+    """Makes the next snapshots of a table for one writer, and does nothing else after that.
+
+    Args:
+        table: the table.
+        commit_user: the writer's identity; a new one by default.
+        operation: the statement behind the commits, kept in the snapshots.
+    """
+
+    def __init__(self, table: Table, commit_user: str | None = None, operation: Operation | None = None) -> None:
+        self.table = table
+        self.commit_user = commit_user or str(uuid.uuid4())
+        self.operation = operation
+
+    def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
+        """Make a snapshot of changes that depend on the snapshot they are put on.
+
+        Raises:
+            CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
+            CommitUnknownError: whether the snapshot was made cannot be found out.
+        """
+        author = Author(self.commit_user, identifier, self.operation)
+        attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
+        timeout: timedelta | None = self.table.options.get(COMMIT_TIMEOUT)
+        started, tried = time.monotonic(), 0
+        while tried < attempts and not (tried and timeout and time.monotonic() - started > timeout.total_seconds()):
+            self._wait(tried)
+            tried += 1
+            self.table.snapshots.forget()
+            latest = self.table.snapshots.latest()
+            attempt = self._attempt(author)
+            try:
+                wanted = changes(latest)
+                check_conflicts(self.table, latest, wanted)
+                snapshot = attempt.prepare(kind, latest, wanted)
+            except MissingFileError:
+                if latest is None or self.table.snapshots.latest_id() == latest.id:
+                    raise
+                continue  # rivals went on, and what was built upon has expired meanwhile
+            if self._create(snapshot):
+                self._write_hints(snapshot)
+                return snapshot
+            attempt.remove()
+        raise CommitConflictError(
+            f"{self.table.name}: {tried} rivals committed first, one after the other.",
+            remedy="Run the statement again, or raise commit.max-retries.",
+        )
+
+    def _attempt(self, author: Author) -> Attempt:
+        """One try at a commit."""
+        return Attempt(self.table, author)
+
+    def _wait(self, tried: int) -> None:
+        """Before another attempt, wait for a time that doubles; by chance, so that rivals do not meet again."""
+        if tried:
+            options = self.table.options
+            least = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds() * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
+            time.sleep(min(options.get(COMMIT_MAX_RETRY_WAIT).total_seconds(), least) * random.random())
+
+    def _create(self, snapshot: Snapshot) -> bool:
+        """Whether the snapshot is ours; an answer that was lost is looked for in the file itself."""
+        directory = self.table.snapshots.directory
+        path = directory.path(snapshot.id)
+        lost: PaimonError | OSError | None = None
+        try:
+            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode()):
+                return True
+        except (PaimonError, OSError) as error:
+            lost = error
+        try:
+            return parse_snapshot(directory.read(snapshot.id), path).uuid == snapshot.uuid
+        except MissingFileError:
+            # An object store may still be at it; where files are created at once, the refusal is the answer.
+            if lost is not None and not directory.file_io.is_object_store(path):
+                raise lost from None
+            raise self._unknown(snapshot) from lost
+        except (PaimonError, OSError):
+            raise self._unknown(snapshot) from lost
+
+    def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
+        return CommitUnknownError(
+            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be found out.",
+            commit_user=snapshot.commit_user,
+            commit_identifier=snapshot.commit_identifier,
+            remedy=f"Look for commit user {snapshot.commit_user} in $snapshots before you run the statement again.",
+        )
+
+    def _write_hints(self, snapshot: Snapshot) -> None:
+        # The snapshot stands: a hint that cannot be written is none of the statement's business.
+        try:
+            self.table.snapshots.directory.write_hint(LATEST, snapshot.id)
+            if snapshot.id == FIRST_SNAPSHOT_ID:
+                self.table.snapshots.directory.write_hint(EARLIEST, snapshot.id)
+        except (PaimonError, OSError):
+            return

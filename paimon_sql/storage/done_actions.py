@@ -1,0 +1,171 @@
+"""What tells others that a partition is complete: one class for each word of ``partition.mark-done-action``."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
+from paimon_sql.format.options.partition import (
+    PARTITION_MARK_DONE_ACTION,
+    PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS,
+    PARTITION_MARK_DONE_ACTION_HTTP_PARAMS,
+    PARTITION_MARK_DONE_ACTION_HTTP_URL,
+)
+from paimon_sql.storage.success_files import SUCCESS, write_success_file
+from paimon_sql.storage.table import Table
+
+_SECONDS = 60
+
+
+class DoneAction(ABC):
+    """A way of telling.
+
+    Class attributes:
+        name: the word of the option.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an error if the table cannot have it; called before anything is told."""
+
+    @abstractmethod
+    def tell(self, partition: str) -> None:
+        """Tell that a partition is complete.
+
+        Args:
+            partition: its folder below the table's, as ``dt=2024-01-31/h=8``.
+        """
+
+
+class SuccessFile(DoneAction):
+    """A file ``_SUCCESS`` in the partition's folder."""
+
+    name = "success-file"
+
+    def check(self) -> None:
+        """Every table can."""
+
+    def tell(self, partition: str) -> None:
+        write_success_file(self.table.file_io, f"{self.table.path}/{partition}/{SUCCESS}")
+
+
+class HttpReport(DoneAction):
+    """A message to a web server, which must answer ``{"result": "SUCCESS"}``."""
+
+    name = "http-report"
+
+    def check(self) -> None:
+        url = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL) or ""
+        if not url.lower().startswith(("http://", "https://")):
+            key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+            raise InvalidOptionError(
+                f"The action '{self.name}' needs the option '{key}', which is '{url}'.",
+                key=key,
+                remedy="Set it to the address of the server, as http://host/path.",
+            )
+
+    def tell(self, partition: str) -> None:
+        options = self.table.options
+        url: str = options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL) or ""
+        body = {
+            "partition": partition,
+            "table": self.table.name,
+            "path": self.table.path,
+            "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
+        }
+        request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                result = json.loads(answer.read()).get("result")
+        except (OSError, ValueError, AttributeError) as error:
+            reason = f"{error.code}" if isinstance(error, urllib.error.HTTPError) else str(error)
+            raise PaimonError(
+                f"{self.table.name}: {url} could not be told that partition {partition} is done: {reason}."
+            ) from error
+        if str(result).upper() != "SUCCESS":
+            raise PaimonError(
+                f"{self.table.name}: {url} answered '{result}' and not 'SUCCESS' when told that partition {partition}"
+                " is done."
+            )
+
+
+class _OfMetastore(DoneAction):
+    """Something that only a catalog knows that keeps partitions itself."""
+
+    what: ClassVar[str]
+
+    def check(self) -> None:
+        raise UnsupportedError(
+            f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
+        )
+
+    def tell(self, partition: str) -> None:
+        self.check()
+
+
+class DonePartition(_OfMetastore):
+    """A partition ``<value>.done`` in the metastore."""
+
+    name = "done-partition"
+    what = "adds a partition to the metastore"
+
+
+class MarkEvent(_OfMetastore):
+    """An event of the metastore."""
+
+    name = "mark-event"
+    what = "is an event of the metastore"
+
+
+class Custom(DoneAction):
+    """A class of Java."""
+
+    name = "custom"
+
+    def check(self) -> None:
+        given = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
+        raise UnsupportedError(
+            f"{self.table.name}: the action '{self.name}' calls {given or 'a class'} of Java, as only Java can.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
+        )
+
+    def tell(self, partition: str) -> None:
+        self.check()
+
+
+ACTIONS: dict[str, type[DoneAction]] = {
+    action.name: action for action in (SuccessFile, DonePartition, MarkEvent, HttpReport, Custom)
+}
+"""The actions by name."""
+
+
+def done_actions(table: Table) -> list[DoneAction]:
+    """The actions that the table's options name, each of them possible.
+
+    Raises:
+        InvalidOptionError: there is no such action, or it lacks an option.
+        UnsupportedError: it is not possible here.
+    """
+    key = PARTITION_MARK_DONE_ACTION.key
+    names = dict.fromkeys(n.strip() for n in table.options.get(PARTITION_MARK_DONE_ACTION).split(",") if n.strip())
+    for name in names:
+        if name not in ACTIONS:
+            raise InvalidOptionError(
+                f"The option '{key}' cannot be '{name}'.", key=key, remedy=f"It is some of {', '.join(ACTIONS)}."
+            )
+    if not names:
+        raise InvalidOptionError(f"The option '{key}' names no action.", key=key)
+    actions = [ACTIONS[name](table) for name in names]
+    for action in actions:
+        action.check()
+    return actions

@@ -1,0 +1,192 @@
+"""Partitions whose time is over, and their removal; their files go when the snapshots expire that still use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.format.binary_row import RowCodec
+from paimon_sql.format.data_file import wall_clock_millis
+from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.options.partition import (
+    PARTITION_EXPIRATION_BATCH_SIZE,
+    PARTITION_EXPIRATION_MAX_NUM,
+    PARTITION_EXPIRATION_STRATEGY,
+    PARTITION_EXPIRATION_TIME,
+)
+from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_sql.format.value_text import cast_text
+from paimon_sql.storage.commit.growth import growth_error
+from paimon_sql.storage.commit.indexes import indexes_of_partitions
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.partition_times import PartitionTimes
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+
+VALUES_TIME, UPDATE_TIME = "values-time", "update-time"
+STRATEGIES = (VALUES_TIME, UPDATE_TIME)
+_MILLISECOND = timedelta(milliseconds=1)
+_NANOS_A_MILLI = 1_000_000
+
+
+@dataclass(frozen=True)
+class ExpiredPartition:
+    """A partition whose time is over.
+
+    Attributes:
+        partition: its values, serialised.
+        text: its values, as ``dt=2024-01-31, hour=8``.
+        time: when it was, in nanoseconds of the wall clock since 1970.
+        files: the number of its live files.
+        records: the records in them.
+        bytes: their size.
+    """
+
+    partition: bytes
+    text: str
+    time: int
+    files: int
+    records: int
+    bytes: int
+
+
+@dataclass
+class PartitionExpiry:
+    """What an expiry of partitions does, or did.
+
+    Attributes:
+        partitions: the partitions that go, sorted by their text.
+        snapshots: for each of them the snapshot that took it away, None where it was not done.
+        left: how many more are due but over the limit.
+        without_time: the texts of partitions whose values tell no time.
+        oldest: the text of the oldest partition that stays; None without any.
+    """
+
+    partitions: list[ExpiredPartition] = field(default_factory=list)
+    snapshots: list[Snapshot | None] = field(default_factory=list)
+    left: int = 0
+    without_time: list[str] = field(default_factory=list)
+    oldest: str | None = None
+
+
+def plan_partition_expiry(table: Table, now_millis: int | None = None) -> PartitionExpiry:
+    """The partitions whose time is over, the oldest first where not all may go at once.
+
+    Args:
+        table: the table.
+        now_millis: this machine's wall clock, in milliseconds since 1970; the present time by default.
+
+    Raises:
+        InvalidInputError: the table has no partitions, or no time is said.
+        InvalidOptionError: an option cannot be understood.
+        UnsupportedError: the table's files must stay as they are.
+    """
+    life: timedelta | None = table.options.get(PARTITION_EXPIRATION_TIME)
+    if not table.schema.partition_keys:
+        raise InvalidInputError(f"{table.name} has no partitions that could expire.")
+    if life is None:
+        raise InvalidInputError(
+            f"{table.name} does not say how long a partition lives.",
+            remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
+        )
+    now = wall_clock_millis() if now_millis is None else now_millis
+    before = now * _NANOS_A_MILLI - life // _MILLISECOND * _NANOS_A_MILLI
+    if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
+        raise refusal
+    result = PartitionExpiry()
+    due: list[ExpiredPartition] = []
+    staying: list[ExpiredPartition] = []
+    for found in _partitions(table, table.snapshots.latest(), result.without_time):
+        (due if found.time < before else staying).append(found)
+    due.sort(key=lambda p: (p.time, p.text))
+    most = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
+    result.left = max(0, len(due) - most)
+    result.partitions = sorted(due[:most], key=lambda p: p.text.encode("utf-16-be", "surrogatepass"))
+    result.snapshots = [None] * len(result.partitions)
+    result.oldest = min(staying, key=lambda p: p.time).text if staying else None
+    return result
+
+
+def expire_partitions(table: Table, plan: PartitionExpiry) -> PartitionExpiry:
+    """Carry out a plan, in commits of ``partition.expiration-batch-size`` partitions each; the plan with its snapshots.
+
+    A partition that has got new files meanwhile goes with them if its values tell its time, and stays if its last
+    change does.
+
+    Raises:
+        CommitConflictError: rivals committed first too often.
+    """
+    size = table.options.get(PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
+    for start in range(0, len(plan.partitions), size):
+        batch = plan.partitions[start : start + size]
+        made = _drop(table, batch)
+        plan.snapshots[start : start + size] = [made] * len(batch)
+    return plan
+
+
+class _NothingLeftError(Exception):
+    """Rivals have changed or dropped all of the partitions."""
+
+
+def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
+    last = {p.partition: p.time for p in batch}
+
+    def changes(latest: Snapshot | None) -> Changes:
+        live = live_files(table, latest).entries
+        gone = live.filter(pc.is_in(live["partition"], value_set=pa.array(list(last), pa.binary())))
+        if _strategy(table) == UPDATE_TIME:
+            now = {p.partition: p.time for p in _partitions(table, latest, [])}
+            stays = [p for p in last if now.get(p) != last[p]]
+            gone = gone.filter(pc.invert(pc.is_in(gone["partition"], value_set=pa.array(stays, pa.binary()))))
+        if not len(gone):
+            raise _NothingLeftError
+        removed = [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
+        partitions = frozenset(gone["partition"].to_pylist())
+        return Changes(removed, [], indexes_of_partitions(table, latest, partitions))
+
+    try:
+        return SnapshotMaker(table).commit(CommitKind.OVERWRITE, changes, BATCH_COMMIT_IDENTIFIER)
+    except _NothingLeftError:
+        return None
+
+
+def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]) -> Iterator[ExpiredPartition]:
+    """The partitions that hold files, with the time from which their age counts; those that tell none are named."""
+    by_update = _strategy(table) == UPDATE_TIME
+    fields = table.schema.partition_fields
+    times, codec = PartitionTimes(fields, table.options), RowCodec([f.type for f in fields])
+    default_name = PartitionPaths.of(table.schema).default_name
+    live = live_files(table, snapshot).entries
+    grouped = live.group_by("partition").aggregate(
+        [("file_name", "count"), ("row_count", "sum"), ("file_size", "sum"), ("creation_time_millis", "max")]
+    )
+    for row in grouped.to_pylist():
+        values = dict(zip((f.name for f in fields), codec.decode(row["partition"]), strict=True))
+        shown = ", ".join(
+            f"{f.name}={default_name if values[f.name] is None else cast_text(values[f.name], f.type)}" for f in fields
+        )
+        changed = row["creation_time_millis_max"]
+        time = times.of(values) if not by_update else None if changed is None else changed * _NANOS_A_MILLI
+        if time is None:
+            without_time.append(shown)
+            continue
+        counts = (row["file_name_count"], row["row_count_sum"], row["file_size_sum"])
+        yield ExpiredPartition(row["partition"], shown, time, *counts)
+
+
+def _strategy(table: Table) -> str:
+    """Where a partition's age counts from."""
+    strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY).strip()
+    if strategy not in STRATEGIES:
+        key = PARTITION_EXPIRATION_STRATEGY.key
+        raise InvalidOptionError(
+            f"The option '{key}' cannot be '{strategy}'.", key=key, remedy=f"It is {' or '.join(STRATEGIES)}."
+        )
+    return strategy
