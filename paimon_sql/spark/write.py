@@ -27,7 +27,7 @@ class WriteBuilderProxy(JavaObject):
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any) -> None:
         super().__init__(jvm)
         given = write_options(table, info.options())
-        self.table = moved_to_branch(table, given).with_options(given)
+        self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
         self._struct = info.schema()
         self._overwrite: Overwrite | None = None

@@ -115,12 +115,13 @@ def on_its_branch(table: Table, asked: str | None = None) -> Table:
     return table if table.branch != MAIN_BRANCH or name == MAIN_BRANCH else branch_of(table, name)
 
 
-def moved_to_branch(table: Table, options: Mapping[str, str]) -> Table:
+def moved_to_branch(table: Table, options: Mapping[str, str], *, writes: bool = False) -> Table:
     """The table on the branch that options of a read or write ask for, with the columns that the statement knows.
 
     Args:
         table: the table, as the statement was analysed with it.
         options: the options.
+        writes: whether the branch must have no other columns either.
 
     Raises:
         NotFoundError: there is no such branch.
@@ -130,8 +131,8 @@ def moved_to_branch(table: Table, options: Mapping[str, str]) -> Table:
     if name == table.branch:
         return table
     other = branch_of(table, name)
-    known = [(f.name, f.type.as_nullable()) for f in table.schema.fields]
-    if known != [(f.name, f.type.as_nullable()) for f in other.schema.fields]:
+    known, held = ([(f.name, f.type.as_nullable()) for f in t.schema.fields] for t in (table, other))
+    if known != held and (writes or any(column not in held for column in known)):
         raise InvalidInputError(
             f"Branch '{name}' of {table.name} has other columns than '{table.branch}'.",
             remedy=f"Name it: `{other.name.rpartition('.')[2]}`.",

@@ -91,6 +91,8 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("ALTER TABLE t CREATE TAG a RETAIN 5 YEARS", "RETAIN needs a time", "5"),
         ("ALTER TABLE t CREATE TAG a b", "Nothing more", "b"),
         ("ALTER TABLE t RENAME TAG a", "TO and the new name", None),
+        ("ALTER TABLE t CREATE BRANCH b RETAIN 5 DAYS", "no time to live", "RETAIN"),
+        ("ALTER TABLE t CREATE OR REPLACE BRANCH b", "cannot be replaced", "CREATE"),
         ("SHOW TAGS t x", "Nothing more", "x"),
         ("CREATE CATALOG c", "needs its options", None),
         ("CREATE CATALOG WITH ('a' = 'b')", "needs its options", None),
