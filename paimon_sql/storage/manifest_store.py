@@ -159,6 +159,10 @@ class ManifestStore:
         stats = partition_stats(table["partition"], self._schema.partition_fields)
         return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
 
+    def measure(self, entries: pa.Table) -> int:
+        """How many bytes a manifest of these entries has."""
+        return len(write_manifest(entries, self._compression))
+
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list: its name and size in bytes."""
         name, metas = self.new_name("manifest-list"), list(metas)

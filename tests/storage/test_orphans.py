@@ -27,6 +27,7 @@ from small_tables import (
 
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.index_manifest import write_index_manifest
+from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import retention_of
@@ -41,7 +42,11 @@ from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
 
 OLD = 1_000_000_000
-CHANGELOGS = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "3", "changelog-producer": "input"}
+CHANGELOGS = {
+    "changelog-producer": "input",
+    "changelog.num-retained.max": "100",
+    "snapshot.num-retained.max": "50",
+}
 
 
 def age(table: Table, paths: Sequence[str] = ()) -> None:
@@ -213,9 +218,9 @@ def test_partitions_of_every_depth_are_searched_and_empty_ones_removed(tmp_path:
 
 def history(path: Path, options: dict[str, str] | None = None) -> Table:
     """A table whose files are held by snapshots, tags, changelogs and a branch, and which a rollback left files in."""
-    table = make_table(path / "t", {"changelog.num-retained.max": "100", **(options or {})}, primary_keys=("id",))
+    table = make_table(path / "t", options, primary_keys=("id",))
     for i in range(4):
-        insert(table, (i % 2, f"v{i}", "x"), changelog=bool(options))
+        insert(table, (i % 2, f"v{i}", "x"))
         create_tag(table, f"t{i}")
         compact(table)
     branch = add_branch(table, "b", "t2")
@@ -240,6 +245,7 @@ def test_what_snapshots_tags_branches_and_changelogs_hold_stays(
     assert removed.count >= len(lost)
     assert reachable(fresh(table)) == needed
     assert needed == on_disk(table)
+    assert bool(ChangelogManager(table.file_io, table.path).ids()) == bool(options)
     for tag in fresh(table).tags.all():
         assert len(rows_at(table, tag.snapshot)) > 0
 

@@ -13,6 +13,7 @@ from paimon_sql.format.options.commit import (
     MANIFEST_MERGE_MIN_COUNT,
     MANIFEST_TARGET_FILE_SIZE,
 )
+from paimon_sql.storage.commit.manifest_order import in_order
 from paimon_sql.storage.table import Table
 
 
@@ -79,17 +80,23 @@ def _merge_whole(
     return [*kept, *(_write(table, merge_entries(rest), written, target) if rest else [])]
 
 
-def _write(table: Table, entries: pa.Table, written: list[str], target: int | None = None) -> list[ManifestFileMeta]:
+def parts_by_size(table: Table, entries: pa.Table, target: int) -> list[pa.Table]:
+    """Entries cut into manifests that have about the wanted size in bytes; none without entries."""
     if not len(entries):
         return []
-    metas = [table.manifests.write(entries, table.schema.id)]
-    written.append(metas[0].file_name)
-    if target is not None and metas[0].file_size > 2 * target:
-        # One measured file tells how many entries fill a file of the wanted size.
-        step = max(1, len(entries) * target // metas[0].file_size)
-        table.file_io.delete(table.manifests.path(written.pop()))
-        metas = []
-        for first in range(0, len(entries), step):
-            metas.append(table.manifests.write(entries.slice(first, step), table.schema.id))
+    # Written, entries take less room than in memory: only what is many times too big there has to be measured.
+    size = table.manifests.measure(entries) if entries.nbytes > 2 * target else 0
+    if size <= 2 * target:
+        return [entries]
+    step = max(1, len(entries) * target // size)
+    return [entries.slice(first, step) for first in range(0, len(entries), step)]
+
+
+def _write(table: Table, entries: pa.Table, written: list[str], target: int | None = None) -> list[ManifestFileMeta]:
+    ordered = in_order(table, entries)
+    metas = []
+    for part in parts_by_size(table, ordered, target) if target is not None else [ordered]:
+        if len(part):
+            metas.append(table.manifests.write(part, table.schema.id))
             written.append(metas[-1].file_name)
     return metas

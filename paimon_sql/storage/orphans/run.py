@@ -121,6 +121,7 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
     if not dry_run:
         empty = [plan.folders[at] for at in listed.empty]
         removed.folders = remove_folders(table.file_io, plan.picker, empty, [folder for folder, _ in chosen])
+        table.branches.sweep(search.older_than_millis)
     return removed
 
 

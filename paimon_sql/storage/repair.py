@@ -1,0 +1,199 @@
+"""A table's metadata looked through: hints are put right, and what cannot be mended is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError, PaimonError
+from paimon_sql.format.manifest import read_manifest
+from paimon_sql.format.paths import MAIN_BRANCH
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.changelogs import ChangelogManager
+from paimon_sql.storage.expire.protectors import other_branches
+from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.scan.live_files import manifests_of
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.versioned import EARLIEST, LATEST, VersionedDirectory
+
+_ALL = 2**31 - 1
+_NOTHING_MORE = Retention(most=_ALL, least=_ALL, older_than_millis=0, limit=1)
+
+
+@dataclass
+class Findings:
+    """What is wrong with a table, each as one sentence.
+
+    Attributes:
+        repaired: what was put right, or would be.
+        problems: what only a copy of a file or another statement can mend.
+    """
+
+    repaired: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, other: Findings) -> None:
+        """Add those of another table or branch."""
+        self.repaired += other.repaired
+        self.problems += other.problems
+
+
+def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> tuple[int, int]:
+    """Let a snapshot be the first one, all before it be given up: what was the first, and how many are given up.
+
+    Args:
+        table: the table or branch.
+        snapshot_id: the snapshot, the first after a gap; none may be missing from there to the newest.
+        dry_run: only say what would be done.
+
+    Raises:
+        NoSuchSnapshotError: the table has no snapshot.
+        InvalidInputError: there is no gap before that snapshot, or one behind it.
+    """
+    directory = table.snapshots.directory
+    ids, earliest, latest = directory.versions(), directory.earliest(), directory.latest()
+    if earliest is None or latest is None:
+        raise NoSuchSnapshotError(f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id))
+    if not earliest <= snapshot_id <= latest:
+        raise InvalidInputError(
+            f"{table.name}: snapshot {snapshot_id} cannot be the first one: retained are {earliest} to {latest}."
+        )
+    missing = next((i for i in range(snapshot_id, latest + 1) if i not in ids), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"{table.name}: snapshot {snapshot_id} cannot be the first one: snapshot {missing} does not exist.",
+            remedy="Choose the first snapshot after the last gap.",
+        )
+    if snapshot_id != earliest and snapshot_id - 1 in ids:
+        raise InvalidInputError(
+            f"{table.name}: there is no gap before snapshot {snapshot_id}: snapshot {snapshot_id - 1} exists.",
+            remedy="To let old snapshots go, CALL sys.expire_snapshots.",
+        )
+    if not dry_run:
+        directory.write_hint(EARLIEST, snapshot_id)
+    return earliest, sum(earliest <= i < snapshot_id for i in ids)
+
+
+def repair(table: Table, *, dry_run: bool = False) -> Findings:
+    """Look through the metadata of a table and of its branches, and put right what can be.
+
+    Hints are set to what is there, an expiry that was interrupted is finished. Everything that snapshots, tags,
+    changelogs and consumers lead to, data files excepted, is looked for and what tells of other files is read.
+
+    Args:
+        table: the table, whichever of its branches it was opened by.
+        dry_run: only say what would be done.
+    """
+    found = Findings()
+    for branch in [table, *other_branches(table)]:
+        for one in (_schemas, _hints, _gaps, _contents, _consumers):
+            _tried(branch, found, one, dry_run)
+        if not found.problems:
+            _tried(branch, found, _leftovers, dry_run)
+    return found
+
+
+def _tried(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
+    try:
+        check(branch, found, dry_run)
+    except PaimonError as error:
+        found.problems.append(f"{_called(branch)}: {error}")
+
+
+def _called(branch: Table) -> str:
+    return branch.name if branch.branch == MAIN_BRANCH else f"{branch.name}, branch '{branch.branch}'"
+
+
+def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
+    if not branch.schemas.all():
+        found.problems.append(f"{_called(branch)}: it has no schema. CALL sys.delete_branch.")
+
+
+def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
+    for directory in (branch.snapshots.directory, ChangelogManager(branch.file_io, branch.paths.branch_root).directory):
+        numbers = directory.versions()
+        for hint, right in _right_hints(directory, numbers):
+            said = directory.hint(hint)
+            told = "nothing" if said is None else said
+            path = f"{directory.directory}/{hint}"
+            if right is None and branch.file_io.exists(path):
+                found.repaired.append(f"{_called(branch)}: {path} said {told}, but nothing is there; it was removed.")
+                if not dry_run:
+                    directory.delete_hint(hint)
+            elif right is not None and said != right:
+                lost = " What it named is lost." if said is not None and said > right else ""
+                found.repaired.append(f"{_called(branch)}: {path} said {told}; it was set to {right}.{lost}")
+                if not dry_run:
+                    directory.write_hint(hint, right)
+
+
+def _right_hints(directory: VersionedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
+    """Each hint with what it should say; None for one that should not be there."""
+    yield LATEST, max(numbers, default=None)
+    earliest = directory.hint(EARLIEST)
+    # Where it names something that is there, what comes before is what an expiry has not come to an end with.
+    yield EARLIEST, earliest if earliest in numbers else min(numbers, default=None)
+
+
+def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
+    directory = branch.snapshots.directory
+    numbers = directory.versions()
+    missing = [i for i in directory.missing() if numbers and i < numbers[-1]]
+    if missing:
+        first = next(i for i in numbers if i > missing[-1])
+        found.problems.append(
+            f"{_called(branch)}: {len(missing)} snapshots are missing, {missing[0]} among them."
+            f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
+        )
+
+
+def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
+    """Whether everything that tells of other files can be read, each of it once."""
+    earliest = branch.snapshots.earliest_id() or 0
+    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    known: set[str] = set()
+    for i in branch.snapshots.directory.versions():
+        if i >= earliest:
+            with _problems(branch, found, f"snapshot {i}"):
+                _read_through(branch, branch.snapshots.get(i), known)
+    for name in branch.tags.names():
+        with _problems(branch, found, f"tag '{name}'"):
+            _read_through(branch, branch.tags.get(name).snapshot, known)
+    for i in changelogs.ids():
+        with _problems(branch, found, f"changelog {i}"):
+            changelogs.find(i)
+
+
+def _read_through(branch: Table, snapshot: Snapshot, known: set[str]) -> None:
+    branch.schemas.get(snapshot.schema_id)
+    for meta in manifests_of(branch, snapshot):
+        if meta.file_name not in known:
+            read_manifest(branch.file_io.read_bytes(path := branch.manifests.path(meta.file_name)), path)
+            known.add(meta.file_name)
+    index_entries(branch, snapshot)
+
+
+def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
+    for name in branch.consumers.names():
+        with _problems(branch, found, f"consumer '{name}'"):
+            branch.consumers.find(name)
+
+
+def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
+    earliest = branch.snapshots.earliest_id() or 0
+    left = sum(i < earliest for i in branch.snapshots.directory.versions())
+    if left:
+        found.repaired.append(f"{_called(branch)}: an expiry was interrupted; {left} snapshots went at last.")
+        if not dry_run:
+            expire_snapshots(branch, _NOTHING_MORE)
+
+
+@contextmanager
+def _problems(branch: Table, found: Findings, what: str) -> Iterator[None]:
+    try:
+        yield
+    except PaimonError as error:
+        found.problems.append(f"{_called(branch)}: {what} cannot be read: {error}")

@@ -1,0 +1,85 @@
+"""``CALL sys.repair``: look through the metadata of tables and mend what can be mended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import NoSuchTableError, PaimonError
+from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
+from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.repair import Findings, repair
+from paimon_sql.storage.table import Table
+
+
+class Repair(Procedure):
+    """Hints that say what is not so are put right, and expiries that were interrupted are finished.
+
+    What is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
+    """
+
+    name = "repair"
+    summary = "Look through the metadata of tables: put hints right, tell what is missing or broken."
+    arguments = (
+        Argument(
+            "database_or_table",
+            string_type(),
+            "Databases and tables with commas between: db, db.t; blank for the whole catalog.",
+            required=True,
+        ),
+        DRY_RUN,
+    )
+    results = (result("result", BooleanType(), "whether all is well now"),)
+    details = (
+        result("tables", BigIntType(), "tables that were looked through"),
+        result("repaired", BigIntType(), "what was put right"),
+        result("problems", BigIntType(), "what could not be"),
+        result("findings", string_type(), "both, a line each; null if all was well"),
+        result("seconds", DoubleType(), "how long it took"),
+        result("note", string_type(), "whether this was a dry run"),
+    )
+    example = "CALL sys.repair(database_or_table => 'db.t')"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
+        found, count = Findings(), 0
+        for name, opened in _tables(context, arguments["database_or_table"] or ""):
+            count += 1
+            if isinstance(opened, Table):
+                found.take(repair(opened, dry_run=dry_run))
+            else:
+                found.problems.append(f"{name}: {opened}")
+        return [
+            (
+                not found.problems,
+                count,
+                len(found.repaired),
+                len(found.problems),
+                "\n".join([*found.repaired, *found.problems]) or None,
+                round(time.monotonic() - started, 3),
+                NOTHING_DONE if dry_run else None,
+            )
+        ]
+
+
+def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
+    """The tables that are meant, by name; an error for one that cannot be opened."""
+    catalog = context.catalog
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    for part in named or catalog.list_databases():
+        parts = [p.strip("`") for p in part.split(".")]
+        if parts[0] == catalog.name and len(parts) > 1:
+            parts = parts[1:]
+        if len(parts) > 1 or not catalog.database_exists(parts[0]):
+            yield part, context.table(part)
+            continue
+        for table in catalog.list_tables(parts[0]):
+            try:
+                yield f"{parts[0]}.{table}", catalog.table(Identifier(parts[0], table))
+            except NoSuchTableError:
+                continue  # dropped meanwhile
+            except PaimonError as error:
+                yield f"{parts[0]}.{table}", error

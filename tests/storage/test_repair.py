@@ -1,0 +1,142 @@
+"""Repairs: hints are put right, interrupted expiries finished, what is lost is told and given up only on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from interrupted_io import Crash, InterruptedFileIO
+from small_tables import add_branch, fresh, insert, make_table, on_disk, reachable
+
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
+from paimon_sql.storage.expire.retention import retention_of
+from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.repair import give_up_before, repair
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.versioned import EARLIEST, LATEST
+
+
+def table_of(path: Path, snapshots: int = 5) -> Table:
+    table = make_table(path / "t")
+    for i in range(snapshots):
+        insert(table, (i, "v", "x"))
+    return table
+
+
+def lose(table: Table, *ids: int) -> None:
+    for i in ids:
+        table.file_io.delete(table.snapshots.directory.path(i))
+
+
+def test_a_sound_table_needs_no_repair(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    create_tag(table, "one", 1)
+    add_branch(table, "b", "one")
+    table.consumers.reset("c", 1)
+    assert not repair(fresh(table), dry_run=True).problems
+    repair(fresh(table))
+    found = repair(fresh(table))
+    assert (found.repaired, found.problems) == ([], [])
+    assert repair(make_table(tmp_path / "u")).problems == []
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"3", b"99", None])
+@pytest.mark.parametrize("hint", [EARLIEST, LATEST])
+def test_hints_are_put_right(tmp_path: Path, hint: str, content: bytes | None) -> None:
+    table = table_of(tmp_path)
+    path = Path(table.path) / "snapshot" / hint
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    if (hint, content) == (EARLIEST, b"3"):
+        return  # which says that an expiry let 1 and 2 go
+    (told,) = repair(fresh(table), dry_run=True).repaired
+    assert hint in told
+    assert (path.read_bytes() if path.exists() else None) == content
+    repair(fresh(table))
+    assert path.read_text() == {EARLIEST: "1", LATEST: "5"}[hint]
+    assert repair(fresh(table)).repaired == []
+
+
+def test_hints_of_an_empty_folder_go(tmp_path: Path) -> None:
+    table = table_of(tmp_path, 1)
+    lose(table, 1)
+    assert len(repair(fresh(table)).repaired) == 2
+    assert list((Path(table.path) / "snapshot").iterdir()) == []
+
+
+def test_an_interrupted_expiry_is_finished(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    retention = retention_of(table.options, 2**62, retain_max=2, retain_min=2)
+    with pytest.raises(Crash):
+        expire_snapshots(Table(table.name, table.path, InterruptedFileIO(3), table.schema), retention)
+    (told,) = repair(fresh(table)).repaired
+    assert told.endswith("an expiry was interrupted; 3 snapshots went at last.")
+    assert fresh(table).snapshots.directory.versions() == [4, 5]
+    assert on_disk(table) == reachable(fresh(table))
+
+
+def test_a_gap_is_told_and_given_up_on_demand(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    lose(table, 2, 3)
+    (told,) = repair(fresh(table)).problems
+    assert "2 snapshots are missing, 2 among them. CALL sys.repair_earliest_snapshot(.., snapshot_id => 4)" in told
+    assert give_up_before(fresh(table), 4, dry_run=True) == (1, 1)
+    assert fresh(table).snapshots.earliest_id() == 1
+    assert give_up_before(fresh(table), 4) == (1, 1)
+    assert fresh(table).snapshots.earliest_id() == 4
+    found = repair(fresh(table))
+    assert (len(found.repaired), found.problems) == (1, [])
+    assert fresh(table).snapshots.directory.versions() == [4, 5]
+    lists = on_disk(table) - reachable(fresh(table))
+    assert all("manifest-list" in path for path in lists)  # which only the lost snapshots told of
+    assert give_up_before(fresh(table), 4) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [(0, "retained are 1 to 5"), (6, "retained are 1 to 5"), (2, "snapshot 4 does"), (3, "snapshot 4 does")],
+)
+def test_only_what_follows_a_gap_can_be_the_first(tmp_path: Path, first: int, error: str) -> None:
+    table = table_of(tmp_path)
+    lose(table, 4)
+    with pytest.raises(InvalidInputError, match=error):
+        give_up_before(fresh(table), first)
+    with pytest.raises(InvalidInputError, match="there is no gap"):
+        give_up_before(table_of(tmp_path / "v"), 2)
+    with pytest.raises(NoSuchSnapshotError):
+        give_up_before(make_table(tmp_path / "u"), first)
+
+
+def rot(pattern: str) -> Callable[[Table], None]:
+    def harm(table: Table) -> None:
+        sorted(Path(table.path).rglob(pattern))[-1].write_bytes(b"rubbish")
+
+    return harm
+
+
+@pytest.mark.parametrize(
+    "pattern", ["snapshot-3", "tag-one", "consumer-c", "schema-0", "manifest-list-*", "manifest-[0-9a-f]*"]
+)
+def test_broken_files_are_told_and_nothing_is_touched(tmp_path: Path, pattern: str) -> None:
+    table = table_of(tmp_path, 3)
+    create_tag(table, "one", 1)
+    table.consumers.reset("c", 1)
+    rot(pattern)(table)
+    before = on_disk(table)
+    found = repair(fresh(table))
+    assert found.problems
+    assert all(Path(p).name in "".join(found.problems) for p in sorted(Path(table.path).rglob(pattern))[-1:])
+    assert on_disk(table) == before
+
+
+def test_missing_metadata_is_told(tmp_path: Path) -> None:
+    table = table_of(tmp_path, 3)
+    latest = table.snapshots.latest()
+    assert latest is not None
+    table.file_io.delete(table.manifests.path(latest.delta_manifest_list))
+    (told,) = repair(fresh(table)).problems
+    assert "snapshot 3 cannot be read" in told
+    assert latest.delta_manifest_list in told
