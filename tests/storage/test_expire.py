@@ -99,6 +99,8 @@ def test_a_consumer_holds_on_to_its_next_snapshot(table: Table) -> None:
     table.consumers.remove("slow")
     assert expire(table).snapshots == [3, 4]
     changelog_only = table.with_options({"consumer.changelog-only": "true"})
+    assert retention_of(changelog_only.options, now()).consumers  # where changelogs go with their snapshots
+    changelog_only = changelog_only.with_options({"changelog.time-retained": "1 d"})
     retention = retention_of(changelog_only.options, now(), retain_max=1, retain_min=1)
     assert expire_snapshots(changelog_only, retention).snapshots == [5]
 

@@ -10,8 +10,9 @@ from small_tables import compact, fresh, insert, make_table, on_disk, overwrite,
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.retention import changelog_retention_of, retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.expire.changelogs import expire_changelogs
+from paimon_sql.storage.expire.retention import changelog_retention_of, outlives_snapshots, retention_of
+from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
 from paimon_sql.storage.rollback import rollback_to_snapshot
 from paimon_sql.storage.table import Table
 
@@ -30,10 +31,10 @@ def changelogs(table: Table) -> list[int]:
 
 def test_nothing_is_decoupled_unless_changelogs_live_longer(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"changelog.num-retained.max": "50", "changelog.time-retained": "1 min"})
-    assert changelog_retention_of(table.options, 0) is None
+    assert not outlives_snapshots(table.options)
     longer = table.with_options({"changelog.time-retained": "2 h"})
+    assert outlives_snapshots(longer.options)
     retention = changelog_retention_of(longer.options, 10_000_000)
-    assert retention is not None
     assert (retention.most, retention.least, retention.older_than_millis) == (50, 10, 2_800_000)
 
 
@@ -93,3 +94,60 @@ def test_the_producer_is_asked_before_files_of_new_rows_go(tmp_path: Path) -> No
     expire(table)
     data = list((Path(table.path) / "bucket-0").iterdir())
     assert len(data) == 3  # two retained, and the changelog of the first
+
+
+def dry(table: Table) -> ExpiryResult:
+    table = fresh(table)
+    now = int(time.time() * 1000)
+    return expire_snapshots(table, retention_of(table.options, now), now_millis=now, dry_run=True)
+
+
+@pytest.mark.parametrize("producer", ["input", "none"])
+def test_a_dry_run_names_the_changelogs_that_would_go_and_their_files(tmp_path: Path, producer: str) -> None:
+    options = {**LONGER, "changelog.num-retained.max": "4", "changelog-producer": producer}
+    table = make_table(tmp_path / "t", options)
+    for i in range(7):
+        insert(table, (i, "v", "x"), changelog=producer == "input")
+    overwrite(table, (9, "w", "x"))
+    for _ in range(2):
+        before = on_disk(table)
+        planned = dry(table)
+        assert on_disk(table) == before
+        assert planned.changelogs == expire(table)
+        assert {p for kind in (planned.files.data, planned.files.changelog) for p in kind} == {
+            p for p in before - on_disk(table) if p.endswith(".parquet")
+        }
+    assert changelogs(table) == [5, 6]
+
+
+def test_all_changelogs_may_go_but_those_that_a_consumer_wants(tmp_path: Path) -> None:
+    options = {**LONGER, "changelog.num-retained.max": "50", "changelog-producer": "input"}
+    table = make_table(tmp_path / "t", options)
+    for i in range(6):
+        insert(table, (i, "v", "x"), changelog=True)
+    expire(table)
+    assert changelogs(table) == [1, 2, 3, 4]
+    table.consumers.reset("job", 3)
+    retention = changelog_retention_of(table.options, 0)
+    done = expire_changelogs(fresh(table), retention, everything=True)
+    assert (done.changelogs, done.earliest, done.latest) == ([1, 2], 3, 4)
+    assert "consumer" in done.reason
+    table.consumers.remove("job")
+    done = expire_changelogs(fresh(table), retention, everything=True)
+    assert (done.changelogs, done.earliest) == ([3, 4], None)
+    assert list((Path(table.path) / "changelog").iterdir()) == []
+    assert on_disk(table) == reachable(table)
+    assert expire_changelogs(fresh(table), retention, everything=True).changelogs == []
+
+
+def test_changelogs_go_with_a_commit_after_which_no_snapshot_goes(tmp_path: Path) -> None:
+    options = {**LONGER, "changelog.num-retained.max": "50", "changelog-producer": "input"}
+    table = make_table(tmp_path / "t", options)
+    for i in range(6):
+        insert(table, (i, "v", "x"), changelog=True)
+    expire(table)
+    shorter = fresh(table).with_options({"changelog.num-retained.max": "4"})
+    now = int(time.time() * 1000)
+    done = expire_snapshots(shorter, retention_of(shorter.options, now), leftovers=False, now_millis=now)
+    assert (done.snapshots, done.changelogs) == ([], 2)
+    assert changelogs(table) == [3, 4]

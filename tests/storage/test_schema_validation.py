@@ -290,3 +290,34 @@ def test_a_change_is_refused_only_for_what_it_makes_wrong() -> None:
     validate_change(loose, loose.with_options({"snapshot.time-retained": "2 h"}))
     with pytest.raises(InvalidOptionError, match=r"sequence\.field"):
         validate_change(loose, loose.with_options({"sequence.field": "nosuch"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tag.creation-delay": "1 d"}, "'tag.creation-delay' must be shorter"),
+        ({"tag.creation-period": "hourly", "tag.creation-delay": "61 min"}, "'tag.creation-delay' must be shorter"),
+        ({"tag.creation-period-duration": "0 ms"}, "'tag.creation-period-duration' must be longer"),
+        ({"sink.process-time-zone": "Oslo"}, "'sink.process-time-zone' cannot be 'Oslo'"),
+        ({"sink.watermark-time-zone": "?"}, "'sink.watermark-time-zone' cannot be '\\?'"),
+        ({"partition.expiration-strategy": "luck"}, "'partition.expiration-strategy' cannot be 'luck'"),
+        ({"partition.mark-done-action": "success-file,mail"}, "'partition.mark-done-action' cannot be 'mail'"),
+        ({"partition.timestamp-formatter": "yyyy-bb"}, "'partition.timestamp-formatter'.*'b' is no field"),
+    ],
+)
+def test_what_ends_by_the_clock_must_make_sense(options: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidOptionError, match=said):
+        validate_schema(table(options, by=["p"]))
+
+
+def test_ordinary_clocks_pass() -> None:
+    options = {
+        "tag.automatic-creation": "watermark",
+        "tag.creation-delay": "23 h",
+        "sink.watermark-time-zone": "GMT+8",
+        "partition.expiration-time": "7 d",
+        "partition.timestamp-formatter": "yyyyMMdd'T'HH",
+        "partition.timestamp-pattern": "$p",
+        "partition.mark-done-action": "success-file, done-partition",
+    }
+    validate_schema(table(options, by=["p"]))

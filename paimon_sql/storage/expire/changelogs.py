@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -16,57 +17,120 @@ from paimon_sql.storage.expire.protectors import fingerprint, snapshot_protector
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left, with_kind
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 
-def expire_changelogs(table: Table, retention: Retention) -> int:
-    """Let the changelogs go that need not stay, and the files that nobody else needs: how many went.
+@dataclass
+class ChangelogExpiry:
+    """What an expiry of changelogs did, or would do.
 
-    The last changelog always stays, as it joins the changelogs to the snapshots.
+    Attributes:
+        changelogs: the ids of those that went, ascending.
+        files: the files that went with them.
+        earliest: the first that is left; None without any.
+        latest: the last one.
+        reason: why it is left.
+    """
+
+    changelogs: list[int] = field(default_factory=list)
+    files: DoomedFiles = field(default_factory=DoomedFiles)
+    earliest: int | None = None
+    latest: int | None = None
+    reason: str = ""
+
+
+def expire_changelogs(
+    table: Table,
+    retention: Retention,
+    *,
+    everything: bool = False,
+    dry_run: bool = False,
+    coming: Sequence[Changelog] = (),
+) -> ChangelogExpiry:
+    """Let the changelogs go that need not stay, and the files that nobody else needs.
+
+    The last changelog stays unless all are to go, as it joins the changelogs to the snapshots.
 
     Args:
         table: the table or branch.
         retention: what stays, snapshots and changelogs counted together.
+        everything: let all go but those that a consumer wants.
+        dry_run: only say what would be done.
+        coming: in a dry run, the oldest snapshots, which would be changelogs by then.
 
     Raises:
         PaimonError: somebody who stays cannot be read; nothing was deleted.
     """
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
-    ids, latest = manager.ids(), table.snapshots.latest_id()
-    if len(ids) < 2 or latest is None:
-        return 0
-    end = _end(table, manager, ids, latest, retention)
-    going = [c for c in (manager.find(i) for i in ids if i < end) if c is not None]
+    fresh = {c.id: c for c in coming}
+    ids, latest = sorted({*manager.ids(), *fresh}), table.snapshots.latest_id()
+    if not ids or latest is None:
+        return ChangelogExpiry(reason="no changelog has outlived its snapshot")
+
+    def find(changelog_id: int) -> Changelog | None:
+        return fresh.get(changelog_id) or manager.find(changelog_id)
+
+    end, reason = _all(table, ids) if everything else _end(table, find, ids, latest, retention)
+    kept = [i for i in ids if i >= end]
+    result = ChangelogExpiry([], DoomedFiles(), kept[0] if kept else None, kept[-1] if kept else None, reason)
+    going = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
     if not going:
-        return 0
+        return result
     seen = fingerprint(table)
-    files = _files(table, going, [c for c in (manager.find(i) for i in ids if i >= end) if c is not None])
+    earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
+    files = _files(table, going, [c for c in map(find, kept) if c is not None], earliest or 0)
+    result.changelogs, result.files = [c.id for c in going], files
+    if dry_run:
+        return result
     if fingerprint(table) != seen:
         raise CommitConflictError(
             f"{table.name}: tags or branches were changed while changelogs were about to expire.",
             remedy="Run the expiry again.",
         )
-    manager.directory.write_hint(EARLIEST, end)
+    if kept:
+        manager.directory.write_hint(EARLIEST, end)
+    else:
+        manager.directory.delete_hint(EARLIEST)
+        manager.directory.delete_hint(LATEST)
     files.delete(table)
     delete_all(table, [manager.directory.path(c.id) for c in going])
-    return len(going)
+    return result
 
 
-def _end(table: Table, manager: ChangelogManager, ids: Sequence[int], latest: int, retention: Retention) -> int:
-    """The first changelog that stays."""
-    end = min(latest - retention.least + 1, ids[0] + retention.limit, ids[-1])
+def _first_behind(table: Table, snapshot_id: int) -> int | None:
+    """The first snapshot behind another."""
+    return min((i for i in table.snapshots.directory.versions() if i > snapshot_id), default=None)
+
+
+def _all(table: Table, ids: Sequence[int]) -> tuple[int, str]:
     wanted = table.consumers.min_next_snapshot()
-    end = end if wanted is None else min(end, wanted)
+    if wanted is not None and wanted <= ids[-1]:
+        return wanted, f"a consumer still wants snapshot {wanted}"
+    return ids[-1] + 1, ""
+
+
+def _end(
+    table: Table, find: Callable[[int], Changelog | None], ids: Sequence[int], latest: int, retention: Retention
+) -> tuple[int, str]:
+    """The first changelog that stays, and why."""
+    end, reason = ids[-1], "the last changelog joins those before it to the snapshots"
+    if latest - retention.least + 1 < end:
+        end, reason = latest - retention.least + 1, f"the last {retention.least} snapshots and changelogs stay"
+    if ids[0] + retention.limit < end:
+        end, reason = ids[0] + retention.limit, f"one run takes no more than {retention.limit}"
+    wanted = table.consumers.min_next_snapshot()
+    if wanted is not None and wanted < end:
+        end, reason = wanted, f"a consumer still wants snapshot {wanted}"
     for changelog_id in ids:
         if not latest - retention.most < changelog_id <= end:
             continue
-        changelog = manager.find(changelog_id)
+        changelog = find(changelog_id)
         if changelog is not None and changelog.time_millis >= retention.older_than_millis:
-            return min(end, changelog_id)
-    return end
+            return (end, reason) if changelog_id == end else (changelog_id, "it is too young")
+    return end, reason
 
 
-def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog]) -> DoomedFiles:
+def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog], earliest_id: int) -> DoomedFiles:
     files = DoomedFiles()
     own = [c for c in going if c.changelog_manifest_list]
     others = [c for c in going if not c.changelog_manifest_list]
@@ -74,7 +138,7 @@ def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog
     # Whoever expired the snapshot left what it added and what it took away, for older changelogs, to this moment.
     data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
     names = pa.concat_tables([changelog.select(["file_name"]), data.select(["file_name"])])["file_name"]
-    earliest = table.snapshots.get(table.snapshots.earliest_id() or 0)
+    earliest = table.snapshots.get(earliest_id)
     protectors, foreign = who_else_stays(table, going[0].id, earliest.id)
     protectors = [snapshot_protector(table, earliest), *protectors]
     uses = uses_of(table, protectors, [*staying, *foreign], names.combine_chunks())

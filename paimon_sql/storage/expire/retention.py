@@ -85,31 +85,50 @@ def retention_of(
     if older_than_millis is None:
         older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
-    return Retention(most, least, older_than_millis, limit, not options.get(CONSUMER_CHANGELOG_ONLY))
+    # Where changelogs go with their snapshots, consumers lose them unless both wait.
+    consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
+    return Retention(most, least, older_than_millis, limit, consumers)
 
 
-def changelog_retention_of(options: TableOptions, now_millis: int) -> Retention | None:
-    """How changelogs outlive their snapshots; None when they go with them, as nothing longer is said of them."""
-    most, least = options.get(SNAPSHOT_NUM_RETAINED_MAX), options.get(SNAPSHOT_NUM_RETAINED_MIN)
-    kept = options.get(SNAPSHOT_TIME_RETAINED)
-    changelogs_most: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
-    changelogs_least: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
-    changelogs_kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-    longer = (
-        (changelogs_most is not None and changelogs_most > most)
-        or (changelogs_least is not None and changelogs_least > least)
-        or (changelogs_kept is not None and changelogs_kept > kept)
+def outlives_snapshots(options: TableOptions) -> bool:
+    """Whether changelogs stay when their snapshots go: where something longer is said of them."""
+    most: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
+    least: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
+    kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+    return (
+        (most is not None and most > options.get(SNAPSHOT_NUM_RETAINED_MAX))
+        or (least is not None and least > options.get(SNAPSHOT_NUM_RETAINED_MIN))
+        or (kept is not None and kept > options.get(SNAPSHOT_TIME_RETAINED))
     )
-    if not longer:
-        return None
-    most = most if changelogs_most is None else changelogs_most
-    least = least if changelogs_least is None else changelogs_least
+
+
+def changelog_retention_of(
+    options: TableOptions,
+    now_millis: int,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_millis: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """How long changelogs stay that outlive their snapshots; what the options do not say of them is as of snapshots.
+
+    Raises:
+        InvalidInputError: the maximum is less than the minimum, or a number is none that its option takes.
+    """
+    most = _longer(options, CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
+    least = _longer(options, CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
     if most < least:
         raise InvalidInputError(
-            f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}, which is {least}."
+            f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}: {least}.",
+            remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
         )
-    older_than = _ago(now_millis, kept if changelogs_kept is None else changelogs_kept)
-    return Retention(most, least, older_than, options.get(SNAPSHOT_EXPIRE_LIMIT))
+    if older_than_millis is None:
+        kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if kept is None else kept)
+    return Retention(
+        most, least, older_than_millis, _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    )
 
 
 def choose_range(table: Table, retention: Retention) -> ExpiryRange:
@@ -148,6 +167,15 @@ def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:
     return options.get(option) if given is None else option.read(str(given), argument)
+
+
+def _longer(
+    options: TableOptions, option: Option[int | None], otherwise: Option[int], argument: str, given: int | None
+) -> int:
+    said: int | None = options.get(option)
+    if given is None and said is not None:
+        return said
+    return _number(options, otherwise, argument, given)
 
 
 def _ago(now_millis: int, length: timedelta) -> int:

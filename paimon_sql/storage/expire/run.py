@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
 from paimon_sql.storage.expire.protectors import fingerprint
-from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range
+from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST
 
@@ -71,10 +72,10 @@ def expire_snapshots(
     result = ExpiryResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
     if chosen.earliest is None:
         return result
-    changelogs = changelog_retention_of(table.options, int(time.time() * 1000) if now_millis is None else now_millis)
-    if chosen.end == chosen.earliest and not leftovers:
-        return result
-    ids = table.snapshots.directory.versions()
+    now = int(time.time() * 1000) if now_millis is None else now_millis
+    changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
+    coming: list[Snapshot] = []
+    ids = table.snapshots.directory.versions() if leftovers or chosen.end > chosen.earliest else []
     going = [i for i in ids if i < chosen.end]
     retained = [i for i in ids if i >= chosen.end]
     for start in range(0, len(going) if retained else 0, ROUND):
@@ -84,10 +85,13 @@ def expire_snapshots(
             result.reason = "another job lets snapshots expire at the same time"
             break
         result.snapshots += [s.id for s in plan.snapshots]
+        coming += plan.snapshots if dry_run else ()
         result.files.take(plan.files)
         result.earliest = plan.end
-    if changelogs is not None and not dry_run:
-        result.changelogs = expire_changelogs(table, changelogs)
+    if changelogs is not None:
+        done = expire_changelogs(table, changelogs, dry_run=dry_run, coming=coming)
+        result.changelogs = len(done.changelogs)
+        result.files.take(done.files)
     return result
 
 
