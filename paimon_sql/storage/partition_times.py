@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format import types as t
 from paimon_sql.format.binary_field import epoch_days, epoch_nanos
+from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.data_file import wall_clock_millis
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.partition import PARTITION_TIMESTAMP_FORMATTER, PARTITION_TIMESTAMP_PATTERN
+from paimon_sql.format.options.partition import (
+    PARTITION_TIMESTAMP_FORMAT_STRICT,
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+)
+from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.time_fields import NANOS_A_DAY
 from paimon_sql.format.time_patterns import TimePattern, parse_plain_time
 from paimon_sql.format.value_text import cast_text, java_text
@@ -86,3 +93,38 @@ class PartitionTimes:
     @staticmethod
     def _text(value: Any, data_type: t.DataType) -> str:
         return cast_text(value, data_type) if isinstance(data_type, _SHOWN_AS_CAST) else java_text(value, data_type)
+
+
+class StrictPartitions:
+    """Refuses partitions that tell no time, for tables with ``partition.timestamp-format.strict``.
+
+    Args:
+        schema: the table's schema.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        self._schema = schema
+        self._fields = schema.partition_fields
+        self._times = PartitionTimes(self._fields, TableOptions(schema.options))
+        self._codec = RowCodec([f.type for f in self._fields])
+        self._known: set[bytes] = set()
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> StrictPartitions | None:
+        """That of a table; None if it takes all partitions."""
+        options = TableOptions(schema.options)
+        said = options.has(PARTITION_TIMESTAMP_FORMATTER) or options.has(PARTITION_TIMESTAMP_PATTERN)
+        strict = schema.partition_keys and said and options.get(PARTITION_TIMESTAMP_FORMAT_STRICT)
+        return cls(schema) if strict else None
+
+    def check(self, partitions: Iterable[bytes]) -> None:
+        """Raise InvalidInputError if one of some partitions, given serialised, tells no time."""
+        for partition in set(partitions) - self._known:
+            values = dict(zip((f.name for f in self._fields), self._codec.decode(partition), strict=True))
+            if self._times.of(values) is None:
+                raise InvalidInputError(
+                    f"The partition {PartitionPaths.of(self._schema).name(partition)} tells no time as"
+                    f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it.",
+                    remedy=f"Mend the values, or set '{PARTITION_TIMESTAMP_FORMAT_STRICT.key}' to 'false'.",
+                )
+            self._known.add(partition)

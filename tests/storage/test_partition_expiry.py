@@ -197,3 +197,15 @@ def test_a_null_in_a_column_that_the_pattern_does_not_name_does_no_harm() -> Non
     options = TableOptions({"partition.timestamp-pattern": "$dt"})
     assert PartitionTimes(fields, options).of({"region": None, "dt": "1970-01-01"}) == 0
     assert PartitionTimes(fields, options).of({"region": "x", "dt": None}) is None
+
+
+def test_a_strict_table_takes_no_partition_without_a_time(tmp_path: Path) -> None:
+    options = {"partition.timestamp-format.strict": "true", "partition.timestamp-formatter": "yyyyMMdd"}
+    table = partitioned(tmp_path / "t", ["20240101", "20240102"], options)
+    for wrong in ("2024-01-01", None):
+        with pytest.raises(InvalidInputError, match="tells no time"):
+            insert(table, (1, "v", "20240103"), (2, "v", wrong))
+    assert len(latest_rows(table)) == 2
+    assert not [p for p in Path(table.path).rglob("*") if "20240103" in p.name and list(p.rglob("*.parquet"))]
+    loose = make_table(tmp_path / "u", {"partition.timestamp-format.strict": "true"}, partition_keys=["p"])
+    insert(loose, (1, "v", "x"))

@@ -16,6 +16,7 @@ from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.bucket import BucketFunction, bucket_function
 from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.partition_times import StrictPartitions
 
 UNAWARE = -1
 """The number of buckets of a table whose rows belong to no particular bucket; its files stand in bucket 0."""
@@ -41,6 +42,10 @@ class Router:
     @cached_property
     def _function(self) -> BucketFunction:
         return bucket_function(self.schema.options.get("bucket-function.type", "default"))
+
+    @cached_property
+    def _strict(self) -> StrictPartitions | None:
+        return StrictPartitions.of(self.schema)
 
     @cached_property
     def _no_partition(self) -> bytes:
@@ -73,10 +78,16 @@ class Router:
         return rows.to_pylist(), codes
 
     def split(self, batch: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """The rows by partition and bucket, those of one in the order given."""
+        """The rows by partition and bucket, those of one in the order given.
+
+        Raises:
+            InvalidInputError: a partition tells no time, and the table wants that.
+        """
         if not batch.num_rows:
             return
         partitions, codes = self.partitions_of(batch)
+        if self._strict is not None:
+            self._strict.check(partitions)
         buckets = self._place(batch, partitions, codes)
         width = int(buckets.max()) + 1
         groups = codes * width + buckets
