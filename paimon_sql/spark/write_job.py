@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
@@ -61,8 +62,9 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
     alone = task.grows_with_rows and fits_one_task(jvm, plan)
-    writer, rows = (task, named.coalesce(1)) if alone else owned(task, named)
-    answers = [pickle.loads(a.message) for a in rows.mapInArrow(_writer_of(writer), "message binary").collect()]
+    with unmeasured_batches(frame):
+        writer, rows = (task, named.coalesce(1)) if alone else owned(task, named)
+        answers = [pickle.loads(a.message) for a in rows.mapInArrow(_writer_of(writer), "message binary").collect()]
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
     messages = [message for answer in answers if not isinstance(answer, Failure) for message in answer]
     if failure is not None:

@@ -24,7 +24,7 @@ NUM_SORTED_RUNS_COMPACTION_TRIGGER = integer(
 NUM_SORTED_RUNS_STOP_TRIGGER = integer(
     "num-sorted-run.stop-trigger",
     None,
-    "How many sorted runs make a writer wait for compaction; three more than the trigger without it.",
+    "How many sorted runs a bucket may hold before a stream's writer waits; merges keep so many open at a time.",
     check=at_least(1),
 )
 NUM_LEVELS = integer(
@@ -98,7 +98,7 @@ FORCE_LOOKUP = boolean(
 LOOKUP_WAIT = boolean(
     "lookup-wait",
     "true",
-    "Whether a commit waits for the compaction that looks old rows up.",
+    "Whether a stream's commit waits for the compaction that looks old rows up; a statement always does.",
     alternatives=("changelog-producer.lookup-wait",),
 )
 LOOKUP_COMPACT = choice(

@@ -8,7 +8,9 @@ WRITE_BUFFER_SIZE = memory_size(
     "write-buffer-size", "256 mb", "How much a writer gathers in memory before it sorts and writes a file."
 )
 WRITE_BUFFER_SPILLABLE = boolean(
-    "write-buffer-spillable", "true", "Whether a full write buffer may move to the local disk."
+    "write-buffer-spillable",
+    "true",
+    "Whether a full write buffer moves to the local disk; otherwise it becomes files of level 0.",
 )
 WRITE_BUFFER_MAX_DISK_SIZE = memory_size(
     "write-buffer-spill.max-disk-size", UNLIMITED_SIZE, "How much of the local disk write buffers may take."
@@ -47,7 +49,7 @@ LOCAL_SORT_MAX_NUM_FILE_HANDLES = integer(
 SORT_ENGINE = choice(
     "sort-engine",
     "loser-tree",
-    "How the sorted runs of a primary-key table are merged row by row.",
+    "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
     ("min-heap", "loser-tree"),
 )
 SORT_SPILL_THRESHOLD = integer(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
@@ -78,8 +79,9 @@ def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _Share:
 
 
 def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
-    writer, rows = owned(task, changed.frame)
-    answers = rows.mapInArrow(_worker_of(writer), "share binary").collect()
+    with unmeasured_batches(changed.frame):
+        writer, rows = owned(task, changed.frame)
+        answers = rows.mapInArrow(_worker_of(writer), "share binary").collect()
     return [pickle.loads(answer.share) for answer in answers]
 
 

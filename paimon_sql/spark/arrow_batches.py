@@ -1,0 +1,33 @@
+"""How Spark cuts rows into the Arrow batches that it sends to Python workers, while rows are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame
+
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_UNMEASURED = {_BYTES: str(2**31 - 1), _ROWS: "4096"}
+
+
+@contextmanager
+def unmeasured_batches(frame: DataFrame) -> Iterator[None]:
+    """Let Spark cut batches of a frame by rows alone, unless the session says otherwise.
+
+    With a bound of bytes Spark adds up a batch's size anew for each row, which takes longer than all the rest of
+    sending it. Batches of fewer rows than usual keep wide rows within bounds, too.
+    """
+    conf = frame.sparkSession._jsparkSession.sessionState().conf()
+    if conf.contains(_BYTES):
+        yield
+        return
+    given = {key: value for key, value in _UNMEASURED.items() if not conf.contains(key)}
+    for key, value in given.items():
+        conf.setConfString(key, value)
+    try:
+        yield
+    finally:
+        for key in given:
+            conf.unsetConf(key)
