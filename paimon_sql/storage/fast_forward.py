@@ -166,6 +166,8 @@ def _carry_out(table: Table, branch: Table, plan: FastForwardPlan) -> None:
             return  # a rival was quicker: what it made goes in the next round
     for name in plan.added_tags:
         file_io.write_bytes(table.tags.path(name), tags[name])
+        if not branch.tags.exists(name):
+            table.tags.remove(name)  # deleted meanwhile, perhaps with what only it kept
     snapshots.write_hint(LATEST, plan.current)
     _drop_expired(table, branch, plan, start)
 
