@@ -10,7 +10,7 @@ from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.types import BigIntType, BooleanType, IntType, TimestampType, string_type
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.scan.two_branches import newest_entries
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.buckets import summed
@@ -22,7 +22,8 @@ from paimon_sql.system_tables.texts import one_chunk, partition_names
 class Partitions(SystemTable):
     """The partitions that hold a file now, by name; a table without partitions is one of them, without a name.
 
-    Time travel does not apply to them. What only REST catalogs know is null, and no partition is ``done``.
+    Those that are read from another branch count. Time travel does not apply to them. What only REST catalogs know is
+    null, and no partition is ``done``.
     """
 
     name = "partitions"
@@ -43,7 +44,7 @@ class Partitions(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        entries = in_real_buckets(table, live_files(table, table.snapshots.latest()).entries)
+        entries = in_real_buckets(table, newest_entries(table))
         grouped = summed(entries, ["partition"])
         partitions, size = one_chunk(grouped["partition"]), len(grouped)
         hidden = deleted_records(table)

@@ -19,6 +19,7 @@ from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
+from paimon_sql.storage.scan.two_branches import newest_entries
 from paimon_sql.storage.table import Table
 
 
@@ -35,13 +36,14 @@ class PartitionManagement(JavaObject):
 
     def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
         fields = self.table.schema.partition_fields
-        values = self._live(self._matching(list(names), row))
+        values = self._values(newest_entries(self.table), self._matching(list(names), row))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
         return internal_rows(self.jvm, self.session, table, json.dumps(spark_struct(fields)))
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)
-        return len(next(iter(self._live(self._matching(names, row)).values()))) > 0
+        entries = live_files(self.table, self.table.snapshots.latest()).entries
+        return len(next(iter(self._values(entries, self._matching(names, row)).values()))) > 0
 
     def loadPartitionMetadata(self, row: Any) -> Any:
         return self.jvm.java_map({})
@@ -97,8 +99,7 @@ class PartitionManagement(JavaObject):
             ]
         )
 
-    def _live(self, predicate: Predicate | None) -> dict[str, pa.Array]:
-        entries = live_files(self.table, self.table.snapshots.latest()).entries
+    def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:
         chosen = filter_partitions(self.table, entries, predicate)["partition"].combine_chunks()
         return partition_values(self.table, pc.unique(chosen))
 

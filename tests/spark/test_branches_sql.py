@@ -110,6 +110,8 @@ def test_partitions_that_main_lacks_are_read_from_the_fallback_branch(sql: Sql) 
     both = [("25", "apple", 5), ("25", "banana", 7), ("26", "cherry", 3), ("26", "pear", 6)]
     assert sql("SELECT * FROM t ORDER BY dt, name") == both
     assert sql("SELECT count(*) FROM t") == [(4,)]
+    assert sql("SELECT `partition`, total_buckets FROM t$partitions") == [("dt=25", -1), ("dt=26", 2)]
+    assert sql("SHOW PARTITIONS t") == [("dt=25",), ("dt=26",)]
     assert sql("SELECT name FROM t WHERE dt = '25' AND amount = 4") == []
     sql("DELETE FROM t WHERE amount > 4")
     sql("UPDATE t SET amount = 0")

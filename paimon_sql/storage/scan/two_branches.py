@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, NotFoundError
@@ -65,6 +66,12 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     # A partition is there whatever the condition says of its rows.
     held = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
     return [first, replace(second, live=_without(second.live, held))]
+
+
+def newest_entries(table: Table) -> pa.Table:
+    """The entries of all files that a read of the newest state takes, whatever branch they are of."""
+    newest = Version(table.snapshots.latest(), table.schema.id)
+    return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
 
 
 def _other(table: Table, name: str, key: str) -> Table:
