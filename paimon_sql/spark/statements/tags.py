@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.types import DataField, string_type
-from paimon_sql.procedures import procedures
-from paimon_sql.procedures.base import Context
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowTags
-from paimon_sql.storage.tagging import create_tag, rename_tag, replace_tag
+from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
 
 
 class RunCreateTag(Runner):
@@ -38,12 +36,12 @@ class RunDeleteTag(Runner):
 
     def run(self, statement: DeleteTag, surroundings: Surroundings) -> Answer:
         table = surroundings.table(statement.table)
-        names = [name.strip() for name in statement.tag.split(",") if name.strip()]
+        whole = table.tags.exists(statement.tag)  # its name may hold commas
+        names = [statement.tag] if whole else [name.strip() for name in statement.tag.split(",") if name.strip()]
         if not statement.if_exists:
             for name in names:
                 table.tags.get(name)
-        name = f"{statement.table[1]}.`{statement.table[2]}`"
-        procedures()["delete_tag"].call(Context(surroundings.catalog), table=name, tag=",".join(names))
+        delete_tags(table, names)
         return Answer()
 
 
