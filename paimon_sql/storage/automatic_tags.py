@@ -71,8 +71,6 @@ def plan_automatic_tags(table: Table) -> TagPlan:
     names = set(table.tags.names())
     times = {name: at for name in names if (at := period.time_of(name)) is not None}
     due = [tag for tag in _due(table, clock, period, times) if tag.name not in names]
-    if not due:
-        return NOTHING
     return TagPlan(*_within_limit(table, due, sorted(times)))
 
 

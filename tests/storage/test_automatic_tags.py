@@ -92,6 +92,16 @@ def test_only_so_many_stay_and_made_by_hand_ones_do(tmp_path: Path) -> None:
     assert tags(table) == {"2024-03-03": 4, "2024-03-04": 5, "mine": 1}
 
 
+def test_a_lower_number_holds_at_once(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", BY_CLOCK)
+    for day in (1, 2, 3):
+        commit_at(table, f"2024-03-0{day}T10:00")
+        run(table)
+    fewer = table.with_options({"tag.num-retained-max": "1"})
+    assert run(fewer) == []
+    assert list(tags(table)) == ["2024-03-02"]
+
+
 def test_tags_that_would_go_at_once_are_not_made(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {**BY_CLOCK, "tag.num-retained-max": "1"})
     commit_at(table, *(f"2024-03-0{day}T10:00" for day in (1, 2, 3)))
