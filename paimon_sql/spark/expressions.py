@@ -1,8 +1,9 @@
 """Spark's filter expressions as predicates of the storage core.
 
 An expression crosses the bridge as one JSON text, its nodes in preorder. Only what means exactly the same on both
-sides is translated: a column of the table compared with a literal of the column's own type. A cast, a function, an
-unknown node make their conjunct untranslatable, and Spark evaluates it alone.
+sides is translated: a column of the table compared with a literal of the column's own type, or sums, products and
+remainders of whole numbers compared with each other. Other casts, a function, an unknown node make their conjunct
+untranslatable, and Spark evaluates it alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.types import DataType
 from paimon_sql.spark.types import spark_type
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
 
 _COMPARISONS = {
     "EqualTo": "=",
@@ -28,6 +30,9 @@ _COMPARISONS = {
     "GreaterThanOrEqual": ">=",
 }
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
+_REMAINDERS = ("Remainder", "Pmod")
+_WHOLE = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -91,10 +96,53 @@ def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
 def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     operator = _COMPARISONS[node.kind]
     left, right = node.children
+    if not {left.kind, right.kind} <= {"Literal", "AttributeReference"} or left.kind == right.kind:
+        return TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
         left, right, operator = right, left, _MIRRORED[operator]
     column = _column(left, types)
     return Comparison(column, operator, _literal(right, types[column]))
+
+
+def _term(node: Node, types: Mapping[str, DataType]) -> Term:
+    """A whole number computed from columns."""
+    kind = _whole(node, types)
+    if node.kind == "AttributeReference":
+        return ColumnTerm(_column(node, types))
+    if node.kind == "Literal":
+        return Constant(pa.scalar(_number(node), kind))
+    if node.kind == "Cast":
+        if _whole(node.children[0], types).bit_width > kind.bit_width:
+            raise UntranslatableError
+        return Widened(_term(node.children[0], types), kind)
+    if node.kind in _ARITHMETIC:
+        left, right = (_term(child, types) for child in node.children)
+        return Arithmetic(_ARITHMETIC[node.kind], left, right)
+    divisor, positive = _number(node.children[1]), node.kind == "Pmod"
+    if not divisor or (positive and divisor < 0):
+        raise UntranslatableError
+    return Remainder(_term(node.children[0], types), divisor, positive)
+
+
+def _whole(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
+    """The type of whole numbers that an expression gives."""
+    if node.kind == "AttributeReference":
+        name = spark_type(types[_column(node, types)])
+    elif node.kind in ("Literal", "Cast"):
+        name = node.body["dataType"]
+    elif node.kind in (*_ARITHMETIC, *_REMAINDERS):
+        return _whole(node.children[0], types)
+    else:
+        raise UntranslatableError
+    if name not in _WHOLE:
+        raise UntranslatableError
+    return _WHOLE[name]
+
+
+def _number(node: Node) -> int:
+    if node.kind != "Literal" or node.body.get("value") is None or node.body["dataType"] not in _WHOLE:
+        raise UntranslatableError
+    return int(node.body["value"])
 
 
 def _column(node: Node, types: Mapping[str, DataType]) -> str:

@@ -57,7 +57,7 @@ class ScanBuilderProxy(JavaObject):
         settled = set(self.table.schema.partition_keys)
         if pins_key(self.table.schema, all_of(self._predicates)):
             settled |= exact
-        left = [i for i, p in enumerate(found) if p is None or not p.columns() <= settled]
+        left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
         self._pushed, rest = self._chosen(expressions, len(found), pushed, left)
         return rest

@@ -47,6 +47,11 @@ class Predicate(ABC):
     def negate(self) -> Predicate | None:
         """The condition that is true where this one is false, and null where it is null; None if not expressible."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `evaluate` decides each row; otherwise it may let rows stay that another look would leave out."""
+        return True
+
     def __str__(self) -> str:
         return repr(self)
 
@@ -65,7 +70,7 @@ def conjuncts(predicate: Predicate | None) -> list[Predicate]:
     return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
 
 
-_KERNELS: dict[str, Callable[..., pa.Array]] = {
+KERNELS: dict[str, Callable[..., pa.Array]] = {
     "=": pc.equal,
     "!=": pc.not_equal,
     "<": pc.less,
@@ -73,7 +78,7 @@ _KERNELS: dict[str, Callable[..., pa.Array]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
@@ -90,14 +95,14 @@ class Comparison(Predicate):
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values = columns[self.column]
         if not pa.types.is_floating(values.type):
-            return _KERNELS[self.operator](values, self.value)
+            return KERNELS[self.operator](values, self.value)
         return _compare_floats(values, self.operator, self.value)
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None or pa.types.is_floating(self.value.type):
             # Statistics of floating-point columns say nothing of NaN.
-            return _all_may(stats)
+            return all_may(stats)
         minimum, maximum, value = known.minimum, known.maximum, self.value
         if self.operator == "=":
             outside = pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
@@ -107,13 +112,13 @@ class Comparison(Predicate):
                 # A truncated bound may equal the value although the texts behind it do not.
                 outside = pa.array([False] * len(minimum))
         elif self.operator in ("<", "<="):
-            outside = _KERNELS[_OPPOSITE[self.operator]](minimum, value)
+            outside = KERNELS[OPPOSITE[self.operator]](minimum, value)
         else:
-            outside = _KERNELS[_OPPOSITE[self.operator]](maximum, value)
+            outside = KERNELS[OPPOSITE[self.operator]](maximum, value)
         return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
 
     def negate(self) -> Predicate:
-        return Comparison(self.column, _OPPOSITE[self.operator], self.value)
+        return Comparison(self.column, OPPOSITE[self.operator], self.value)
 
     def __str__(self) -> str:
         return f"{self.column} {self.operator} {self.value}"
@@ -136,7 +141,7 @@ class IsNull(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None:
-            return _all_may(stats)
+            return all_may(stats)
         if self.negated:
             return pc.invert(_only_nulls(known))
         return pc.fill_null(pc.greater(known.null_count, 0), True)
@@ -170,7 +175,7 @@ class In(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
-            return _all_may(stats)
+            return all_may(stats)
         least, greatest = pc.min(self.values), pc.max(self.values)
         outside = pc.or_kleene(pc.greater(known.minimum, greatest), pc.less(known.maximum, least))
         return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
@@ -198,7 +203,7 @@ class StartsWith(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None:
-            return _all_may(stats)
+            return all_may(stats)
         above = pc.greater(pc.utf8_slice_codeunits(known.minimum, 0, len(self.prefix)), self.prefix)
         below = pc.less(known.maximum, self.prefix)
         return pc.invert(pc.or_(pc.fill_null(pc.or_kleene(above, below), False), _only_nulls(known)))
@@ -215,6 +220,10 @@ class And(Predicate):
     """All of the conditions hold."""
 
     parts: tuple[Predicate, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return all(p.is_exact for p in self.parts)
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(p.columns() for p in self.parts))
@@ -239,6 +248,10 @@ class Or(Predicate):
     """At least one of the conditions holds."""
 
     parts: tuple[Predicate, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return all(p.is_exact for p in self.parts)
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(p.columns() for p in self.parts))
@@ -265,7 +278,8 @@ def _fold(kernel: Callable[..., pa.Array], masks: list[pa.Array]) -> pa.Array:
     return result
 
 
-def _all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:
+def all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:
+    """What a condition of which statistics tell nothing says of each file: that it may hold."""
     files = len(next(iter(stats.values())).row_count) if stats else 1
     return pa.array([True] * files, pa.bool_())
 
@@ -288,5 +302,5 @@ def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Arr
             ">": lambda: nothing,
             ">=": lambda: is_nan,
         }[operator]()
-    plain = _KERNELS[operator](values, value)
+    plain = KERNELS[operator](values, value)
     return pc.or_(plain, is_nan) if operator in (">", ">=") else plain

@@ -69,7 +69,8 @@ class TargetScanProxy(ScanBuilderProxy):
         left = super().pushFilters(expressions)
         read = self._predicates[known:]
         keys = set(self.table.schema.partition_keys)
-        self.takes_whole_partitions = len(read) == expressions.size() and all(p.columns() <= keys for p in read)
+        exact = [p for p in read if p.is_exact and p.columns() <= keys]
+        self.takes_whole_partitions = len(exact) == expressions.size()
         return left
 
     @property

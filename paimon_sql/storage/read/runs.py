@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
@@ -41,7 +42,7 @@ def open_run(
         split: where the files stand, and what is deleted in them.
         run: the files in the order of their keys.
         columns: today's names of the columns; the system columns and ``_LEVEL``, ``_FILE`` and ``_PLACE`` among them.
-        predicate: rows for which it is not true may be passed over.
+        predicate: a condition on the key; rows for which it is not true are passed over.
         unread: columns that nobody looks at in the rows of this run; they are null.
     """
     stored = [name for name in columns if name not in _ORIGINS]
@@ -61,6 +62,10 @@ def open_run(
                 deletion=split.deletions.get(file.file_name),
                 batch_rows=batch_rows,
             ):
+                if predicate is not None:
+                    stays = predicate.evaluate({name: rows.column(name) for name in predicate.columns()})
+                    kept = pc.fill_null(stays, False)
+                    rows, places = rows.filter(kept), places[kept.to_numpy(zero_copy_only=False)]
                 if expiry is not None:
                     alive = expiry.alive(rows.column(expiry.column))
                     rows, places = rows.filter(pa.array(alive)), places[alive]
