@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import CommitUnknownError, PaimonError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
@@ -83,7 +83,11 @@ class ReplacedTableProxy(StagedTableProxy):
             raise
         table = self.catalog.table(self.identifier)
         compacted = compact_due(table, self._messages, SparkExecutor(self.jvm))
-        Committer(table).append([*self._messages, *compacted])
+        try:
+            Committer(table).append([*self._messages, *compacted])
+        except CommitUnknownError:
+            self._messages.clear()  # they may be committed, so nothing may be aborted
+            raise
 
     def abortStagedChanges(self) -> None:
         discard(self.table, self._messages)

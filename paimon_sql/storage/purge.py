@@ -25,6 +25,7 @@ from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_a
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.live_files import live_files, manifests_of
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 
@@ -131,7 +132,9 @@ def _files(table: Table, kept: Snapshot | None, metadata: frozenset[str] = froze
     if kept is not None:
         uses = uses_of(table, [snapshot_protector(table, kept)], [], None)
     files = DoomedFiles()
-    snapshots = [s for b in [table, *other_branches(table)] for s in _all_of(b) if kept is None or s.id != kept.id]
+    snapshots = [
+        s for b in [table, *other_branches(table)] for s in _all_of(b) if not (kept and is_same_commit(s, kept))
+    ]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
     lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}
     lists.update((s.delta_manifest_list, s.delta_manifest_list_size or 0) for s in snapshots)

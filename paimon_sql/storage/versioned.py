@@ -49,10 +49,16 @@ class VersionedDirectory:
         return max(self.versions(), default=None)
 
     def earliest(self) -> int | None:
-        """The smallest number: the hint's, if that file stands, else that of a listing; None in an empty directory."""
-        hint = self.hint(EARLIEST)
-        if hint is not None and self.exists(hint):
-            return hint
+        """The smallest number: the hint's, if that file stands, else that of a listing; None in an empty directory.
+
+        Expiry moves the hint before it removes files. If the file is gone the hint may just have been moved, and a
+        listing would show files that are about to go: so the hint is believed until it stays where it is.
+        """
+        hint, before = self.hint(EARLIEST), None
+        while hint is not None and hint != before:
+            if self.exists(hint):
+                return hint
+            hint, before = self.hint(EARLIEST), hint
         return min(self.versions(), default=None)
 
     def missing(self) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.manifest import FileKind, entries, merge_entries
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.schema import new_schema
@@ -178,6 +179,6 @@ def changelog_files(table: Table, changelog: Snapshot) -> set[str]:
             found.add(table.paths.manifest(meta.file_name))
             if name != changelog.base_manifest_list:
                 for e in entries(table.manifests.read(meta.file_name)):
-                    if e.kind == FileKind.ADD:
+                    if e.kind == FileKind.ADD and (own or e.file.file_source != FileSource.COMPACT):
                         found.update(table.locations.files_of(e.partition, e.bucket, e.file))
     return found

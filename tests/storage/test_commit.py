@@ -35,6 +35,8 @@ from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -350,6 +352,30 @@ def test_files_that_a_lost_commit_made_live_are_never_removed(tmp_path: Path) ->
         Committer(again(table)).compact(messages)
     assert rows(table) == [(1, "b", "x")]
     assert reachable(table) == on_disk(table)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("keep", [1, 2])
+def test_a_lost_commit_that_expired_before_it_was_looked_for_keeps_its_files(
+    tmp_path: Path, fresh: bool, keep: int
+) -> None:
+    table = make_table(tmp_path / "t", {**NO_WAIT, "write-only": "true"})
+    insert(table, (1, "before", "x"))
+
+    class Slow(UncertainFileIO):
+        def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
+            try:
+                return super().try_create_exclusive(path, data, locked=locked)
+            finally:
+                if "/snapshot/" in path:
+                    for number in range(3, 6):
+                        insert(table, (number, "rival", "x"))
+                    expire_snapshots(again(table), Retention(keep, keep, 2**62, 100))
+
+    slow = again(table, file_io=Slow("error"))
+    with pytest.raises(CommitUnknownError):
+        Committer(slow, fresh=fresh).append(written(slow, (2, "mine", "x")))
+    assert sorted(r[0] for r in rows(table)) == [1, 2, 3, 4, 5]
 
 
 # ---- manifests -------------------------------------------------------------------------------------------------------

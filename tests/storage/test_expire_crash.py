@@ -13,15 +13,16 @@ import pytest
 from interrupted_io import Crash, InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.file_io import FileStatus, LocalFileIO
 from paimon_sql.storage.rollback import rollback_to_tag
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
 from paimon_sql.storage.travel import retained_snapshot
+from paimon_sql.storage.versioned import EARLIEST
 
 DECOUPLED = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "3", "changelog-producer": "input"}
 
@@ -196,3 +197,44 @@ def test_a_deleted_tag_can_crash_anywhere(tmp_path: Path) -> None:
             delete_tags(fresh(crashed), ["kept"])
         assert not fresh(crashed).tags.exists("kept")
         check_readable(crashed)
+
+
+def test_a_hint_that_moves_between_two_looks_is_followed(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t")
+    for i in range(6):
+        insert(table, (i, "v", "x"))
+
+    class Slow(LocalFileIO):
+        def status(self, path: str) -> FileStatus | None:
+            directory = table.snapshots.directory
+            if path == directory.path(1) and directory.exists(1):
+                directory.write_hint(EARLIEST, 5)
+                directory.file_io.delete(path)
+            return super().status(path)
+
+    looking = fresh(replace(table, file_io=Slow()))
+    assert table.snapshots.exists(2)
+    assert looking.snapshots.earliest_id() == 5
+    with pytest.raises(NoSuchSnapshotError):
+        create_tag(looking, "late", 2)
+
+
+class RefusingFileIO(InterruptedFileIO):
+    """Refuses one operation, as a file system does that is overloaded."""
+
+    def _crash(self) -> None:
+        raise PaimonError("disk on fire")
+
+
+def test_a_refusal_at_any_point_leaves_what_a_later_run_cleans(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    counting = InterruptedFileIO()
+    expire(copied(table, tmp_path, -1, counting))
+    for at in range(0, counting.count, 3):
+        refused = copied(table, tmp_path, at, RefusingFileIO(at))
+        with pytest.raises(PaimonError, match="disk on fire"):
+            expire(refused)
+        check_readable(refused)
+        survivor = fresh(replace(refused, file_io=LocalFileIO()))
+        expire(survivor)
+        assert on_disk(survivor) == reachable(survivor)

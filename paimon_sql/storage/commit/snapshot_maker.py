@@ -97,12 +97,20 @@ class SnapshotMaker:
         try:
             return parse_snapshot(directory.read(snapshot.id), path).uuid == snapshot.uuid
         except MissingFileError:
-            # An object store may still be at it; where files are created at once, the refusal is the answer.
-            if lost is not None and not directory.file_io.is_object_store(path):
+            # An object store may still be at it; where files are created at once, the refusal is the answer, unless
+            # others have gone on since: then the snapshot may have been there, and have expired.
+            if lost is not None and not directory.file_io.is_object_store(path) and not self._went_on(snapshot.id):
                 raise lost from None
             raise self._unknown(snapshot) from lost
         except (PaimonError, OSError):
             raise self._unknown(snapshot) from lost
+
+    def _went_on(self, snapshot_id: int) -> bool:
+        """Whether the table has come as far as a snapshot, or nobody can tell."""
+        try:
+            return (self.table.snapshots.latest_id() or 0) >= snapshot_id
+        except (PaimonError, OSError):
+            return True
 
     def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
         return CommitUnknownError(

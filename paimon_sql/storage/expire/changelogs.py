@@ -142,6 +142,10 @@ def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog
     protectors, foreign = who_else_stays(table, going[0].id, earliest.id)
     protectors = [snapshot_protector(table, earliest), *protectors]
     uses = uses_of(table, protectors, [*staying, *foreign], names.combine_chunks())
+    if any(c.changelog_manifest_list in uses.metadata for c in own):
+        # A branch began with the same snapshot and still has it: its changelog is this one.
+        left = [c.changelog_manifest_list for c in own if c.changelog_manifest_list not in uses.metadata]
+        changelog = _entries(table, left, (FileKind.ADD,))
     files.add_changelog(table, without(changelog, uses))
     files.add_data(table, without(data, uses))
     lists = {c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in own if c.changelog_manifest_list}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import threads_for
@@ -118,10 +119,21 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
 
 
 def changelog_data(table: Table, changelog: Changelog) -> set[str]:
-    """The names of the files that a changelog consists of: its changelog files, else what its commit added."""
-    name = changelog.changelog_manifest_list or changelog.delta_manifest_list
+    """The names of the files that a changelog consists of: its changelog files, else the new rows of its commit.
+
+    What a compaction wrote are no new rows; it goes with the snapshots.
+    """
+    own = changelog.changelog_manifest_list
+    name = own or changelog.delta_manifest_list
     entries = manifests_that_are_left(table, lists_that_are_left(table, [name]).get(name, []))
-    return {n for e in entries for n in with_kind(e, FileKind.ADD)["file_name"].to_pylist()}
+    added = [with_kind(e, FileKind.ADD) for e in entries]
+    return {n for e in added for n in (e if own else new_rows(e))["file_name"].to_pylist()}
+
+
+def new_rows(entries: pa.Table) -> pa.Table:
+    """The entries of files that no compaction wrote."""
+    source = pc.fill_null(entries["file_source"], int(FileSource.APPEND))
+    return entries.filter(pc.not_equal(source, int(FileSource.COMPACT)))
 
 
 def changelog_metadata(table: Table, changelog: Changelog) -> set[str]:

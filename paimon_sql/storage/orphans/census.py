@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import MissingFileError
+from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.manifest import FileKind, ManifestFileMeta, read_manifest
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.executor import Executor
@@ -24,6 +25,7 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.tasks import share
 from paimon_sql.storage.threads import spread
 
+COMES, MOVES, GOES = 1, 2, -1
 _LEAST_MANIFESTS = 8
 
 Flags = npt.NDArray[np.bool_]
@@ -41,10 +43,10 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class Named:
-    """The files that a manifest names: the hash of each name, and whether the file comes (1) or goes (-1)."""
+    """The files that a manifest names: the hash of each name, and `COMES`, `MOVES` (of a compaction) or `GOES`."""
 
     hashes: Hashes
-    signs: npt.NDArray[np.int8]
+    kinds: npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,16 @@ class NamedCandidates:
     """The same of candidates alone, which stand for themselves by their places."""
 
     places: npt.NDArray[np.int64]
-    signs: npt.NDArray[np.int8]
+    kinds: npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What somebody needs: the manifests of live files and of a changelog, and metadata files by name."""
+    """What somebody needs: the manifests of live files, of a changelog and of new rows, and metadata files by name."""
 
     data: Sequence[ManifestFileMeta] = ()
     changelog: Sequence[ManifestFileMeta] = ()
+    rows: Sequence[ManifestFileMeta] = ()
     names: frozenset[str] = frozenset()
 
 
@@ -106,14 +109,12 @@ class Census:
         protectors = [p for b in branches for p in (*_expiring(b), *branch_protectors(b))]
         needs = spread(self._needs, protectors, self.threads)
         changelogs = spread(self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads)
-        self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog))
+        self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):
             if need is not None:
                 self._mark(found, name_hashes(sorted(need.names)))
-                for meta in need.changelog:
-                    named = self._manifests[meta.file_name]
-                    if named is not None:
-                        found[named.places[named.signs > 0]] = True
+                self._mark_added(found, need.changelog, (COMES, MOVES))
+                self._mark_added(found, need.rows, (COMES,))
         self._mark_live(found, [(p, n) for p, n in zip(protectors, needs, strict=True) if n is not None])
         return found
 
@@ -132,17 +133,17 @@ class Census:
             names.add(snapshot.changelog_manifest_list)
         if snapshot.statistics:
             names.add(snapshot.statistics)
-        return Needs(data, changelog, frozenset(names).union(m.file_name for m in (*data, *changelog)))
+        return Needs(data, changelog, names=frozenset(names).union(m.file_name for m in (*data, *changelog)))
 
     def _needs_of_changelog(self, changelog: Changelog) -> Needs:
-        """What a changelog needs: its changelog files, or, where a table makes none, what its commit added."""
+        """What a changelog needs: its changelog files, or, where a table makes none, the new rows of its commit."""
         own = changelog.changelog_manifest_list
         if own:
             metas = self._left(own)
             return Needs(changelog=metas, names=frozenset({own, *(m.file_name for m in metas)}))
         base, delta = self._left(changelog.base_manifest_list), self._left(changelog.delta_manifest_list)
         lists = {changelog.base_manifest_list, changelog.delta_manifest_list}
-        return Needs(changelog=delta, names=frozenset(lists).union(m.file_name for m in (*base, *delta)))
+        return Needs(rows=delta, names=frozenset(lists).union(m.file_name for m in (*base, *delta)))
 
     def _left(self, name: str | None) -> list[ManifestFileMeta]:
         """The manifests of a changelog, none if it is gone: a snapshot that a tag brought back has outlived its own."""
@@ -173,11 +174,17 @@ class Census:
         if named is None:
             return None
         at = places(self.candidates, named.hashes)
-        return NamedCandidates(at[at >= 0], named.signs[at >= 0])
+        return NamedCandidates(at[at >= 0], named.kinds[at >= 0])
 
     def _mark(self, found: Flags, hashes: Hashes) -> None:
         at = places(self.candidates, hashes)
         found[at[at >= 0]] = True
+
+    def _mark_added(self, found: Flags, manifests: Sequence[ManifestFileMeta], kinds: Sequence[int]) -> None:
+        for meta in manifests:
+            named = self._manifests[meta.file_name]
+            if named is not None:
+                found[named.places[np.isin(named.kinds, kinds)]] = True
 
     def _mark_live(self, found: Flags, needs: Sequence[tuple[Protector, Needs]]) -> None:
         """Mark what is live in any snapshot: added more often than taken away by the manifests that make it up.
@@ -195,7 +202,7 @@ class Census:
             for name in counted ^ wanted:
                 named = self._manifests[name]
                 if named is not None:
-                    np.add.at(counts, named.places, named.signs if name in wanted else -named.signs)
+                    np.add.at(counts, named.places, np.sign(named.kinds) if name in wanted else -np.sign(named.kinds))
             counted = wanted
             found |= counts > 0
 
@@ -220,11 +227,13 @@ def _named(table: Table, name: str) -> Named | None:
         entries = read_manifest(table.file_io.read_bytes(path), path)
     except MissingFileError:
         return None
-    signs = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), 1, -1).astype(np.int8)
+    compacted = pc.equal(pc.fill_null(entries["file_source"], int(FileSource.APPEND)), int(FileSource.COMPACT))
+    added = np.where(compacted.to_numpy(), MOVES, COMES)
+    kinds = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), added, GOES).astype(np.int8)
     extras = entries["extra_files"].combine_chunks()
     owners = pc.list_parent_indices(extras).to_numpy()
     names = pa.concat_arrays([entries["file_name"].combine_chunks(), pc.list_flatten(extras)])
-    return Named(name_hashes(names), np.concatenate([signs, signs[owners]]))
+    return Named(name_hashes(names), np.concatenate([kinds, kinds[owners]]))
 
 
 def _check_history(branch: Table) -> None:
