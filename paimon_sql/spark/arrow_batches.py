@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNMEASURED = {_BYTES: str(2**31 - 1), _ROWS: "4096"}
+_GOOD_ROWS = 32_768
+_GOOD_BYTES = 4 * 1024 * 1024
 
 
 @contextmanager
@@ -31,3 +34,18 @@ def unmeasured_batches(frame: DataFrame) -> Iterator[None]:
     finally:
         for key in given:
             conf.unsetConf(key)
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of small batches in their order in bigger ones, so that what is done once a batch counts for little."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= _GOOD_ROWS or size >= _GOOD_BYTES:
+            yield pa.concat_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.concat_batches(held)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.spark.arrow_batches import unmeasured_batches
+from paimon_sql.spark.arrow_batches import gathered, unmeasured_batches
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
@@ -75,7 +75,7 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
 
 def _writer_of(task: WriteTask) -> Any:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        answer = answering(task.run)(batches)
+        answer = answering(task.run)(gathered(batches))
         yield pa.RecordBatch.from_pydict({"message": pa.array([pickle.dumps(answer)], pa.binary())})
 
     return write

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.spark.arrow_batches import unmeasured_batches
+from paimon_sql.spark.arrow_batches import gathered, unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
@@ -87,7 +87,7 @@ def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
 
 def _worker_of(task: WriteTask) -> Any:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        share = pickle.dumps(_share(task, batches))
+        share = pickle.dumps(_share(task, gathered(batches)))
         yield pa.RecordBatch.from_pydict({"share": pa.array([share], pa.binary())})
 
     return work

@@ -17,7 +17,6 @@ from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
-from paimon_sql.storage.write.gather import gathered
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.routing import Router, conform_batch
 
@@ -52,7 +51,7 @@ class WriteTask:
         """The rows in the table's columns and types, defaults filled in."""
         schema = arrow_schema(self.table.schema.fields)
         defaults = default_scalars(self.table.schema.fields)
-        for batch in gathered(batches):
+        for batch in batches:
             extra = [arrow_field(SYSTEM[name]) for name in batch.schema.names[len(schema) :] if name in SYSTEM]
             rows = conform_batch(batch, pa.schema([*schema, *extra]))
             yield fill_defaults(rows, defaults) if defaults else rows

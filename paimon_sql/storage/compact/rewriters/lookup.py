@@ -51,7 +51,7 @@ class LookupRewriter(Rewriter):
             super().move(file)
         elif self._must_be_written(file):
             self.rewrite([Section(((file,),))])
-        elif self.makes_changelog or self._vectors_wanted:
+        elif self.makes_changelog or (self._vectors_wanted and self._below(Section(((file,),)))):
             self.upgrade_with_changes(file)
         else:
             super().move(file)
