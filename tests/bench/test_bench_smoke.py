@@ -55,3 +55,16 @@ def test_the_table_has_a_row_for_each_work(out: Path) -> None:
     text = (out / "table.md").read_text()
     assert "| ten upserts of 5 %, write-only |" in text
     assert "failed" not in text
+
+
+def test_the_cost_of_expiry_grows_with_the_range_alone(tmp_path: Path) -> None:
+    arguments = ["--snapshots", "10", "--files", "40", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "bench.expire_many", *arguments]
+    done = subprocess.run(command, cwd=PROJECT, env=os.environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(f"[{done.stdout.replace('}' + chr(10) + '{', '},{')}]")
+    assert [table["snapshots"] for table in found] == [10] * 4
+    assert [table["data files"] for table in found] == [36, 36, 0, 0]
+    reads = [table["operations"]["read manifest"] for table in found]
+    assert reads[0] == reads[1] and reads[2] == reads[3]
+    assert list(tmp_path.iterdir()) == []

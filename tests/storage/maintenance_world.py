@@ -15,13 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from paimon_sql.errors import AlreadyExistsError, InvalidInputError
+from paimon_sql.errors import AlreadyExistsError, InvalidInputError, MissingFileError
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import entries
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -54,7 +55,7 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "append_partitions": (ONLY, (), ("p",)),
     "append_vectors": ({**ONLY, "deletion-vectors.enabled": "true"}, (), ("p",)),
     "keyed": ({**ONLY, "bucket": "2"}, ("id",), ()),
-    "keyed_vectors": ({"bucket": "2", "deletion-vectors.enabled": "true"}, ("id",), ()),
+    "keyed_vectors": ({"bucket": "1", "deletion-vectors.enabled": "true"}, ("id",), ()),
     "keyed_partitions": ({**ONLY, "bucket": "1"}, ("id", "p"), ("p",)),
     "dynamic": ({**ONLY, "bucket": "-1", "dynamic-bucket.target-row-num": "2"}, ("id", "p"), ("p",)),
     "input": ({**ONLY, "bucket": "1", "changelog-producer": "input"}, ("id",), ()),
@@ -155,7 +156,25 @@ class World:
         needed, there = small.reachable(main), small.on_disk(main)
         assert needed <= there, f"missing: {sorted(needed - there)}"
         if not self.leaves_files:
-            assert there == needed, f"left over: {sorted(there - needed)}"
+            left = there - needed - self._silent_changelogs()
+            assert not left, f"left over: {sorted(left)}"
+
+    def _silent_changelogs(self) -> set[str]:
+        """The files of commits whose changelogs are empty, which may stay as long as the changelogs do.
+
+        A table that makes changelogs does not need them, but nobody can tell what it made when it committed.
+        """
+        if self.table.schema.options.get("changelog-producer", "none") == "none":
+            return set()
+        plain = replace(self.table, schema=replace(self.table.schema, options={}))
+        found: set[str] = set()
+        for name in self.branches:
+            branch = replace(plain, branch=name)
+            for changelog in ChangelogManager(branch.file_io, branch.paths.branch_root).all():
+                if not changelog.changelog_manifest_list:
+                    with suppress(MissingFileError):
+                        found |= small.changelog_files(branch, changelog)
+        return found
 
     # Statements.
 

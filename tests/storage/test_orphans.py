@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from small_tables import (
@@ -41,6 +43,8 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
 
+T = TypeVar("T")
+R = TypeVar("R")
 OLD = 1_000_000_000
 CHANGELOGS = {
     "changelog-producer": "input",
@@ -388,3 +392,21 @@ def test_names_are_told_by_their_folder() -> None:
     assert manifest is not None and manifest.fullmatch(f"manifest-{one}-0")
     assert not manifest.fullmatch(f"data-{one}-0.parquet")
     assert names.pattern(FolderKind.NUMBERED) is None
+
+
+class Pickling(LocalExecutor):
+    """Sends tasks and answers as an engine does that has workers elsewhere."""
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        for task in tasks:
+            yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(task)))))
+
+
+def test_all_steps_run_elsewhere_too(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    plant(table, *litter())
+    age(table)
+    yesterday = int(time.time() * 1000) - 86_400_000
+    wanted = remove(table, dry_run=True)
+    assert remove_orphans(find_orphans(fresh(table), Search(yesterday, Pickling(), 3))).count == wanted.count > 0
+    assert on_disk(table) == reachable(fresh(table))
