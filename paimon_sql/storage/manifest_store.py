@@ -129,6 +129,12 @@ class ManifestStore:
             CACHE.put(path, table)
         return table
 
+    def read_once(self, name: str) -> pa.Table:
+        """A manifest's entries, not to be remembered: for one that is about to go, or that is read among very many."""
+        path = self.path(name)
+        table = CACHE.get(path)
+        return read_manifest(self.file_io.read_bytes(path), path) if table is None else table
+
     def read_all(self, names: Sequence[str], threads: int = 4) -> list[pa.Table]:
         """Several manifests, in order, those not cached by several threads."""
         missing = [n for n in names if CACHE.get(self.path(n)) is None]

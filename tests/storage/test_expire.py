@@ -123,7 +123,7 @@ def test_a_data_file_goes_when_its_last_snapshot_goes(table: Table) -> None:
     assert expire(table, limit=1).snapshots == [1]
     assert len(list(data.iterdir())) == 4  # snapshot 2 needs those of 1
     result = expire(table, limit=1)
-    assert (result.snapshots, len(result.files.data)) == ([2], 2)
+    assert (result.snapshots, result.files.data) == ([2], 2)
     assert len(list(data.iterdir())) == 2
     assert expire(table).snapshots == [3]
     assert on_disk(table) == reachable(table)
@@ -210,7 +210,7 @@ def test_changelog_files_go_with_their_snapshots(table: Table) -> None:
     insert(table, (1, "a", "x"), changelog=True)
     insert(table, (2, "b", "x"), changelog=True)
     result = expire(table)
-    assert len(result.files.changelog) == 1
+    assert result.files.changelog == 1
     assert on_disk(table) == reachable(table)
 
 
@@ -228,7 +228,7 @@ def test_index_files_and_statistics_go_with_their_last_snapshot(table: Table) ->
         amend_latest(table, indexManifest=f"index-manifest-{number}", statistics=f"stat-{number}")
     insert(fresh(table), (3, "a", "x"))
     assert on_disk(table) == reachable(table)
-    assert len(expire(table, keep=2).files.indexes) == 1
+    assert expire(table, keep=2).files.indexes == 1
     assert not expire(table).files.indexes
     assert on_disk(table) == reachable(table)
     assert (root / "index" / "index-2").exists()
@@ -325,7 +325,7 @@ def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPat
         overwrite(table, (i, "v", "x"))
     result = expire(table)
     assert result.snapshots == list(range(1, 9))
-    assert len(result.files.data) == 8
+    assert result.files.data == 8
     assert on_disk(table) == reachable(table)
 
 

@@ -114,9 +114,8 @@ def test_a_dry_run_names_the_changelogs_that_would_go_and_their_files(tmp_path: 
         planned = dry(table)
         assert on_disk(table) == before
         assert planned.changelogs == expire(table)
-        assert {p for kind in (planned.files.data, planned.files.changelog) for p in kind} == {
-            p for p in before - on_disk(table) if p.endswith(".parquet")
-        }
+        gone = [p for p in before - on_disk(table) if p.endswith(".parquet")]
+        assert planned.files.data + planned.files.changelog == len(gone)
     assert changelogs(table) == [5, 6]
 
 

@@ -93,6 +93,34 @@ class DoomedFiles:
         delete_all(table, list(self.lists))
 
 
+@dataclass
+class FileCounts:
+    """How many files went, by kind as in `DoomedFiles`, and their bytes: what is left of them when they are gone."""
+
+    data: int = 0
+    changelog: int = 0
+    manifests: int = 0
+    lists: int = 0
+    indexes: int = 0
+    statistics: int = 0
+    bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of all files."""
+        return self.data + self.changelog + self.manifests + self.lists + self.indexes + self.statistics
+
+    def add(self, files: DoomedFiles) -> None:
+        """Count files."""
+        self.data += len(files.data)
+        self.changelog += len(files.changelog)
+        self.manifests += len(files.manifests)
+        self.lists += len(files.lists)
+        self.indexes += len(files.indexes)
+        self.statistics += len(files.statistics)
+        self.bytes += files.bytes
+
+
 def delete_all(table: Table, paths: Sequence[str]) -> int:
     """Remove files, several at a time where that is quicker; how many of them were there."""
     most = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS

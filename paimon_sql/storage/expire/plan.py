@@ -33,12 +33,16 @@ from paimon_sql.storage.expire.protectors import (
     tag_protector,
     uses_of,
 )
-from paimon_sql.storage.expire.uses import lists_that_are_left, live_entries, manifests_that_are_left, with_kind
+from paimon_sql.storage.expire.uses import (
+    FILE_COLUMNS,
+    lists_that_are_left,
+    live_entries,
+    manifests_that_are_left,
+    with_kind,
+)
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.table import Table
 
-FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files", "file_source")
-"""The columns of manifests that expiry needs of a data file."""
 _FILES = pa.schema([MANIFEST_SCHEMA.field(name) for name in FILE_COLUMNS])
 
 

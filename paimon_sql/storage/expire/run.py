@@ -16,7 +16,7 @@ from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
+from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts, delete_all
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
 from paimon_sql.storage.expire.protectors import fingerprint
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
@@ -33,7 +33,7 @@ class ExpiryResult:
 
     Attributes:
         snapshots: the snapshots that went, in order of id.
-        files: the files that went with them.
+        files: how many files went with them.
         changelogs: how many changelogs that outlived their snapshots went.
         earliest: the first snapshot that is left, None without any.
         latest: the last one.
@@ -41,7 +41,7 @@ class ExpiryResult:
     """
 
     snapshots: list[int] = field(default_factory=list)
-    files: DoomedFiles = field(default_factory=DoomedFiles)
+    files: FileCounts = field(default_factory=FileCounts)
     changelogs: int = 0
     earliest: int | None = None
     latest: int | None = None
@@ -75,6 +75,7 @@ def expire_snapshots(
     now = int(time.time() * 1000) if now_millis is None else now_millis
     changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
     coming: list[Snapshot] = []
+    planned = DoomedFiles()
     ids = table.snapshots.directory.versions() if leftovers or chosen.end > chosen.earliest else []
     going = [i for i in ids if i < chosen.end]
     retained = [i for i in ids if i >= chosen.end]
@@ -85,13 +86,20 @@ def expire_snapshots(
             result.reason = "another job lets snapshots expire at the same time"
             break
         result.snapshots += [s.id for s in plan.snapshots]
-        coming += plan.snapshots if dry_run else ()
-        result.files.take(plan.files)
         result.earliest = plan.end
+        if dry_run:  # rounds may name the same file, which the first of them would have removed
+            coming += plan.snapshots
+            planned.take(plan.files)
+        else:
+            result.files.add(plan.files)
     if changelogs is not None:
         done = expire_changelogs(table, changelogs, dry_run=dry_run, coming=coming)
         result.changelogs = len(done.changelogs)
-        result.files.take(done.files)
+        if dry_run:
+            planned.take(done.files)
+        else:
+            result.files.add(done.files)
+    result.files.add(planned)
     return result
 
 

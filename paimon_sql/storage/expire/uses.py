@@ -18,6 +18,8 @@ from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
 
+FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files", "file_source")
+"""The columns of manifests that expiry needs of a data file."""
 _THREADS = 8
 _NAMES = pa.schema([MANIFEST_SCHEMA.field("kind"), MANIFEST_SCHEMA.field("file_name")])
 
@@ -160,9 +162,9 @@ def lists_that_are_left(table: Table, names: Iterable[str | None]) -> dict[str, 
 
 
 def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> list[pa.Table]:
-    """The entries of manifests; those that are gone or broken are left out, as in `lists_that_are_left`."""
-    found = _each(table, lambda meta: _if_left(table.manifests.read, meta.file_name), metas)
-    return [entries for entries in found if entries is not None]
+    """The entries of manifests, with their kinds and `FILE_COLUMNS`; what is gone or broken is left out as above."""
+    found = _each(table, lambda meta: _if_left(table.manifests.read_once, meta.file_name), metas)
+    return [entries.select(["kind", *FILE_COLUMNS]) for entries in found if entries is not None]
 
 
 def _if_left(read: Callable[[str], R], name: str) -> R | None:

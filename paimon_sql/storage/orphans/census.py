@@ -222,7 +222,7 @@ def read_named(task: ReadTask) -> list[Named | None]:
 
 
 def _named(table: Table, name: str) -> Named | None:
-    path = table.manifests.path(name)
+    path = table.manifests.path(name)  # on the disk: what is remembered of a broken file proves nothing
     try:
         entries = read_manifest(table.file_io.read_bytes(path), path)
     except MissingFileError:
