@@ -12,12 +12,12 @@ from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import OPTIONS, length_of, options_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, length_of, options_of
 from paimon_sql.storage.buckets.registry import FIXED, bucket_mode
 from paimon_sql.storage.commit.committer import Committer
-from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.run import plan_table
 from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.compact.sort import sort_table
+from paimon_sql.storage.compact.sort import plan_sort
 from paimon_sql.storage.table import Table
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -49,13 +49,14 @@ class Compact(Procedure):
             "partition_idle_time", string_type(), "Only partitions to which no file has come for so long, as '1 d'."
         ),
         Argument("buckets", string_type(), "Only these buckets of a fixed number, as '0-3,7'."),
+        DRY_RUN,
     )
     results = (result("result", BooleanType(), "always true"),)
     details = (
         result("compacted_files", BigIntType(), "files that were merged"),
         result("compacted_bytes", BigIntType(), "their bytes"),
-        result("new_files", BigIntType(), "files that were made of them"),
-        result("new_bytes", BigIntType(), "their bytes"),
+        result("new_files", BigIntType(), "files that were made of them; null in a dry run"),
+        result("new_bytes", BigIntType(), "their bytes; null in a dry run"),
         result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
         result("seconds", DoubleType(), "how long it took"),
         result("note", string_type(), "why nothing was to do"),
@@ -74,21 +75,24 @@ class Compact(Procedure):
             _buckets(table, arguments["buckets"]),
         )
         order, columns = _order(arguments)
-        committer = Committer(table)
         if order is not None:
             if scope.idle is not None or scope.buckets is not None:
                 raise InvalidInputError(
                     "order_strategy does not go with partition_idle_time or buckets.", remedy="Use partitions or where."
                 )
-            messages = sort_table(table, context.executor, order, columns, scope=scope)
-            made = committer.append(messages)
-            snapshot = made[0] if made else None
+            plan = plan_sort(table, order, columns, scope=scope)
             nothing = "no rows to order"
         else:
             told = bool((arguments["compact_strategy"] or "").strip())
-            messages = compact_table(table, context.executor, full=strategy == "full", scope=scope, asked=told)
-            snapshot = committer.compact(messages)
+            plan = plan_table(table, full=strategy == "full", scope=scope, asked=told)
             nothing = "no bucket has files that are worth merging"
+        if arguments["dry_run"]:
+            size = sum(f.file_size for f in plan.files)
+            seconds = round(time.monotonic() - started, 3)
+            return [(True, len(plan.files), size, None, None, None, seconds, NOTHING_DONE if plan.files else nothing)]
+        messages = plan.run(context.executor)
+        committer = Committer(table)
+        made = committer.compact(messages) if order is None else next(iter(committer.append(messages)), None)
         before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
         after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
         return [
@@ -98,9 +102,9 @@ class Compact(Procedure):
                 sum(f.file_size for f in before),
                 len(after),
                 sum(f.file_size for f in after),
-                snapshot.id if snapshot else None,
+                made.id if made else None,
                 round(time.monotonic() - started, 3),
-                None if snapshot else nothing,
+                None if made else nothing,
             )
         ]
 

@@ -11,6 +11,7 @@ from paimon_sql.format.snapshot import Operation
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.buckets.rescale import plan_rescale, run_rescale
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
@@ -27,13 +28,15 @@ class Rescale(Procedure):
         Argument("bucket_num", IntType(), "How many buckets; by default what the option 'bucket' says."),
         PARTITIONS,
         WHERE,
+        DRY_RUN,
     )
     results = (result("result", BooleanType(), "always true"),)
     details = (
         result("rescaled_partitions", BigIntType(), "partitions whose rows were brought into other buckets"),
         result("old_files", BigIntType(), "files that were replaced"),
-        result("new_files", BigIntType(), "files that replace them"),
-        result("new_bytes", BigIntType(), "their bytes"),
+        result("old_bytes", BigIntType(), "their bytes"),
+        result("new_files", BigIntType(), "files that replace them; null in a dry run"),
+        result("new_bytes", BigIntType(), "their bytes; null in a dry run"),
         result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
         result("seconds", DoubleType(), "how long it took"),
         result("note", string_type(), "why nothing was to do"),
@@ -50,20 +53,23 @@ class Rescale(Procedure):
             raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")
         live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
-        committer = Committer(table, operation=Operation.OVERWRITE)
-        messages = [m for written in context.executor.map(run_rescale, plan.tasks) for m in written]
-        made = committer.overwrite(messages, lambda latest: plan.removed) if plan.replaced else None
-        files = [f for m in messages for f in m.new_files]
+        dry_run, made, files = bool(arguments["dry_run"]), None, []
+        if plan.replaced and not dry_run:
+            messages = [m for written in context.executor.map(run_rescale, plan.tasks) for m in written]
+            made = Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
+            files = [f for m in messages for f in m.new_files]
+        nothing = f"every chosen partition has {buckets} buckets already, or no rows"
         return [
             (
                 True,
                 len({e.partition for e in plan.replaced}),
                 len(plan.replaced),
-                len(files),
-                sum(f.file_size for f in files),
+                sum(e.file.file_size for e in plan.replaced),
+                None if dry_run else len(files),
+                None if dry_run else sum(f.file_size for f in files),
                 made.id if made else None,
                 round(time.monotonic() - started, 3),
-                None if made else f"every chosen partition has {buckets} buckets already, or no rows",
+                nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
             )
         ]
 

@@ -7,6 +7,7 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import BigIntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.rollback import RollbackResult, rollback_to_snapshot, rollback_to_tag
 
 RESULTS = (
@@ -30,6 +31,7 @@ class Rollback(Procedure):
         Argument("version", string_type(), "A snapshot's number, or else a tag."),
         Argument("snapshot", BigIntType(), "A snapshot's number."),
         Argument("tag", string_type(), "A tag, whatever its name looks like."),
+        DRY_RUN,
     )
     results = RESULTS
     details = DETAILS
@@ -44,19 +46,17 @@ class Rollback(Procedure):
                 f"rollback needs one target, but {' and '.join(given) or 'none'} was given.",
                 remedy="Give one of version, snapshot and tag.",
             )
-        table = context.table(arguments["table"])
+        table, dry_run = context.table(arguments["table"]), bool(arguments["dry_run"])
         if version is not None and version.isascii() and version.isdigit():
             snapshot = int(version)
         if snapshot is not None:
-            return [answer(rollback_to_snapshot(table, snapshot))]
-        return [answer(rollback_to_tag(table, tag or version))]
+            return [answer(rollback_to_snapshot(table, snapshot, dry_run=dry_run), dry_run=dry_run)]
+        return [answer(rollback_to_tag(table, tag or version, dry_run=dry_run), dry_run=dry_run)]
 
 
-def answer(done: RollbackResult) -> tuple[Any, ...]:
-    """The row that says what a rollback did."""
-    note = (
-        "the files of later snapshots stay until CALL sys.remove_orphan_files"
-        if done.snapshots
-        else "the table was there already"
-    )
+def answer(done: RollbackResult, *, dry_run: bool) -> tuple[Any, ...]:
+    """The row that says what a rollback did, or would do."""
+    note = "the table was there already"
+    if done.snapshots:
+        note = NOTHING_DONE if dry_run else "the files of later snapshots stay until CALL sys.remove_orphan_files"
     return done.previous, done.current, done.snapshots, ", ".join(done.tags) or None, note

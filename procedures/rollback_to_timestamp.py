@@ -7,6 +7,7 @@ from typing import Any
 from paimon_sql.format.types import BigIntType
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure
 from paimon_sql.procedures.rollback import DETAILS, RESULTS, answer
+from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.rollback import rollback_to_time
 
 
@@ -15,10 +16,11 @@ class RollbackToTimestamp(Procedure):
 
     name = "rollback_to_timestamp"
     summary = "Take a table back to its last snapshot at or before a time."
-    arguments = (TABLE, Argument("timestamp", BigIntType(), "Milliseconds since the epoch.", required=True))
+    arguments = (TABLE, Argument("timestamp", BigIntType(), "Milliseconds since the epoch.", required=True), DRY_RUN)
     results = RESULTS
     details = DETAILS
     example = "CALL sys.rollback_to_timestamp(table => 'db.t', timestamp => 1735689600000)"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        return [answer(rollback_to_time(context.table(arguments["table"]), arguments["timestamp"]))]
+        table, dry_run = context.table(arguments["table"]), bool(arguments["dry_run"])
+        return [answer(rollback_to_time(table, arguments["timestamp"], dry_run=dry_run), dry_run=dry_run)]

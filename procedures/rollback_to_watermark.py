@@ -7,6 +7,7 @@ from typing import Any
 from paimon_sql.format.types import BigIntType
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure
 from paimon_sql.procedures.rollback import DETAILS, RESULTS, answer
+from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.rollback import rollback_to_watermark
 
 
@@ -15,10 +16,11 @@ class RollbackToWatermark(Procedure):
 
     name = "rollback_to_watermark"
     summary = "Take a table back to its first snapshot that reached a watermark."
-    arguments = (TABLE, Argument("watermark", BigIntType(), "The watermark in milliseconds.", required=True))
+    arguments = (TABLE, Argument("watermark", BigIntType(), "The watermark in milliseconds.", required=True), DRY_RUN)
     results = RESULTS
     details = DETAILS
     example = "CALL sys.rollback_to_watermark(table => 'db.t', watermark => 1735689600000)"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        return [answer(rollback_to_watermark(context.table(arguments["table"]), arguments["watermark"]))]
+        table, dry_run = context.table(arguments["table"]), bool(arguments["dry_run"])
+        return [answer(rollback_to_watermark(table, arguments["watermark"], dry_run=dry_run), dry_run=dry_run)]

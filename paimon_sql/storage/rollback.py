@@ -39,8 +39,13 @@ class RollbackResult:
     changelogs: int = 0
 
 
-def rollback_to_snapshot(table: Table, snapshot_id: int) -> RollbackResult:
+def rollback_to_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RollbackResult:
     """Go back to the snapshot of that id; one that expired comes back if a tag kept it.
+
+    Args:
+        table: the table.
+        snapshot_id: the snapshot.
+        dry_run: only say what would be done.
 
     Raises:
         NoSuchSnapshotError: neither snapshot nor tag has it.
@@ -52,37 +57,37 @@ def rollback_to_snapshot(table: Table, snapshot_id: int) -> RollbackResult:
         if not kept:
             raise
         snapshot = kept[0].snapshot
-    return _roll_back(table, snapshot)
+    return _roll_back(table, snapshot, dry_run=dry_run)
 
 
-def rollback_to_tag(table: Table, name: str) -> RollbackResult:
-    """Go back to what a tag keeps; a snapshot that expired comes back.
+def rollback_to_tag(table: Table, name: str, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to what a tag keeps; a snapshot that expired comes back. In a dry run nothing is done.
 
     Raises:
         NoSuchSnapshotError: there is no such tag.
     """
-    return _roll_back(table, table.tags.get(name).snapshot)
+    return _roll_back(table, table.tags.get(name).snapshot, dry_run=dry_run)
 
 
-def rollback_to_time(table: Table, millis: int) -> RollbackResult:
-    """Go back to the last snapshot at or before a time, in milliseconds since the epoch.
+def rollback_to_time(table: Table, millis: int, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to the last snapshot at or before a time, in milliseconds since the epoch. In a dry run nothing is done.
 
     Raises:
         NoSuchSnapshotError: all retained snapshots are later.
     """
-    return _roll_back(table, snapshot_at_time(table, millis))
+    return _roll_back(table, snapshot_at_time(table, millis), dry_run=dry_run)
 
 
-def rollback_to_watermark(table: Table, watermark: int) -> RollbackResult:
-    """Go back to the first snapshot whose watermark is not less than one given.
+def rollback_to_watermark(table: Table, watermark: int, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to the first snapshot whose watermark is not less than one given. In a dry run nothing is done.
 
     Raises:
         NoSuchSnapshotError: no retained snapshot has come so far.
     """
-    return _roll_back(table, snapshot_at_watermark(table, watermark))
+    return _roll_back(table, snapshot_at_watermark(table, watermark), dry_run=dry_run)
 
 
-def _roll_back(table: Table, target: Snapshot) -> RollbackResult:
+def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResult:
     """Drop what is later than a snapshot.
 
     At every moment the newest snapshot there is can be read, so that a crash leaves a table that is rolled back in
@@ -98,13 +103,15 @@ def _roll_back(table: Table, target: Snapshot) -> RollbackResult:
             f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
             remedy="The tag was made while the table was being rolled back: delete it.",
         )
-    for tag in table.tags.all():
-        if tag.snapshot.id > target.id and table.tags.remove(tag.name):
-            result.tags.append(tag.name)
+    tags = [tag.name for tag in table.tags.all() if tag.snapshot.id > target.id]
+    if dry_run:
+        later = _later(table, target)
+        return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
+    result.tags += [name for name in tags if table.tags.remove(name)]
     _bring_back(table, target)
     snapshots.directory.write_hint(LATEST, target.id)
     for _ in range(_ATTEMPTS):
-        later = [i for i in snapshots.directory.versions() if i > target.id]
+        later = _later(table, target)
         if not later:
             break
         result.snapshots += drop_newest_first(table, later)
@@ -116,6 +123,15 @@ def _roll_back(table: Table, target: Snapshot) -> RollbackResult:
     result.changelogs = drop_changelogs(table, target.id)
     snapshots.forget()
     return result
+
+
+def _later(table: Table, target: Snapshot) -> list[int]:
+    return [i for i in table.snapshots.directory.versions() if i > target.id]
+
+
+def _later_changelogs(table: Table, target_id: int) -> list[int]:
+    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    return [i for i in manager.ids() if i > target_id]
 
 
 def _bring_back(table: Table, target: Snapshot) -> None:
@@ -150,7 +166,7 @@ def drop_newest_first(table: Table, ids: list[int]) -> int:
 def drop_changelogs(table: Table, target_id: int) -> int:
     """Remove the changelogs behind a snapshot: how many there were."""
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
-    later = [i for i in manager.ids() if i > target_id]
+    later = _later_changelogs(table, target_id)
     if later:
         manager.directory.delete_hint(LATEST)
     return sum(manager.remove(i) for i in reversed(later))

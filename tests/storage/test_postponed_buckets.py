@@ -14,7 +14,7 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.buckets.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
 from paimon_sql.storage.commit.committer import Committer
-from paimon_sql.storage.compact.postponed import compact_postponed
+from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
@@ -29,7 +29,7 @@ def postponed(path: Path, **options: str) -> Table:
 
 def distribute(table: Table) -> None:
     table = again(table)
-    Committer(table).compact(compact_postponed(table, LocalExecutor()))
+    Committer(table).compact(plan_postponed(table).run(LocalExecutor()))
 
 
 def test_rows_wait_in_files_as_java_names_them_and_are_seen_after_a_compaction(tmp_path: Path) -> None:

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.manifest import entries
+from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_compaction
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.buckets.waiting import as_compaction, plan_distribution, run_distribution
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.compaction import PlannedCompaction
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 
 
-def compact_postponed(
-    table: Table, executor: Executor, *, scope: Scope = EVERYTHING, full: bool = False
-) -> list[CommitMessage]:
-    """Bring waiting rows into real buckets and merge those; on an error no file is left.
+def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = False) -> PlannedCompaction:
+    """The compaction that brings waiting rows into real buckets and merges those.
 
     Args:
         table: the table.
-        executor: runs the tasks.
         scope: which partitions.
         full: whether buckets are merged fully, those that got no rows, too; otherwise only what is due.
-
-    Returns:
-        What is to be committed as one compaction.
     """
     state = WriteState(table, None, table.snapshots.latest())
     waiting = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
+    rest = plan_compaction(table, full=full, scope=scope)
+    files = [*(e.file for e in waiting), *(f for task in rest for f in task.changed_files)]
+    return PlannedCompaction(files, lambda executor: _compact(table, executor, state, waiting, rest, full=full))
+
+
+def _compact(
+    table: Table,
+    executor: Executor,
+    state: WriteState,
+    waiting: Sequence[ManifestEntry],
+    rest: Sequence[CompactTask],
+    *,
+    full: bool,
+) -> list[CommitMessage]:
     totals = numbers_for_compaction(table.options, amounts(waiting), state.bucket_numbers)
     placed: list[CommitMessage] = []
     try:
@@ -39,7 +51,6 @@ def compact_postponed(
             placed.extend(messages)
         touched = {(m.partition, m.bucket) for m in placed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed, full=full)
-        rest = plan_compaction(table, full=full, scope=scope)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = list(executor.map(run_task, tasks))
     except (PaimonError, OSError):

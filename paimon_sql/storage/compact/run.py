@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.growth import growth_error, only_grows
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.append import (
@@ -17,13 +15,12 @@ from paimon_sql.storage.compact.append import (
     run_append_task,
     with_vectors,
 )
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
-from paimon_sql.storage.compact.postponed import compact_postponed
+from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
-
-T = TypeVar("T")
 
 
 def compact_due(
@@ -40,19 +37,16 @@ def compact_due(
     if table.options.get(WRITE_ONLY) or only_grows(table):
         return []
     if table.schema.primary_keys:
-        return _run(table, executor, run_task, plan_triggered(table, messages, alone=alone))
+        return run_tasks(table, executor, run_task, plan_triggered(table, messages, alone=alone))
     tasks = plan_append_triggered(table, messages, alone=alone)
-    return with_vectors(table, _run(table, executor, run_append_task, tasks))
+    return with_vectors(table, run_tasks(table, executor, run_append_task, tasks))
 
 
-def compact_table(
-    table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
-) -> list[CommitMessage]:
-    """What is to be committed as one compaction of a table.
+def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
+    """The compaction of a table as it stands.
 
     Args:
         table: the table.
-        executor: runs the tasks.
         full: everything as far as it goes; otherwise only what is due.
         scope: which buckets.
         asked: whether the caller said how far; where buckets are postponed, those that get no rows are merged fully
@@ -64,21 +58,22 @@ def compact_table(
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
     if not table.schema.primary_keys:
-        tasks = plan_append_compaction(table, full=full, scope=scope)
-        return with_vectors(table, _run(table, executor, run_append_task, tasks))
+        packs = plan_append_compaction(table, full=full, scope=scope)
+        return PlannedCompaction(
+            [f for task in packs for f in task.files],
+            lambda executor: with_vectors(table, run_tasks(table, executor, run_append_task, packs)),
+        )
     if bucket_mode(table.schema) is POSTPONE:
-        return compact_postponed(table, executor, scope=scope, full=full and asked)
-    return _run(table, executor, run_task, plan_compaction(table, full=full, scope=scope))
+        return plan_postponed(table, scope=scope, full=full and asked)
+    tasks = plan_compaction(table, full=full, scope=scope)
+    return PlannedCompaction(
+        [f for task in tasks for f in task.changed_files],
+        lambda executor: run_tasks(table, executor, run_task, tasks),
+    )
 
 
-def _run(
-    table: Table, executor: Executor, function: Callable[[T], CommitMessage], tasks: Sequence[T]
+def compact_table(
+    table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
 ) -> list[CommitMessage]:
-    """What all tasks answer; if one fails or the run is interrupted, nothing is left of the others."""
-    done: list[CommitMessage] = []
-    try:
-        done.extend(executor.map(function, tasks))  # which keeps what comes before an error
-    except BaseException:
-        Committer(table, fresh=True).discard(done)
-        raise
-    return done
+    """What is to be committed as one compaction of a table: what `plan_table` says, carried out."""
+    return plan_table(table, full=full, scope=scope, asked=asked).run(executor)

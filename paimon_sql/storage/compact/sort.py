@@ -17,8 +17,10 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.order.codes import is_ordered
@@ -76,19 +78,11 @@ def run_sort(task: SortTask) -> CommitMessage:
     return task.run()
 
 
-def sort_table(
-    table: Table,
-    executor: Executor,
-    strategy: str,
-    columns: Sequence[str],
-    *,
-    scope: Scope = EVERYTHING,
-) -> list[CommitMessage]:
-    """What is to be committed so that the rows of each partition stand in an order.
+def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING) -> PlannedCompaction:
+    """The compaction after which the rows of each partition stand in an order; a task a partition.
 
     Args:
         table: the table.
-        executor: runs the tasks, one a partition.
         strategy: the name of a row layout.
         columns: the columns to order by.
         scope: which partitions.
@@ -122,7 +116,19 @@ def sort_table(
         marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
         theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
         tasks.append(SortTask(table, partition, bucket, total, tuple(files), layout.name, wanted, theirs))
-    messages = list(executor.map(run_sort, tasks))
+    files = [f for task in tasks for f in task.files]
+    return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
+
+
+def sort_table(
+    table: Table, executor: Executor, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING
+) -> list[CommitMessage]:
+    """What is to be committed so that rows stand in an order: what `plan_sort` says, carried out."""
+    return plan_sort(table, strategy, columns, scope=scope).run(executor)
+
+
+def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequence[SortTask]) -> list[CommitMessage]:
+    messages = run_tasks(table, executor, run_sort, tasks)
     gone = [
         ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
         for m in messages

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.compaction import COMPACTION_FORCE_REWRITE_ALL_FILES, COMPACTION_SMALL_FILE_RATIO
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import max_level
-from paimon_sql.storage.compact.rewriters import BucketWork, Rewriter, rewriter_of
+from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
 from paimon_sql.storage.scan.sections import Section, sections_of
 from paimon_sql.storage.write.settings import WriteSettings
 
@@ -27,39 +29,55 @@ class CompactTask(BucketWork):
         Files are written that nobody sees until the message is committed; on an error none is left.
         """
         rewriter = rewriter_of(self)
-        target = WriteSettings(self.table.schema).target_file_size
-        small = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
-        pending: list[Section] = []
         try:
-            for section in sections_of(self.table.schema, self.unit.files):
-                for piece in _pieces(section):
-                    if len(piece.runs) > 1 or piece.runs[0][0].file_size < small:
-                        pending.append(piece)
-                        continue
-                    self._merge(rewriter, pending)
-                    pending = []
-                    self._move(rewriter, piece)
-            self._merge(rewriter, pending)
+            for sections, stays in self._steps():
+                if stays:
+                    rewriter.move(sections[0].runs[0][0])
+                else:
+                    rewriter.rewrite(sections)
             return rewriter.message()
         except BaseException:
             rewriter.discard()
             raise
 
-    def _merge(self, rewriter: Rewriter, sections: list[Section]) -> None:
-        if len(sections) == 1 and len(sections[0].runs) == 1:
-            self._move(rewriter, sections[0])
-        elif sections:
-            rewriter.rewrite(sections)
+    @property
+    def changed_files(self) -> list[DataFileMeta]:
+        """The files that get onto another level, or are rewritten."""
+        return [
+            file
+            for sections, stays in self._steps()
+            for section in sections
+            for run in section.runs
+            for file in run
+            if not stays or file.level != self.unit.output_level
+        ]
 
-    def _move(self, rewriter: Rewriter, section: Section) -> None:
+    def _steps(self) -> Iterator[tuple[list[Section], bool]]:
+        """What is rewritten together, and, with True, each single file that stays as it is and changes its level."""
+        target = WriteSettings(self.table.schema).target_file_size
+        small = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
+        pending: list[Section] = []
+        for section in sections_of(self.table.schema, self.unit.files):
+            for piece in _pieces(section):
+                if len(piece.runs) > 1 or piece.runs[0][0].file_size < small:
+                    pending.append(piece)
+                    continue
+                if pending:
+                    yield self._step(pending)
+                pending = []
+                yield self._step([piece])
+        if pending:
+            yield self._step(pending)
+
+    def _step(self, sections: list[Section]) -> tuple[list[Section], bool]:
+        return sections, len(sections) == 1 and len(sections[0].runs) == 1 and self._may_stay(sections[0])
+
+    def _may_stay(self, section: Section) -> bool:
         (file,) = section.runs[0]
         deepest = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
         forced = self.unit.rewrite or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES)
         expired = self.expiry is not None and self.expiry.is_due(self.table, file)
-        if (deepest and file.delete_row_count != 0) or forced or expired:
-            rewriter.rewrite([section])
-        else:
-            rewriter.move(file)
+        return not ((deepest and file.delete_row_count != 0) or forced or expired)
 
 
 def _pieces(section: Section) -> list[Section]:
