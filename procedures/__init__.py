@@ -1,32 +1,16 @@
-"""The stored procedures of ``sys``: one module each, found by themselves.
+"""The stored procedures of ``sys``: one module each.
 
 A module declares one `Procedure`; its name, arguments, result columns and example are said once, and signature,
-``DESCRIBE PROCEDURE``, documentation and listing follow from them.
+``DESCRIBE PROCEDURE``, documentation and listing follow from them. `call` runs one without Spark:
+
+>>> from paimon_sql import procedures
+>>> procedures.call("/tmp/warehouse", "expire_snapshots", table="db.t", retain_max=5)  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-
 from paimon_sql.procedures.base import Procedure
+from paimon_sql.procedures.calling import Answer, call, run
+from paimon_sql.procedures.registry import find_procedure, procedures
 
-__all__ = ["Procedure", "procedures"]
-
-
-@cache
-def procedures() -> dict[str, Procedure]:
-    """All procedures by name."""
-    found: dict[str, Procedure] = {}
-    for module in pkgutil.iter_modules(__path__):
-        home = f"{__name__}.{module.name}"
-        for member in vars(importlib.import_module(home)).values():
-            if (
-                isinstance(member, type)
-                and issubclass(member, Procedure)
-                and member.__module__ == home
-                and member is not Procedure
-            ):
-                found[member.name] = member()
-    return dict(sorted(found.items()))
+__all__ = ["Answer", "Procedure", "call", "find_procedure", "procedures", "run"]

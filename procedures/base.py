@@ -14,6 +14,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, DataType, string_type
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.executor import Executor, LocalExecutor
+from paimon_sql.storage.progress import Work
 from paimon_sql.storage.table import Table
 
 
@@ -44,6 +45,7 @@ class Context:
         database: the current database, for names without one.
         executor: runs a plan's tasks.
         zone: the session's time zone, in which arguments name times; None is this machine's.
+        work: is told how far the call has come; None where nobody asks.
         settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
     """
 
@@ -52,6 +54,7 @@ class Context:
     executor: Executor = field(default_factory=LocalExecutor)
     zone: tzinfo | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    work: Work | None = None
 
     def table(self, name: str) -> Table:
         """The table of that name, as an argument of a call spells it.

@@ -1,7 +1,7 @@
-"""The system tables ``t$name``: one module each, found by themselves.
+"""The system tables: one module each, found by themselves.
 
-There are three kinds: those whose rows are worked out from metadata, those whose rows are the table's in another form,
-and those that show the table in another state.
+There are three kinds of tables ``t$name``: those whose rows are worked out from metadata, those whose rows are the
+table's in another form, and those that show the table in another state. Those about a whole catalog are ``sys.name``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from typing import TypeVar
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.scanned import ScannedTable
 from paimon_sql.system_tables.views import TableView
+from paimon_sql.system_tables.whole_catalog import CatalogTable
 
-__all__ = ["ScannedTable", "SystemTable", "TableView", "scanned_tables", "system_tables", "table_views"]
+__all__ = [
+    "CatalogTable",
+    "ScannedTable",
+    "SystemTable",
+    "TableView",
+    "catalog_tables",
+    "scanned_tables",
+    "system_tables",
+    "table_views",
+]
 
-_Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView)
+_Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView, CatalogTable)
 
 
 @cache
@@ -36,6 +46,12 @@ def scanned_tables() -> dict[str, ScannedTable]:
 def table_views() -> dict[str, TableView]:
     """The system tables that show the data table in another state, by name."""
     return _found(TableView)  # type: ignore[type-abstract]
+
+
+@cache
+def catalog_tables() -> dict[str, CatalogTable]:
+    """The tables of ``sys``, whose rows are about a whole catalog, by name."""
+    return _found(CatalogTable)  # type: ignore[type-abstract]
 
 
 def _found(kind: type[_Kind]) -> dict[str, _Kind]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.table import Table
 
 
@@ -17,11 +18,15 @@ class Catalog(ABC):
     Args:
         name: the catalog's name in SQL.
         options: the catalog's options, among them ``warehouse``.
+
+    Attributes:
+        run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
     """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
         self.options = dict(options)
+        self.run_log: RunLog | None = None
 
     @abstractmethod
     def list_databases(self) -> list[str]:

@@ -17,15 +17,18 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.options.catalog import MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
 _DATABASE_SUFFIX = ".db"
+_RUNS_FOLDER = "_maintenance_runs"
 
 
 class FileSystemCatalog(Catalog):
@@ -42,6 +45,9 @@ class FileSystemCatalog(Catalog):
             )
         self.warehouse = warehouse
         self.file_io: FileIO = file_io_of(warehouse, self.options)
+        kept = self.options.get(MAINTENANCE_RUNS_RETAINED.key, MAINTENANCE_RUNS_RETAINED.default_text or "0")
+        retained = MAINTENANCE_RUNS_RETAINED.read(kept)
+        self.run_log = RunLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
 
     def list_databases(self) -> list[str]:
         found = self.file_io.list(self.warehouse)
@@ -103,6 +109,7 @@ class FileSystemCatalog(Catalog):
             file_io=self.file_io,
             schema=schema,
             branch=identifier.branch,
+            run_log=self.run_log,
         )
 
     def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:

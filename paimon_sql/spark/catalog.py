@@ -16,6 +16,7 @@ from paimon_sql.errors import (
     NotFoundError,
     PaimonError,
     TableExistsError,
+    UnsupportedError,
 )
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
@@ -29,19 +30,20 @@ from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.missing_procedure import MissingProcedureProxy
 from paimon_sql.spark.names import unquoted_parts
 from paimon_sql.spark.placement import placed, refuse_parts
-from paimon_sql.spark.procedures import load_procedure, procedure_names
+from paimon_sql.spark.procedures import load_procedure, offered_procedures, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
-from paimon_sql.spark.system_table import SystemTableProxy
+from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
-from paimon_sql.system_tables import scanned_tables, system_tables, table_views
+from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
+from paimon_sql.system_tables.whole_catalog import View
 
 T = TypeVar("T")
 
@@ -118,7 +120,7 @@ class CatalogProxy(CatalogInterface):
 
     def listTables(self, namespace: Any) -> Any:
         if namespace[0] == SYSTEM_DATABASE:
-            names: list[str] = []
+            names = list(catalog_tables())
         else:
             names = self._answer(namespace, lambda: self.catalog.list_tables(namespace[0]))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
@@ -205,6 +207,8 @@ class CatalogProxy(CatalogInterface):
         try:
             identifier = self._identifier(ident)
             refuse_parts(identifier, "dropped")
+            if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
+                raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
             self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
@@ -288,6 +292,8 @@ class CatalogProxy(CatalogInterface):
         except InvalidInputError as error:
             # Spark asks every catalog first, also for files: text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
+        if identifier.database == SYSTEM_DATABASE:
+            return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)
         writes = is_write(context)
         travel = travel_options(context)
@@ -308,6 +314,12 @@ class CatalogProxy(CatalogInterface):
         if system_table is None:
             raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.jvm, table, system_table, self.session)
+
+    def _catalog_table(self, identifier: Identifier) -> TableInterface:
+        found = catalog_tables().get(identifier.object_name.lower())
+        if found is None:
+            raise NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
+        return CatalogTableProxy(self.jvm, View(self.catalog, offered_procedures()), found, self.session)
 
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)

@@ -11,7 +11,8 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.procedures import Procedure, procedures
+from paimon_sql.format.types import DataType
+from paimon_sql.procedures import Procedure, procedures, run
 from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
@@ -19,6 +20,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.session_options import session_zone
 from paimon_sql.spark.types import spark_type
+from paimon_sql.system_tables.whole_catalog import Offered
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the columns that Apache Paimon's own connector answers with."""
@@ -27,6 +29,34 @@ RESULTS_SETTING = "spark.paimon.procedure.results"
 def procedure_names() -> list[str]:
     """The names of all procedures of ``sys``."""
     return list(procedures())
+
+
+def offered_procedures() -> list[Offered]:
+    """All procedures, described as texts."""
+    return [
+        Offered(
+            name,
+            ", ".join(f"{a.name} {_sql(a.type)}{' REQUIRED' if a.required else ''}" for a in p.arguments),
+            ", ".join(f"{c.name} {_sql(c.type)}" for c in (*p.results, *p.details)),
+            p.summary,
+            p.example,
+        )
+        for name, p in procedures().items()
+    ]
+
+
+def describe(procedure: Procedure) -> str:
+    """What DESCRIBE PROCEDURE says: what it does, its arguments, its answer, an example."""
+    arguments = (
+        f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
+    )
+    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in (*procedure.results, *procedure.details))
+    parts = [procedure.summary, "Arguments:", *arguments, "Answer:", *answer, f"Example: {procedure.example}"]
+    return "\n".join(parts)
+
+
+def _sql(data_type: DataType) -> str:
+    return data_type.as_nullable().sql()
 
 
 def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> UnboundProcedureProxy:
@@ -60,7 +90,7 @@ class ProcedureProxy(JavaObject):
         return self._procedure.name
 
     def description(self) -> str:
-        return self._procedure.summary
+        return describe(self._procedure)
 
 
 class UnboundProcedureProxy(ProcedureProxy):
@@ -90,12 +120,13 @@ class BoundProcedureProxy(ProcedureProxy):
         manager = self._session.sessionState().catalogManager()
         database = ".".join(manager.currentNamespace()) or "default"
         context = Context(self._catalog, database, SparkExecutor(self.jvm), zone=session_zone(self.jvm, self._session))
-        answer = self._procedure.call(context, **given)
-        fields = (*self._procedure.results, *self._procedure.details)
+        answer = run(context, self._procedure, given)
+        fields = answer.columns
         if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
-            fields = self._procedure.results
+            fields = fields[: answer.connector]
         names = [f.name for f in fields]
-        table = pa.Table.from_pylist([dict(zip(names, r, strict=False)) for r in answer], schema=arrow_schema(fields))
+        rows = [dict(zip(names, row, strict=False)) for row in answer.rows]
+        table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
         scan = LocalScanProxy(self.jvm, self._session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
         return self.jvm.java_list([scan]).iterator()
 

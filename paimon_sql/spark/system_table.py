@@ -1,14 +1,18 @@
-"""A system table as Spark's ``Table``: read only, its rows worked out on the driver."""
+"""System tables as Spark's ``Table``: read only, their rows worked out on the driver."""
 
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE
+from paimon_sql.format.types import DataField
 from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.expressions import translate
 from paimon_sql.spark.interfaces import TableInterface
@@ -18,28 +22,36 @@ from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
-from paimon_sql.system_tables import SystemTable
+from paimon_sql.system_tables import CatalogTable, SystemTable
+from paimon_sql.system_tables.whole_catalog import View
+
+Rows = Callable[[Predicate | None], pa.Table]
+"""Works out the rows of a system table, perhaps only those that satisfy a condition."""
 
 
-class SystemTableProxy(TableInterface):
-    """``t$name`` of one data table."""
+class MetadataTableProxy(TableInterface):
+    """A table whose rows are known on the driver."""
 
-    def __init__(self, jvm: Jvm, table: Table, system_table: SystemTable, session: Any) -> None:
+    def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], session: Any) -> None:
         super().__init__(jvm)
-        self.table = table
-        self.system_table = system_table
         self.session = session
+        self._name = name
+        self._columns = columns
 
     def toString(self) -> str:
-        return self.name()
+        return self._name
 
     def name(self) -> str:
-        return f"{self.table.name}${self.system_table.name}"
+        return self._name
+
+    @abstractmethod
+    def rows_under(self, options: Mapping[str, str]) -> Rows:
+        """What works out the rows under the options of a read."""
 
     @cached_property
     def _struct(self) -> Any:
         # The connector's system tables have no comments, and tools compare descriptions.
-        struct = spark_struct(replace(f, description=None) for f in self.system_table.columns)
+        struct = spark_struct(replace(f, description=None) for f in self._columns)
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
 
     def schema(self) -> Any:
@@ -58,30 +70,57 @@ class SystemTableProxy(TableInterface):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
 
     def newScanBuilder(self, options: Any) -> SystemScanBuilderProxy:
-        table = under_options(self.jvm, self.session, self.table, given_options(options))
-        return SystemScanBuilderProxy(self.jvm, table, self.system_table, self.session)
+        rows = self.rows_under(given_options(options))
+        return SystemScanBuilderProxy(self.jvm, self._name, self._columns, rows, self.session)
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]
 
 
+class SystemTableProxy(MetadataTableProxy):
+    """``t$name`` of one data table."""
+
+    def __init__(self, jvm: Jvm, table: Table, system_table: SystemTable, session: Any) -> None:
+        super().__init__(jvm, f"{table.name}${system_table.name}", system_table.columns, session)
+        self._table = table
+        self._system_table = system_table
+
+    def rows_under(self, options: Mapping[str, str]) -> Rows:
+        table = under_options(self.jvm, self.session, self._table, options)
+        return lambda predicate: self._system_table.rows(table, predicate)
+
+
+class CatalogTableProxy(MetadataTableProxy):
+    """``sys.name`` of one catalog."""
+
+    def __init__(self, jvm: Jvm, view: View, catalog_table: CatalogTable, session: Any) -> None:
+        name = f"{view.catalog.name}.{SYSTEM_DATABASE}.{catalog_table.name}"
+        super().__init__(jvm, name, catalog_table.columns, session)
+        self._view = view
+        self._catalog_table = catalog_table
+
+    def rows_under(self, options: Mapping[str, str]) -> Rows:
+        return lambda predicate: self._catalog_table.rows(self._view, predicate)
+
+
 class SystemScanBuilderProxy(JavaObject):
     """Builds the scan of a system table."""
 
-    def __init__(self, jvm: Jvm, table: Table, system_table: SystemTable, session: Any) -> None:
+    def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], rows: Rows, session: Any) -> None:
         super().__init__(jvm)
-        self._table = table
-        self._system_table = system_table
+        self._name = name
+        self._all = columns
+        self._rows = rows
         self._session = session
-        self._columns = system_table.columns
+        self._columns = columns
         self._predicates: list[Predicate] = []
 
     def pruneColumns(self, struct: Any) -> None:
-        by_name = {f.name: f for f in self._system_table.columns}
+        by_name = {f.name: f for f in self._all}
         self._columns = tuple(by_name[f["name"]] for f in json.loads(struct.json())["fields"])
 
     def pushFilters(self, expressions: Any) -> Any:
-        types = {f.name: f.type for f in self._system_table.columns}
+        types = {f.name: f.type for f in self._all}
         found = (translate(e.toJSON(), types) for e in self.jvm.items(expressions))
         self._predicates.extend(p for p in found if p is not None)
         return expressions
@@ -93,10 +132,9 @@ class SystemScanBuilderProxy(JavaObject):
         predicate, names = all_of(self._predicates), [f.name for f in self._columns]
 
         def rows() -> pa.Table:
-            return self._system_table.rows(self._table, predicate).select(names)
+            return self._rows(predicate).select(names)
 
-        what = f"paimon {self._table.name}${self._system_table.name}"
-        return LocalScanProxy(self.jvm, self._session, self._columns, rows, what)
+        return LocalScanProxy(self.jvm, self._session, self._columns, rows, f"paimon {self._name}")
 
     class Java:
         implements = [

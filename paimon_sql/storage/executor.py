@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from paimon_sql.storage.progress import Work
+
 T = TypeVar("T")
 R = TypeVar("R")
+E = TypeVar("E", bound="Executor")
 
 
 class Executor(ABC):
-    """Runs one function over many tasks."""
+    """Runs one function over many tasks.
+
+    Attributes:
+        work: is told how many tasks there are and are done; None where nobody asks.
+    """
+
+    work: Work | None = None
 
     @abstractmethod
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
@@ -26,6 +36,12 @@ class Executor(ABC):
             tasks: the work.
         """
 
+    def watched(self: E, work: Work | None) -> E:
+        """The same executor, whose tasks are counted for some work."""
+        other = copy.copy(self)
+        other.work = work
+        return other
+
 
 class LocalExecutor(Executor):
     """Runs tasks in threads of this process: the heavy work is in Arrow's and NumPy's kernels, which run at once."""
@@ -34,6 +50,9 @@ class LocalExecutor(Executor):
         self.threads = threads
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        if self.work is not None:
+            function = _counted(function, self.work)
+            self.work.expect(len(tasks))
         if len(tasks) < 2 or self.threads < 2:
             yield from map(function, tasks)
             return
@@ -50,3 +69,12 @@ class LocalExecutor(Executor):
                 pool.shutdown(cancel_futures=True)
                 yield from (f.result() for f in left if not f.cancelled() and f.exception() is None)
                 raise
+
+
+def _counted(function: Callable[[T], R], work: Work) -> Callable[[T], R]:
+    def run(task: T) -> R:
+        answer = function(task)
+        work.advance()
+        return answer
+
+    return run

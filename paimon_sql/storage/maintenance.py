@@ -25,6 +25,7 @@ from paimon_sql.storage.automatic_tags import carry_out, plan_automatic_tags
 from paimon_sql.storage.batch_tags import tag_batch
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance_runs import MaintenanceRun, now_millis
 from paimon_sql.storage.partition_done import mark_written_partitions
 from paimon_sql.storage.partition_expiry import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.table import Table
@@ -35,6 +36,7 @@ _LOG = logging.getLogger(__name__)
 _MILLISECOND = timedelta(milliseconds=1)
 
 T = TypeVar("T")
+Counts = dict[str, int]
 _running: set[Future[ExpiryResult | None]] = set()
 
 
@@ -80,13 +82,16 @@ def wait_for_background() -> None:
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpiryResult | None:
     now = int(time.time() * 1000)
-    tagged = _step(table, "tags could not be made", lambda: carry_out(table, plan_automatic_tags(table)))
-    _step(table, "tags could not expire", lambda: _expire_tags(table))
-    _step(table, "partitions could not expire", lambda: _expire_partitions(table, made))
-    _step(table, "consumers could not expire", lambda: _expire_consumers(table, now))
+    steps = _Recorded(table, made)
+    tagged = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
+    steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
+    steps.run("expire_partitions", "partitions could not expire", lambda: _expire_partitions(table, made))
+    steps.run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))
     if tagged is None:
         return None  # the snapshots that go might be those that the tags are for
-    return _step(table, "snapshots could not expire", lambda: _expire_snapshots(table, now))
+    expired: list[ExpiryResult] = []
+    steps.run("expire_snapshots", "snapshots could not expire", lambda: _expire_snapshots(table, now, expired))
+    return expired[0] if expired else None
 
 
 def _step(table: Table, failure: str, action: Callable[[], T]) -> T | None:
@@ -97,14 +102,71 @@ def _step(table: Table, failure: str, action: Callable[[], T]) -> T | None:
         return None
 
 
-def _expire_tags(table: Table) -> None:
-    if table.options.get(TAG_TIME_EXPIRE_ENABLED) and (over := expired_tags(table)):
-        delete_tags(table, [tag.name for tag in over])
+class _Recorded:
+    """Runs the steps after a commit and records those that changed something or failed."""
+
+    def __init__(self, table: Table, made: Sequence[Snapshot]) -> None:
+        self._table = table
+        self._snapshot = made[-1].id if made else None
+
+    def run(self, procedure: str, failure: str, action: Callable[[], Counts]) -> Counts | None:
+        """Run a step; None if it failed.
+
+        Args:
+            procedure: the procedure that does the same.
+            failure: what is said if it fails.
+            action: the step, which tells how many of what were changed.
+        """
+        started, clock = now_millis(), time.monotonic()
+        try:
+            counts = action()
+        except Exception as error:
+            _LOG.warning("%s: %s after a commit: %s", self._table.name, failure, error)
+            self._add(procedure, started, clock, error=str(error))
+            return None
+        if any(counts.values()):
+            self._add(procedure, started, clock, counts=counts)
+        return counts
+
+    def _add(
+        self, procedure: str, started: int, clock: float, counts: Counts | None = None, error: str | None = None
+    ) -> None:
+        log = self._table.run_log
+        if log is None:
+            return
+        database, _, name = self._table.name.rpartition(".")
+        run = MaintenanceRun(
+            started_millis=started,
+            catalog=log.catalog,
+            procedure=procedure,
+            trigger="commit",
+            database=database.rpartition(".")[2],
+            table=name,
+            snapshot_before=self._snapshot,
+            snapshot_after=_step(self._table, "the newest snapshot is unknown", self._table.snapshots.latest_id),
+            counts=counts or {},
+            seconds=round(time.monotonic() - clock, 3),
+            error=error,
+        )
+        log.add(run)
 
 
-def _expire_partitions(table: Table, made: Sequence[Snapshot]) -> None:
-    if table.schema.partition_keys and table.options.has(PARTITION_EXPIRATION_TIME) and _is_due(table, made):
-        expire_partitions(table, plan_partition_expiry(table))
+def _make_tags(table: Table) -> Counts:
+    return {"created_tags": len(carry_out(table, plan_automatic_tags(table)))}
+
+
+def _expire_tags(table: Table) -> Counts:
+    over = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
+    if not over:
+        return {}
+    return {"deleted_tags": len(delete_tags(table, [tag.name for tag in over]).deleted)}
+
+
+def _expire_partitions(table: Table, made: Sequence[Snapshot]) -> Counts:
+    if not (table.schema.partition_keys and table.options.has(PARTITION_EXPIRATION_TIME) and _is_due(table, made)):
+        return {}
+    done = expire_partitions(table, plan_partition_expiry(table))
+    return {"expired_partitions": sum(made is not None for made in done.snapshots)}
 
 
 def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
@@ -124,14 +186,24 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
     return before is None or latest.time_millis // interval != before // interval
 
 
-def _expire_consumers(table: Table, now: int) -> None:
+def _expire_consumers(table: Table, now: int) -> Counts:
     kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
-    if kept is not None:
-        table.consumers.expire(now - kept // _MILLISECOND)
+    if kept is None:
+        return {}
+    return {"removed_consumers": len(table.consumers.expire(now - kept // _MILLISECOND))}
 
 
-def _expire_snapshots(table: Table, now: int) -> ExpiryResult:
-    return expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
+def _expire_snapshots(table: Table, now: int, expired: list[ExpiryResult]) -> Counts:
+    done = expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
+    expired.append(done)
+    if not (done.snapshots or done.changelogs):
+        return {}
+    return {
+        "deleted_snapshots_count": len(done.snapshots),
+        "expired_changelogs": done.changelogs,
+        "deleted_files": done.files.count,
+        "deleted_bytes": done.files.bytes,
+    }
 
 
 @cache

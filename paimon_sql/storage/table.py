@@ -13,6 +13,7 @@ from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.locations import Locations
+from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.manifest_store import ManifestStore
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.snapshots import SnapshotManager
@@ -32,6 +33,7 @@ class Table:
         schema: the schema with dynamic options put over the stored ones.
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
+        run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Table:
     schema: TableSchema
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
+    run_log: RunLog | None = None
 
     @cached_property
     def options(self) -> TableOptions:

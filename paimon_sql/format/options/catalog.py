@@ -40,6 +40,13 @@ FORMAT_TABLE_ENABLED = boolean("format-table.enabled", "true", "Whether the cata
 CATALOG_OPTIONS_TABLE_ENABLED = boolean(
     "catalog-options-table.enabled", "false", "Whether sys.catalog_options shows these options.", scope=_CATALOG
 )
+MAINTENANCE_RUNS_RETAINED = integer(
+    "maintenance-runs.retained",
+    "500",
+    "How many calls of procedures sys.maintenance_runs remembers, and how many runs after commits; 0 for none.",
+    scope=_CATALOG,
+    check=at_least(0),
+)
 RESOLVING_FILE_IO_ENABLED = boolean(
     "resolving-file-io.enabled", "false", "Whether each path chooses its file system by its scheme.", scope=_CATALOG
 )

@@ -1,0 +1,162 @@
+"""Calls of procedures: arguments bound to a declaration, the run counted, timed and recorded."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.types import BigIntType, DataField, IntType
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.binding import bound
+from paimon_sql.procedures.registry import find_procedure
+from paimon_sql.storage.maintenance_runs import MaintenanceRun, RunLog, now_millis
+from paimon_sql.storage.progress import begun
+from paimon_sql.storage.table import Table
+
+_CATALOG = "paimon"
+_NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
+"""What the names of columns end with whose numbers count nothing."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a procedure answered: ``connector`` of its columns are those of Apache Paimon's own."""
+
+    columns: tuple[DataField, ...]
+    rows: list[tuple[Any, ...]]
+    connector: int
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows by the names of the columns."""
+        return [dict(zip((c.name for c in self.columns), row, strict=True)) for row in self.rows]
+
+
+def call(
+    where: Context | Catalog | str | os.PathLike[str], name: str, /, *values: Any, **arguments: Any
+) -> list[dict[str, Any]]:
+    """Call a procedure in this process; its rows by the names of the columns.
+
+    Args:
+        where: a catalog, or the folder or URI of a warehouse; or a context, which tells the current database, what
+            runs the tasks and the time zone too.
+        name: the procedure, with or without ``sys.``.
+        *values: arguments in their order.
+        **arguments: arguments by name; those not given are None.
+
+    Raises:
+        NotFoundError: there is no such procedure.
+        InvalidInputError: there is no such argument, one is missing, or a value does not fit.
+        PaimonError: what the procedure itself raises.
+    """
+    procedure = find_procedure(name)
+    return run(_context(where), procedure, bound(procedure, values, arguments)).to_dicts()
+
+
+def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> Answer:
+    """Run a procedure, counting its tasks and recording the run.
+
+    Args:
+        context: where the call stands.
+        procedure: the procedure.
+        arguments: a value for each argument, None for those left out.
+    """
+    table = arguments.get("table")
+    table = table if isinstance(table, str) else None
+    recorder = _Recorder(context, procedure, arguments)
+    with begun(" ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)) as work:
+        watched = replace(context, executor=context.executor.watched(work), work=work)
+        try:
+            rows = procedure.call(watched, **arguments)
+        except BaseException as error:
+            recorder.failed(error)
+            raise
+    columns = (*procedure.results, *procedure.details)
+    answer = Answer(columns, rows, len(procedure.results))
+    recorder.done(answer)
+    return answer
+
+
+class _Recorder:
+    """Makes the record of one run."""
+
+    def __init__(self, context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> None:
+        self._context = context
+        self._log: RunLog | None = context.catalog.run_log
+        self._clock = time.monotonic()
+        table, before = self._table(arguments.get("table")), None
+        if table is not None:
+            before = table.snapshots.latest_id()
+        self._run = MaintenanceRun(
+            started_millis=now_millis(),
+            catalog=context.catalog.name,
+            procedure=procedure.name,
+            trigger="call",
+            database=_database(table),
+            table=table.name.rpartition(".")[2] if table else None,
+            arguments={k: _text(v) for k, v in arguments.items() if v is not None and k != "dry_run"},
+            dry_run=bool(arguments.get("dry_run")),
+            snapshot_before=before,
+        )
+
+    def done(self, answer: Answer) -> None:
+        """The run went well."""
+        notes = [row["note"] for row in answer.to_dicts() if row.get("note")]
+        self._add(counts=_counts(answer), note=notes[0] if notes else None)
+
+    def failed(self, error: BaseException) -> None:
+        """The run ended with an error."""
+        self._add(error=f"{error}" if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}")
+
+    def _add(self, **members: Any) -> None:
+        if self._log is None:
+            return
+        after = None
+        if self._run.table is not None:
+            table = self._table(f"{self._run.database}.{self._run.table}")
+            after = table.snapshots.latest_id() if table else None
+        seconds = round(time.monotonic() - self._clock, 3)
+        self._log.add(replace(self._run, snapshot_after=after, seconds=seconds, **members))
+
+    def _table(self, name: Any) -> Table | None:
+        """The table that the call is about; None for several, and for one that cannot be opened: the call tells why."""
+        if self._log is None or not isinstance(name, str) or name.endswith("*"):
+            return None
+        try:
+            return self._context.table(name)
+        except (PaimonError, OSError):
+            return None
+
+
+def _context(where: Context | Catalog | str | os.PathLike[str]) -> Context:
+    if isinstance(where, Context):
+        return where
+    if isinstance(where, Catalog):
+        return Context(where)
+    return Context(FileSystemCatalog(_CATALOG, {"warehouse": os.fspath(where)}))
+
+
+def _database(table: Table | None) -> str | None:
+    return table.name.split(".")[-2] if table else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{k}={v}" for k, v in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _counts(answer: Answer) -> dict[str, int]:
+    """The whole numbers of an answer by their columns, those of several rows put together."""
+    counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
+    for i, column in enumerate(answer.columns):
+        if isinstance(column.type, IntType | BigIntType) and not column.name.endswith(_NO_COUNTS):
+            numbers: Sequence[int] = [row[i] for row in answer.rows if row[i] is not None]
+            if numbers:
+                counts[column.name] = sum(numbers)
+    return counts

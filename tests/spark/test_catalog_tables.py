@@ -1,0 +1,45 @@
+"""The database sys through SQL: its tables, its procedures described, what is recorded of their calls."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from paimon_sql.procedures import procedures
+from tests.spark.conftest import Sql
+
+
+def test_the_procedures_are_a_table(sql: Sql) -> None:
+    assert [name for (name,) in sql("SELECT name FROM sys.procedures ORDER BY name")] == list(procedures())
+    ((arguments, results),) = sql("SELECT arguments, results FROM paimon.sys.procedures WHERE name = 'fast_forward'")
+    assert arguments == "table STRING REQUIRED, branch STRING REQUIRED, dry_run BOOLEAN"
+    assert str(results).startswith("result BOOLEAN, previous_snapshot_id BIGINT")
+
+
+def test_a_procedure_is_described_with_its_arguments_and_answer(sql: Sql) -> None:
+    said = "\n".join(str(line) for (line,) in sql("DESCRIBE PROCEDURE sys.fast_forward"))
+    assert "branch STRING (required): The branch's name." in said
+    assert "added_snapshots BIGINT: snapshots of the branch that came" in said
+    assert "Example: CALL sys.fast_forward(" in said
+
+
+def test_calls_are_recorded(sql: Sql) -> None:
+    sql("CREATE TABLE recorded (k INT)")
+    sql("INSERT INTO recorded VALUES (1)")
+    sql("CALL sys.create_tag(table => 'recorded', tag => 'one')")
+    with pytest.raises(PySparkException):
+        sql("CALL sys.create_tag(table => 'recorded', tag => 'one')")
+    found = sql(
+        "SELECT procedure, arguments['tag'], snapshot_before, counts['record_count'], error IS NULL"
+        " FROM sys.maintenance_runs WHERE table_name = 'recorded' ORDER BY started_at"
+    )
+    assert found == [("create_tag", "one", 1, 1, True), ("create_tag", "one", 1, None, False)]
+
+
+def test_the_tables_of_sys_are_listed_and_cannot_be_changed(sql: Sql, spark: SparkSession) -> None:
+    assert {"maintenance_runs", "procedures"} <= {str(row[1]) for row in sql("SHOW TABLES IN sys")}
+    for statement in ("DROP TABLE sys.procedures", "CREATE TABLE sys.mine (k INT)", "SELECT * FROM sys.nothing"):
+        with pytest.raises(PySparkException):
+            sql(statement)
+    assert spark.table("paimon.sys.procedures").count() == len(procedures())
