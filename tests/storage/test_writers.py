@@ -352,6 +352,21 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_between_flushes_and_between
     assert rows(table) == [(2, "e", "x")]
 
 
+def test_a_fresh_file_alone_is_read_as_it_is_until_others_hold_its_keys(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {"write-only": "true"}, keys=["id"])
+    insert(table, (1, "a", "x"), (5, "b", "x"))
+    assert [s.raw for s in plan(table).splits] == [True]
+    insert(table, (7, "c", "x"))
+    assert all(s.raw for s in plan(table).splits)
+    assert plan(table).counts_rows
+    insert(table, (3, "d", "x"))
+    assert sorted(s.raw for s in plan(table).splits) == [False, True]
+    assert sorted(rows(table)) == [(1, "a", "x"), (3, "d", "x"), (5, "b", "x"), (7, "c", "x")]
+    remove(table, (7, "c", "x"))
+    assert [s.raw for s in plan(table).splits] == [False]
+    assert sorted(rows(table)) == [(1, "a", "x"), (3, "d", "x"), (5, "b", "x")]
+
+
 # ---- buckets and partitions ------------------------------------------------------------------------------------------
 
 

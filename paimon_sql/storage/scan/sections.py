@@ -52,8 +52,8 @@ def sections_of(schema: TableSchema, files: Sequence[DataFileMeta]) -> list[Sect
 
 
 def is_raw(section: Section) -> bool:
-    """Whether the section's files hold the rows as they are: one run, above level 0, without deletes."""
-    return len(section.runs) == 1 and all(f.level > 0 and f.delete_row_count == 0 for f in section.runs[0])
+    """Whether the section's files hold the rows as they are: one run without deletes, be it a fresh file alone."""
+    return len(section.runs) == 1 and all(f.delete_row_count == 0 for f in section.runs[0])
 
 
 def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.ndarray, np.ndarray]:
