@@ -155,6 +155,11 @@ class ManifestStore:
             LISTS.put(path, len(data), metas)
         return list(metas)
 
+    def read_list_once(self, name: str) -> list[ManifestFileMeta]:
+        """The manifests that a manifest list names, not to be remembered, as in `read_once`."""
+        path = self.path(name)
+        return read_manifest_list(self.file_io.read_bytes(path), path)
+
     def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
         """Write one manifest and describe it as manifest lists do."""
         table = entries if isinstance(entries, pa.Table) else manifest_table(entries)

@@ -62,16 +62,23 @@ class VersionedDirectory:
         return min(self.versions(), default=None)
 
     def missing(self) -> list[int]:
-        """The numbers from the earliest to the latest, as files and the hint of the latest say, that are not there.
-
-        A hint follows the file that it names and leaves before it, so it never names one that is still to come.
-        """
+        """The numbers from the earliest to the latest, as files and the hint of the latest say, that are not there."""
         numbers = self.versions()
         if not numbers:
             return []
-        first, last = self.earliest() or numbers[0], max(numbers[-1], self.hint(LATEST) or 0)
+        first, last = self.earliest() or numbers[0], max(numbers[-1], self.lost_latest() or 0)
         there = set(numbers)
         return [n for n in range(first, last + 1) if n not in there and not self.exists(n)]
+
+    def lost_latest(self) -> int | None:
+        """The number that the hint of the latest says, if that file is lost; None if all is well.
+
+        A hint follows the file that it names and leaves before it, so it never names one that is still to come.
+        """
+        hint = self.hint(LATEST)
+        if hint is None or self.exists(hint) or self.hint(LATEST) != hint:
+            return None
+        return hint if hint > max(self.versions(), default=0) else None
 
     def write_hint(self, name: str, version: int) -> None:
         """Set a hint; readers never depend on it, so it is replaced without ceremony."""

@@ -35,6 +35,7 @@ from paimon_sql.storage.expire.protectors import (
 )
 from paimon_sql.storage.expire.uses import (
     FILE_COLUMNS,
+    Lists,
     lists_that_are_left,
     live_entries,
     manifests_that_are_left,
@@ -80,7 +81,8 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     if not going:
         return ExpiryPlan((), end.id)
     produces = table.options.get(CHANGELOG_PRODUCER) != "none"
-    taken = _taken_away(table, [*going, end])
+    known: Lists = {}
+    taken = _taken_away(table, [*going, end], known)
     if keeps_changelog and not produces:
         # Level 0 files are the changelog of a table that makes none of its own.
         taken = taken.filter(pc.equal(pc.fill_null(taken["file_source"], 0), int(FileSource.COMPACT)))
@@ -94,7 +96,7 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     files = DoomedFiles()
     files.add_data(table, without(taken, uses))
     if not keeps_changelog:
-        files.add_changelog(table, without(_changelog_files(table, going, uses), uses))
+        files.add_changelog(table, without(_changelog_files(table, going, uses, known), uses))
     lists: dict[str, int] = {}
     for s in going:
         if produces or not keeps_changelog:
@@ -102,15 +104,17 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
             lists[s.delta_manifest_list] = s.delta_manifest_list_size or 0
         if s.changelog_manifest_list and not keeps_changelog:
             lists[s.changelog_manifest_list] = s.changelog_manifest_list_size or 0
-    add_manifests(table, files, lists, uses)
+    add_manifests(table, files, lists, uses, known)
     for s in going:
         add_indexes(table, files, s, uses)
     return ExpiryPlan(tuple(going), end.id, files, keeps_changelog)
 
 
-def add_manifests(table: Table, files: DoomedFiles, lists: Mapping[str, int], uses: Uses) -> None:
+def add_manifests(
+    table: Table, files: DoomedFiles, lists: Mapping[str, int], uses: Uses, known: Lists | None = None
+) -> None:
     """Add the manifest lists, given with their sizes, and the manifests in them that nobody uses."""
-    for meta in (m for metas in lists_that_are_left(table, lists).values() for m in metas):
+    for meta in (m for metas in lists_that_are_left(table, lists, known).values() for m in metas):
         if meta.file_name not in uses.metadata:
             files.manifests[table.paths.manifest(meta.file_name)] = meta.file_size
     # A list that cannot be read goes as well.
@@ -155,9 +159,9 @@ def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[Protector],
     return [*tags, *others], [c for b in branches for c in changelogs_of(b)]
 
 
-def _taken_away(table: Table, chain: Sequence[Snapshot]) -> pa.Table:
+def _taken_away(table: Table, chain: Sequence[Snapshot], known: Lists) -> pa.Table:
     """The files that the commits of a chain took away from what its first snapshot held, each once."""
-    deltas = lists_that_are_left(table, [s.delta_manifest_list for s in chain[1:]])
+    deltas = lists_that_are_left(table, [s.delta_manifest_list for s in chain[1:]], known)
     metas = [m for found in deltas.values() for m in found if m.num_deleted_files > 0]
     deleted = [with_kind(e, FileKind.DELETE) for e in manifests_that_are_left(table, metas)]
     # Where snapshots are missing, nobody can tell what they took away: all that the one before held is looked at.
@@ -173,9 +177,9 @@ def distinct_files(parts: Sequence[pa.Table]) -> pa.Table:
     return table if len(first) == len(table) else table.take(pa.array(first))
 
 
-def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses) -> pa.Table:
+def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses, known: Lists) -> pa.Table:
     lists = [s.changelog_manifest_list for s in going if s.changelog_manifest_list not in uses.metadata]
-    metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
+    metas = [m for found in lists_that_are_left(table, lists, known).values() for m in found]
     return distinct_files([with_kind(e, FileKind.ADD) for e in manifests_that_are_left(table, metas)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
+from paimon_sql.errors import InvalidInputError, MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.options import Option, TableOptions
 from paimon_sql.format.options.changelog import (
     CHANGELOG_NUM_RETAINED_MAX,
@@ -136,6 +136,9 @@ def choose_range(table: Table, retention: Retention) -> ExpiryRange:
 
     What is over the maximum goes whatever its age, the minimum stays; in between a snapshot goes only if the one after
     it is older than the limit. What comes cheap is asked first: mostly nothing is to be done.
+
+    Raises:
+        MissingFileError: the newest snapshot is lost, so that nobody knows what it needs.
     """
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
@@ -155,7 +158,20 @@ def choose_range(table: Table, retention: Retention) -> ExpiryRange:
         wanted = table.consumers.min_next_snapshot()
         if wanted is not None and wanted < end:
             end, reason = wanted, f"a consumer still wants snapshot {wanted}"
+    if end > earliest:
+        _check_newest(table)
     return ExpiryRange(earliest, latest, max(end, earliest), reason)
+
+
+def _check_newest(table: Table) -> None:
+    lost = table.snapshots.directory.lost_latest()
+    if lost is not None:
+        path = table.snapshots.directory.path(lost)
+        raise MissingFileError(
+            f"{table.name}: nothing was deleted, because {path} is missing, and nobody knows which files it needs.",
+            path=path,
+            remedy="Restore the file from a copy, or CALL sys.repair, which gives it up.",
+        )
 
 
 def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:

@@ -23,6 +23,9 @@ FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path"
 _THREADS = 8
 _NAMES = pa.schema([MANIFEST_SCHEMA.field("kind"), MANIFEST_SCHEMA.field("file_name")])
 
+Lists = dict[str, list[ManifestFileMeta] | None]
+"""Manifest lists that were read, by name; None for one that is gone or broken."""
+
 A = TypeVar("A")
 R = TypeVar("R")
 
@@ -150,15 +153,25 @@ def with_kind(entries: pa.Table, kind: FileKind) -> pa.Table:
     return entries.filter(pc.equal(entries["kind"], int(kind)))
 
 
-def lists_that_are_left(table: Table, names: Iterable[str | None]) -> dict[str, list[ManifestFileMeta]]:
+def lists_that_are_left(
+    table: Table, names: Iterable[str | None], known: Lists | None = None
+) -> dict[str, list[ManifestFileMeta]]:
     """The manifests that manifest lists name, by list; lists that are gone or broken are left out.
 
     For files that go anyway: a run that was interrupted has removed some of them already, in an order that leaves
     nothing behind of what they alone could tell.
+
+    Args:
+        table: the table.
+        names: the names of the lists.
+        known: what was read before, which is not read again; what is read now is put there.
     """
-    wanted = sorted({name for name in names if name})
-    found = _each(table, lambda name: _if_left(table.manifests.read_list, name), wanted)
-    return {name: metas for name, metas in zip(wanted, found, strict=True) if metas is not None}
+    known, names = {} if known is None else known, list(names)
+    wanted = sorted({name for name in names if name and name not in known})
+    found = _each(table, lambda name: _if_left(table.manifests.read_list_once, name), wanted)
+    known.update(zip(wanted, found, strict=True))
+    left = ((name, known[name]) for name in dict.fromkeys(names) if name)
+    return {name: metas for name, metas in left if metas is not None}
 
 
 def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> list[pa.Table]:
