@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem import FileSystemCatalog, absolute_warehouse
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.types import BigIntType, DataField, IntType
 from paimon_sql.procedures.base import Context, Procedure
@@ -138,7 +138,7 @@ def _context(where: Context | Catalog | str | os.PathLike[str]) -> Context:
         return where
     if isinstance(where, Catalog):
         return Context(where)
-    return Context(FileSystemCatalog(_CATALOG, {"warehouse": os.fspath(where)}))
+    return Context(FileSystemCatalog(_CATALOG, {"warehouse": absolute_warehouse(where)}))
 
 
 def _database(table: Table | None) -> str | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
@@ -29,6 +31,12 @@ from paimon_sql.storage.table import Table
 
 _DATABASE_SUFFIX = ".db"
 _RUNS_FOLDER = "_maintenance_runs"
+
+
+def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
+    """A warehouse's folder or URI as it is kept: a folder gets its full path, so that it stays the same everywhere."""
+    text = os.fspath(warehouse)
+    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
 
 
 class FileSystemCatalog(Catalog):

@@ -7,22 +7,27 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyspark
 import typer
 from rich.console import Console
 
 import paimon_sql
+from paimon_sql.catalog.filesystem import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.procedures import find_procedure
+from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
 from paimon_sql.shell.commands import run_command
 from paimon_sql.shell.engine import Engine, Interrupted
+from paimon_sql.shell.errors import describe
 from paimon_sql.shell.formats import formats
 from paimon_sql.shell.prompt import Prompt
 from paimon_sql.shell.report import Report
 from paimon_sql.shell.runner import Leave, Runner, Settings
 from paimon_sql.shell.setup import Setup
 from paimon_sql.shell.sources import Source, from_file, from_stream, from_text
+from paimon_sql.spark.session import DEFAULT_WAREHOUSE
 
 FAILED = 1
 INTERRUPTED = 128 + signal.SIGINT
@@ -60,8 +65,8 @@ def _check_pairs(values: list[str] | None) -> list[str]:
     return values or []
 
 
-def _check_format(name: str) -> str:
-    if name not in formats():
+def _check_format(name: str | None) -> str | None:
+    if name is not None and name not in formats():
         raise typer.BadParameter(f"'{name}' is none of {', '.join(formats())}.")
     return name
 
@@ -188,6 +193,53 @@ def sql(
     raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
 
 
+@app.command(
+    "call",
+    help="Call a procedure in this process, without Spark: its arguments are --name value.",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+)
+def call(
+    context: typer.Context,
+    procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, as sys.compact.")] = None,
+    warehouse: Annotated[
+        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+    ] = None,
+    catalog_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--catalog-option",
+            "--catalog_conf",
+            metavar="KEY=VALUE",
+            callback=_check_pairs,
+            help="An option of the catalog; repeatable.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", callback=_check_format, help="How the answer looks.")
+    ] = None,
+    silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
+) -> None:
+    """What ``paimon-sql call`` does; arguments in front of ``call`` count where none of the same name follows."""
+    before: dict[str, Any] = context.parent.params if context.parent else {}
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
+    form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
+    options = {
+        "warehouse": absolute_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE),
+        **_pairs(before.get("catalog_option") or []),
+        **_pairs(catalog_option or []),
+    }
+    silent = silent or bool(before.get("silent"))
+
+    def work() -> None:
+        if procedure is None or procedure in HELP or wants_help(context.args):
+            asked = None if procedure is None or procedure in HELP else find_procedure(procedure)
+            typer.echo(help_text(asked))
+        else:
+            call_procedure(procedure, context.args, options, form, report.console, silent=silent)
+
+    raise typer.Exit(_ended(work, lambda error: report.problem(describe(error))))
+
+
 def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> None:
     if not sources:
         Prompt(runner, before, setup.warehouse).run()
@@ -224,7 +276,13 @@ def _standard_output() -> Console:
 
 
 def _status(runner: Runner, work: Callable[[], None]) -> int:
-    """The status of the process, whatever the work ends with."""
+    """The status of the process, whatever the work of the shell ends with."""
+    ended = _ended(work, runner.fail)
+    return FAILED if ended == 0 and runner.failures else ended
+
+
+def _ended(work: Callable[[], None], fail: Callable[[Exception], None]) -> int:
+    """The status of the process, whatever the work ends with; ``fail`` says what went wrong."""
     try:
         work()
     except (KeyboardInterrupt, Interrupted):
@@ -234,5 +292,6 @@ def _status(runner: Runner, work: Callable[[], None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except Exception as error:
-        runner.fail(error)
-    return FAILED if runner.failures else 0
+        fail(error)
+        return FAILED
+    return 0

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+from paimon_sql.storage.progress import running
+
 PATIENCE = 1.0
 """Seconds before the line appears."""
 
@@ -23,10 +25,12 @@ class Waited:
     Args:
         console: standard error.
         shown: False keeps it away on a terminal too.
+        idle: what is said while there is no session and no task to count.
     """
 
-    def __init__(self, console: Console, *, shown: bool = True) -> None:
+    def __init__(self, console: Console, *, shown: bool = True, idle: str = "starting Spark") -> None:
         self._console = console
+        self._idle = idle
         self._shown = shown and console.is_terminal
         self._since = time.monotonic()
         self._progress: Progress | None = None
@@ -53,8 +57,7 @@ class Waited:
             return
         if session is not None and self._tasks is None:
             self._tasks = TaskCount(session)
-        done, total = self._tasks.count if self._tasks else (0, 0)
-        said = "starting Spark" if session is None else f"{done:,} of {total:,} tasks" if total else "working"
+        said, done, total = self._said(session)
         said = f"{said}, {timedelta(seconds=int(elapsed))}"
         if self._progress is None:
             self._progress = Progress(
@@ -69,6 +72,16 @@ class Waited:
             self._progress.start()
         (line,) = self._progress.task_ids
         self._progress.update(line, description=said, completed=done, total=total or None, refresh=True)
+
+    def _said(self, session: SparkSession | None) -> tuple[str, int, int]:
+        """What is waited for, how many of its tasks are done, and how many there are."""
+        work = next((work for work in reversed(running()) if work.total), None)
+        if work is not None:  # a procedure knows its tasks from the first on, Spark those of each job
+            return f"{work.what}: {work.done:,} of {work.total:,} tasks", work.done, work.total
+        done, total = self._tasks.count if self._tasks else (0, 0)
+        if total:
+            return f"{done:,} of {total:,} tasks", done, total
+        return self._idle if session is None else "working", 0, 0
 
     def stopping(self) -> None:
         """The work was asked to stop."""

@@ -12,9 +12,11 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from paimon_sql.catalog.filesystem import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.launch import launch_jvm
+from paimon_sql.spark.notebook import show_in_notebook
 from paimon_sql.spark.requirements import check_java, check_pyspark
 
 DEFAULT_CATALOG = "paimon"
@@ -42,7 +44,9 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
         InvalidInputError: Spark runs already and a setting can only be given when it starts.
     """
     settings = {k: str(v) for k, v in spark_conf.items()}
-    place = _absolute(warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE))
+    place = absolute_warehouse(
+        warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE)
+    )
     settings |= {_warehouse_key(): place}
     settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")
     settings.setdefault("spark.sql.defaultCatalog", DEFAULT_CATALOG)
@@ -71,6 +75,7 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
     # PySpark prints every failing statement as a JSON line with its Java stack, beside raising it.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
+    show_in_notebook()
     return spark
 
 
@@ -117,8 +122,3 @@ def _defaults() -> dict[str, str]:
 
 def _warehouse_key() -> str:
     return f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}.warehouse"
-
-
-def _absolute(warehouse: str | os.PathLike[str]) -> str:
-    text = os.fspath(warehouse)
-    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from paimon_sql.shell import progress
 from paimon_sql.shell.progress import Waited
+from paimon_sql.storage.progress import begun
 
 
 def session(done: int, total: int) -> Any:
@@ -39,6 +40,18 @@ def test_nothing_is_drawn_for_quick_work_or_without_a_terminal(monkeypatch: pyte
     Waited(pipe).tick(session(1, 2))
     Waited(silent, shown=False).tick(session(1, 2))
     assert drawn(quick) == drawn(pipe) == drawn(silent) == ""
+
+
+def test_a_procedure_counts_its_tasks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    on = console()
+    with Waited(on, idle="working") as waited, begun("CALL sys.compact t") as work:
+        waited.tick(None)
+        assert "working" in drawn(on)
+        work.expect(3)
+        work.advance(2)
+        waited.tick(None)
+    assert "CALL sys.compact t: 2 of 3 tasks" in drawn(on)
 
 
 def test_tasks_are_counted_and_the_line_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,15 @@ def command_page() -> str:
 
 
 def _lines() -> Iterator[str]:
+    command: Any = typer.main.get_command(app)
+    call = command.commands["call"]
     yield from ("# The command paimon-sql", "", str(app.info.help))
     yield "How it is used shows [The shell](../shell.md)."
     yield from ("", "## Arguments")
-    yield from table(("argument", "meaning", "default"), map(_argument, _arguments()))
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command)))
+    yield from ("", "## call", "", f"`paimon-sql call PROCEDURE [--ARGUMENT VALUE]...`: {call.help}")
+    yield "How it is written shows [Maintenance](../maintenance.md#without-spark)."
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call)))
     yield from ("", "## Commands", "", "Each takes one line and needs no `;`.")
     commands = [(code(c.usage), sentence(c.meaning)) for c in dict.fromkeys(COMMANDS.values())]
     yield from table(("command", "meaning"), [*commands, (code("!COMMAND"), "Run a command of the operating system.")])
@@ -42,8 +47,8 @@ def _lines() -> Iterator[str]:
     yield from table(("status", "meaning"), ((str(status), meaning) for status, meaning in statuses.items()))
 
 
-def _arguments() -> list[Any]:
-    return [p for p in typer.main.get_command(app).params if p.name != "help"]
+def _arguments(command: Any) -> list[Any]:
+    return [p for p in command.params if p.name not in ("help", "procedure")]
 
 
 def _argument(argument: Any) -> tuple[str, str, str]:
