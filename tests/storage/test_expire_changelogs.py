@@ -11,7 +11,7 @@ from small_tables import compact, fresh, insert, make_table, on_disk, overwrite,
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.retention import changelog_retention_of, outlives_snapshots, retention_of
+from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, outlives_snapshots, retention_of
 from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
 from paimon_sql.storage.rollback import rollback_to_snapshot
 from paimon_sql.storage.table import Table
@@ -150,3 +150,18 @@ def test_changelogs_go_with_a_commit_after_which_no_snapshot_goes(tmp_path: Path
     done = expire_snapshots(shorter, retention_of(shorter.options, now), leftovers=False, now_millis=now)
     assert (done.snapshots, done.changelogs) == ([], 2)
     assert changelogs(table) == [3, 4]
+
+
+def test_changelogs_of_a_time_when_they_lived_longer_are_kept_whole(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {**LONGER, "changelog.num-retained.max": "50"})
+    insert(table, (1, "a", "x"))
+    overwrite(table, (2, "b", "x"))
+    insert(table, (3, "c", "x"))
+    expire(table)
+    assert changelogs(table) == [1]
+    shorter = {"changelog.num-retained.max": "1"}
+    for i in range(4, 8):
+        overwrite(table, (i, "v", "x"))
+        expire_snapshots(table.with_options(shorter), Retention(1, 1, 2**62, 50))
+    assert changelogs(table) == [1]
+    assert reachable(fresh(table)) <= on_disk(table)

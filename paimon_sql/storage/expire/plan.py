@@ -91,6 +91,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     asked = {retained[-1], *(b for a, b in pairwise(retained) if b != a + 1)} - {end.id}
     staying = [end, *_still_there(table, sorted(asked))]
     others, changelogs = who_else_stays(table, going[0].id, end.id)
+    if not keeps_changelog:
+        # Those of a time when changelogs had a longer life are still there, and need what they needed.
+        changelogs = [*changelogs_of(table), *changelogs]
     protectors = [*(snapshot_protector(table, s) for s in staying), *others]
     uses = uses_of(table, protectors, changelogs, taken["file_name"].combine_chunks())
     files = DoomedFiles()
