@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import parse_identifier
+from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, DataType, string_type
 from paimon_sql.storage.branching import on_its_branch
@@ -45,8 +45,9 @@ class Context:
         database: the current database, for names without one.
         executor: runs a plan's tasks.
         zone: the session's time zone, in which arguments name times; None is this machine's.
-        work: is told how far the call has come; None where nobody asks.
         settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
+        work: is told how far the call has come; None where nobody asks.
+        others: the other Paimon catalogs of the session, by name.
     """
 
     catalog: Catalog
@@ -55,6 +56,7 @@ class Context:
     zone: tzinfo | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     work: Work | None = None
+    others: Mapping[str, Catalog] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         """The table of that name, as an argument of a call spells it.
@@ -63,15 +65,32 @@ class Context:
             InvalidInputError: the name is blank or names another catalog.
             NoSuchTableError: there is none.
         """
+        catalog, identifier = self.locate(name)
+        if catalog is not self.catalog:
+            raise _no_table(name, self.catalog)
+        return on_its_branch(catalog.table(identifier))
+
+    def locate(self, name: str) -> tuple[Catalog, Identifier]:
+        """The catalog and the identifier that an argument of a call names, of this catalog or another of the session.
+
+        Raises:
+            InvalidInputError: the name is blank, or names no catalog of Paimon.
+        """
         parts = [p.strip("`") for p in name.split(".")] if name else []
-        if len(parts) == 3 and parts[0] == self.catalog.name:
+        catalog: Catalog | None = self.catalog
+        if len(parts) == 3:
+            catalog = self.catalog if parts[0] == self.catalog.name else self.others.get(parts[0])
             parts = parts[1:]
-        if not parts or len(parts) > 2 or not all(parts):
-            raise InvalidInputError(
-                f"'{name}' is no table of catalog {self.catalog.name}.", remedy="Write t, db.t or catalog.db.t."
-            )
+        if catalog is None or not parts or len(parts) > 2 or not all(parts):
+            raise _no_table(name, self.catalog)
         database = parts[0] if len(parts) == 2 else self.database
-        return on_its_branch(self.catalog.table(parse_identifier(database, parts[-1])))
+        return catalog, parse_identifier(database, parts[-1])
+
+
+def _no_table(name: str, catalog: Catalog) -> InvalidInputError:
+    return InvalidInputError(
+        f"'{name}' is no table of catalog {catalog.name}.", remedy="Write t, db.t or catalog.db.t."
+    )
 
 
 class Procedure(ABC):

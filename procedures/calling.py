@@ -89,7 +89,7 @@ class _Recorder:
         self._context = context
         self._log: RunLog | None = context.catalog.run_log
         self._clock = time.monotonic()
-        table, before = self._table(arguments.get("table")), None
+        table, before = self._table(arguments.get("table") or arguments.get("target_table")), None
         if table is not None:
             before = table.snapshots.latest_id()
         self._run = MaintenanceRun(

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
@@ -52,6 +53,10 @@ class AttachedSession:
             return False
         self._registered.remove(name)
         return True
+
+    def all(self) -> dict[str, Catalog]:
+        """The session's Paimon catalogs by name."""
+        return {name: proxy.catalog for name, proxy in self.catalogs.items()}
 
     def settle(self) -> None:
         """Make the default catalog the current one for good, if it is ours.

@@ -57,6 +57,9 @@ class SessionCatalogs(Protocol):
     def drop(self, name: str) -> bool:
         """Forget a catalog; False if there is none of ours of that name."""
 
+    def all(self) -> dict[str, Catalog]:
+        """All of them by name."""
+
 
 _ANALYSIS = f"{CATALYST}.analysis"
 
@@ -263,7 +266,7 @@ class CatalogProxy(CatalogInterface):
                 ),
             )
         try:
-            return load_procedure(self.jvm, self.catalog, self.session, ident)
+            return load_procedure(self.jvm, self.catalog, self.session, ident, self.session_catalogs.all)
         except NotFoundError as error:
             return MissingProcedureProxy(self.jvm, error)
 

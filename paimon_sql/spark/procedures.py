@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,10 @@ from paimon_sql.system_tables.whole_catalog import Offered
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the columns that Apache Paimon's own connector answers with."""
+
+
+Catalogs = Callable[[], Mapping[str, Catalog]]
+"""The Paimon catalogs of the session, by name."""
 
 
 def procedure_names() -> list[str]:
@@ -59,7 +64,7 @@ def _sql(data_type: DataType) -> str:
     return data_type.as_nullable().sql()
 
 
-def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> UnboundProcedureProxy:
+def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalogs: Catalogs) -> UnboundProcedureProxy:
     """The procedure of that name, in any case; NotFoundError names those that are most alike."""
     namespace = list(ident.namespace())
     is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
@@ -71,14 +76,15 @@ def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any) -> Unbo
             name=called,
             remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
         )
-    return UnboundProcedureProxy(jvm, catalog, session, found)
+    return UnboundProcedureProxy(jvm, catalog, session, found, catalogs)
 
 
 class ProcedureProxy(JavaObject):
     """What Spark asks of a procedure before and after its arguments are bound."""
 
-    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure) -> None:
+    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure, catalogs: Catalogs) -> None:
         super().__init__(jvm)
+        self._catalogs = catalogs
         self._catalog = catalog
         self._session = session
         self._procedure = procedure
@@ -97,7 +103,7 @@ class UnboundProcedureProxy(ProcedureProxy):
     """A procedure whose arguments are not known yet; it has one signature only."""
 
     def bind(self, input_type: Any) -> BoundProcedureProxy:
-        return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure)
+        return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure, self._catalogs)
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
@@ -119,7 +125,13 @@ class BoundProcedureProxy(ProcedureProxy):
         given = {a.name: v for a, v in zip(arguments, values, strict=True)}
         manager = self._session.sessionState().catalogManager()
         database = ".".join(manager.currentNamespace()) or "default"
-        context = Context(self._catalog, database, SparkExecutor(self.jvm), zone=session_zone(self.jvm, self._session))
+        context = Context(
+            self._catalog,
+            database,
+            SparkExecutor(self.jvm),
+            zone=session_zone(self.jvm, self._session),
+            others=self._catalogs(),
+        )
         answer = run(context, self._procedure, given)
         fields = answer.columns
         if self._session.conf().get(RESULTS_SETTING, "full") == "connector":

@@ -72,7 +72,8 @@ class Attempt:
         options = self.table.options
         if options.get(ROW_TRACKING_ENABLED):
             together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
-            entries, next_row_id = numbered(entries, number, next_row_id or 0, by_partition=together)
+            free = max(next_row_id or 0, changes.taken_row_ids)
+            entries, next_row_id = numbered(entries, number, free, by_partition=together)
         base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []
         base_list, base_size = self._list(base)
         delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])

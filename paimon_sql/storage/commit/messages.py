@@ -53,11 +53,15 @@ class CommitMessage:
 
 @dataclass(frozen=True)
 class Changes:
-    """What one snapshot changes: entries of data files, of changelog files and of index files."""
+    """What one snapshot changes: entries of data files, of changelog files and of index files.
+
+    Row ids below ``taken_row_ids`` are those of rows that bring their own.
+    """
 
     entries: list[ManifestEntry] = field(default_factory=list)
     changelog: list[ManifestEntry] = field(default_factory=list)
     indexes: list[IndexManifestEntry] = field(default_factory=list)
+    taken_row_ids: int = 0
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""

@@ -1,0 +1,295 @@
+"""A table copied: the data and index files of its newest snapshot, under other names, in one snapshot of another.
+
+The files keep their levels, keys, statistics and row ids: nothing is read or merged. Nobody sees them before they are
+committed; whatever fails before that leaves none.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.options.bucket import BUCKET, BUCKET_FUNCTION_TYPE
+from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.merge_engine import MERGE_ENGINE, SEQUENCE_FIELD
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
+from paimon_sql.format.options.table import BRANCH, PATH
+from paimon_sql.format.paths import beside
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.storage.branching import NAMING_OPTIONS
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.indexes import indexes_of_partitions
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.index_files import index_entries, index_path
+from paimon_sql.storage.maintenance import after_commit
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.table import Table
+
+_CHUNK = 8 * 1024 * 1024
+_PART_BYTES = 128 * 1024 * 1024
+_PART_FILES = 256
+"""How much one task copies at most."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ALIKE = (
+    BUCKET,
+    BUCKET_FUNCTION_TYPE,
+    MERGE_ENGINE,
+    SEQUENCE_FIELD,
+    DELETION_VECTORS_ENABLED,
+    ROW_TRACKING_ENABLED,
+    DATA_EVOLUTION_ENABLED,
+)
+"""Options that say what files mean: a table that gets files of another must have them alike."""
+
+
+@dataclass(frozen=True)
+class CopyTask:
+    """Copies files one to one; ``size`` is their bytes."""
+
+    source: FileIO
+    target: FileIO
+    paths: tuple[tuple[str, str], ...]
+    size: int
+
+    def run(self) -> None:
+        """Do it; on an error none of the copies is left."""
+        try:
+            for origin, copy in self.paths:
+                with self.source.open_input(origin) as reader, self.target.open_output(copy) as writer:
+                    while chunk := reader.read(_CHUNK):
+                        writer.write(chunk)
+        except BaseException:
+            self.target.delete_many(copy for _, copy in self.paths)
+            raise
+
+
+def run_copy(task: CopyTask) -> None:
+    """Run one task; a function of the module, so that it can be sent to a worker."""
+    task.run()
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """What is to be copied.
+
+    Attributes:
+        source: the table.
+        snapshot: its snapshot whose files they are; None for a table that never held any.
+        files: the entries of the data files.
+        indexes: the entries of the index files.
+    """
+
+    source: Table
+    snapshot: Snapshot | None
+    files: list[ManifestEntry] = field(default_factory=list)
+    indexes: list[IndexManifestEntry] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files, as far as the metadata tells it."""
+        return sum(e.file.file_size for e in self.files) + sum(e.file.file_size for e in self.indexes)
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions they are of."""
+        return len({e.partition for e in self.files})
+
+
+def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
+    """The files of a table's newest snapshot.
+
+    Args:
+        source: the table or branch.
+        partitions: a condition on partition columns; None for all.
+    """
+    latest = source.snapshots.latest()
+    files = entries(filter_partitions(source, live_files(source, latest).entries, partitions))
+    chosen = {e.partition for e in files}
+    indexes = [e for e in index_entries(source, latest) if partitions is None or e.partition in chosen]
+    return CopyPlan(source, latest, files, indexes)
+
+
+def schemas_of_copy(plan: CopyPlan) -> list[TableSchema]:
+    """The schema versions that a new table needs for the files: those that they were written under, the newest last.
+
+    They count from 0, have the options of today, and none of those that name a place or a branch.
+    """
+    source = plan.source
+    newest = source.schemas.latest() or source.schema
+    apart = {PATH.key, BRANCH.key, *(option.key for option in NAMING_OPTIONS)}
+    options = {k: v for k, v in newest.options.items() if k not in apart}
+    used = sorted({e.file.schema_id for e in plan.files})
+    older = [s for s in (source.schemas.get(i) for i in used) if s.fields != newest.fields]
+    return [replace(s, id=n, options=options, comment=newest.comment) for n, s in enumerate([*older, newest])]
+
+
+def check_target(plan: CopyPlan, target: Table) -> None:
+    """Refuse a table that exists and cannot take the files as they are.
+
+    Raises:
+        InvalidInputError: it is the source, or its keys, buckets, columns or the meaning of its files differ.
+    """
+    source, names = plan.source, f"{plan.source.name} and {target.name}"
+    if (source.path, source.branch) == (target.path, target.branch):
+        raise InvalidInputError(f"{source.name} cannot be copied into itself.")
+    one, other = source.schema, target.schema
+    differ = [what for what, a, b in (
+        ("primary keys", one.primary_keys, other.primary_keys),
+        ("partition columns", one.partition_keys, other.partition_keys),
+        ("bucket keys", one.bucket_keys, other.bucket_keys),
+        *((f"'{o.key}'", source.options.get(o), target.options.get(o)) for o in _ALIKE),
+    ) if a != b]  # fmt: skip
+    if differ:
+        raise InvalidInputError(
+            f"The {' and '.join(differ)} of {names} differ.",
+            remedy="Copy into a table that does not exist, or INSERT INTO the one SELECT from the other.",
+        )
+    if source.options.get(ROW_TRACKING_ENABLED) and target.snapshots.latest_id() is not None:
+        raise InvalidInputError(
+            f"{target.name} has row ids of its own, so the rows of {source.name} cannot keep theirs in it.",
+            remedy="Copy into a table that does not exist.",
+        )
+    _schema_ids(plan, target)
+
+
+def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | None:
+    """Copy the files and commit them in the place of what the target holds in their partitions.
+
+    Args:
+        plan: what is to be copied.
+        target: the table that gets them.
+        executor: runs the tasks.
+
+    Returns:
+        The snapshot made; None if there was nothing to copy and nothing to replace.
+
+    Raises:
+        CommitConflictError: the source's files went while they were copied; nothing was changed.
+    """
+    names, ids = _Names(), _schema_ids(plan, target)
+    files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(e.file, names, ids))) for e in plan.files]
+    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names))) for e in plan.indexes]
+    pairs = [*_data_paths(plan.source, target, files)]
+    pairs += [(index_path(plan.source, old), index_path(target, new), old.file.file_size) for old, new in indexes]
+    try:
+        _copy(plan, target, pairs, executor)
+        added = Changes([new for _, new in files], [], [new for _, new in indexes])
+        return _commit(plan, target, added)
+    except CommitUnknownError:
+        raise
+    except BaseException:
+        target.file_io.delete_many(copy for _, copy, _ in pairs)
+        raise
+
+
+def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], executor: Executor) -> None:
+    tasks: list[CopyTask] = []
+    part: list[tuple[str, str]] = []
+    size = 0
+    for i, (origin, copy, length) in enumerate(pairs):
+        part.append((origin, copy))
+        size += length
+        if size >= _PART_BYTES or len(part) >= _PART_FILES or i + 1 == len(pairs):
+            tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(part), size))
+            part, size = [], 0
+    try:
+        for _ in executor.map(run_copy, tasks):
+            pass
+    except MissingFileError as error:
+        raise CommitConflictError(
+            f"{plan.source.name}: files of the snapshot went while they were copied: {error}",
+            remedy="Keep the snapshot by a tag and copy again, or repair the table.",
+        ) from error
+
+
+def _commit(plan: CopyPlan, target: Table, added: Changes) -> Snapshot | None:
+    places = frozenset(e.partition for e in added.entries)
+    taken = plan.snapshot.next_row_id if plan.snapshot is not None else None
+
+    def changes(latest: Snapshot | None) -> Changes:
+        held = overwritten(target, latest, Overwrite(), [])
+        gone = [e for e in held if not target.schema.partition_keys or e.partition in places]
+        indexes = indexes_of_partitions(target, latest, frozenset(e.partition for e in gone))
+        return Changes([*gone, *added.entries], [], [*indexes, *added.indexes], taken_row_ids=taken or 0)
+
+    if changes(target.snapshots.latest()).is_empty():
+        return None
+    committer = Committer(target, operation=Operation.OVERWRITE)
+    made = committer.commit(CommitKind.OVERWRITE, changes, BATCH_COMMIT_IDENTIFIER)
+    after_commit(target, [made])
+    return made
+
+
+class _Names:
+    """New names: the ids of writers in them are replaced, each always by the same, so that they keep their order."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self._run = str(uuid.uuid4())
+
+    def of(self, name: str) -> str:
+        """The name of a file's copy."""
+        renamed, count = _UUID.subn(lambda m: self._ids.setdefault(m[0], str(uuid.uuid4())), name)
+        return renamed if count else f"{self._run}-{name}"
+
+
+def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataFileMeta:
+    return replace(
+        file,
+        file_name=names.of(file.file_name),
+        extra_files=tuple(names.of(name) for name in file.extra_files),
+        external_path=None,
+        schema_id=ids[file.schema_id],
+    )
+
+
+def _renamed_index(file: IndexFileMeta, names: _Names) -> IndexFileMeta:
+    vectors = file.deletion_vectors
+    if vectors is not None:
+        vectors = tuple(replace(v, data_file_name=names.of(v.data_file_name)) for v in vectors)
+    return replace(file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors)
+
+
+def _data_paths(
+    source: Table, target: Table, files: Sequence[tuple[ManifestEntry, ManifestEntry]]
+) -> list[tuple[str, str, int]]:
+    """Origin, copy and size of each data file and of the files that belong to it, whose sizes nobody tells."""
+    pairs = []
+    for old, new in files:
+        origin = source.locations.data_file(old.partition, old.bucket, old.file)
+        folder = target.locations.bucket(new.partition, new.bucket)
+        pairs.append((origin, f"{folder}/{new.file.file_name}", old.file.file_size))
+        origins = source.locations.bucket(old.partition, old.bucket)
+        for name, copy in zip(old.file.extra_files, new.file.extra_files, strict=True):
+            pairs.append((beside(origins, name, old.file.external_path), f"{folder}/{copy}", 0))
+    return pairs
+
+
+def _schema_ids(plan: CopyPlan, target: Table) -> dict[int, int]:
+    """The target's schema for each that the files were written under: the newest with the same columns."""
+    theirs = {s.id: s for s in target.schemas.all()}
+    newest = plan.source.schemas.latest() or plan.source.schema
+    found = {}
+    for number in sorted({newest.id, *(e.file.schema_id for e in plan.files)}):
+        fields = plan.source.schemas.get(number).fields
+        same = [i for i, schema in theirs.items() if schema.fields == fields]
+        if not same:
+            raise InvalidInputError(
+                f"{target.name} has no schema with the columns of schema {number} of {plan.source.name}, which files"
+                " were written under.",
+                remedy="Copy into a table that does not exist, or INSERT INTO the one SELECT from the other.",
+            )
+        found[number] = max(same)
+    return found
