@@ -20,6 +20,7 @@ from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.sort import plan_sort
 from paimon_sql.storage.table import Table
 
+NOTHING_MERGED = "no bucket has files that are worth merging"
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -85,7 +86,7 @@ class Compact(Procedure):
         else:
             told = bool((arguments["compact_strategy"] or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=told)
-            nothing = "no bucket has files that are worth merging"
+            nothing = NOTHING_MERGED
         if arguments["dry_run"]:
             size = sum(f.file_size for f in plan.files)
             seconds = round(time.monotonic() - started, 3)
