@@ -12,6 +12,7 @@ SELECT total_record_count - (SELECT count(*) FROM clicks) AS out_of_date
 FROM clicks$snapshots ORDER BY snapshot_id DESC LIMIT 1;
 
 EXPLAIN CALL sys.compact(table => 'clicks');
+CALL sys.compact(table => 'clicks', dry_run => true);
 CALL sys.compact(table => 'clicks');
 
 -- A consumer that reads on from snapshot 2 keeps it.
@@ -22,4 +23,15 @@ SELECT min(snapshot_id) AS earliest FROM clicks$snapshots;
 CALL sys.clear_consumers(table => 'clicks', includingConsumers => 'dash.*');
 CALL sys.expire_snapshots(table => 'clicks', retain_max => 1, retain_min => 1);
 SELECT count(*) AS snapshots FROM clicks$snapshots;
+
+-- All tables of some databases; a copy of one, file by file.
+CALL sys.compact_database(including_tables => '.*clicks', options => 'num-sorted-run.compaction-trigger=3');
+DROP TABLE IF EXISTS clicks_copy;
+CALL sys.copy(source_table => 'clicks', target_table => 'clicks_copy');
+SELECT count(*) FROM clicks_copy;
+
+-- What was done, and what can be done.
+SELECT procedure, table_name, dry_run, snapshot_before, snapshot_after, counts['compacted_files'] AS compacted
+FROM sys.maintenance_runs WHERE procedure LIKE 'comp%' ORDER BY started_at;
+SELECT name, summary FROM sys.procedures WHERE name LIKE 'expire%';
 SHOW PROCEDURES IN sys;
