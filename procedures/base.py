@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
@@ -14,6 +14,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, DataType, string_type
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.executor import Executor, LocalExecutor
+from paimon_sql.storage.migration import PlainTable
 from paimon_sql.storage.progress import Work
 from paimon_sql.storage.table import Table
 
@@ -36,6 +37,25 @@ def result(name: str, data_type: DataType, meaning: str) -> DataField:
     return DataField(-1, name, data_type, meaning)
 
 
+class PlainTables(Protocol):
+    """Tables of plain files that a session knows."""
+
+    def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
+        """A table of the session's own catalog, or a folder.
+
+        Args:
+            source_type: ``hive``, or the format of the files of a folder.
+            name: its name, or the folder.
+            known: a table with the columns of the folder's files, if there is one.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+    def names(self, database: str) -> list[str]:
+        """The names of the tables of a database, sorted; NoSuchDatabaseError if there is none of that name."""
+
+
 @dataclass(frozen=True)
 class Context:
     """What a call stands in.
@@ -48,6 +68,7 @@ class Context:
         settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
         work: is told how far the call has come; None where nobody asks.
         others: the other Paimon catalogs of the session, by name.
+        plain_tables: the tables of plain files that the session knows; None without a session of Spark.
     """
 
     catalog: Catalog
@@ -57,6 +78,7 @@ class Context:
     settings: Mapping[str, str] = field(default_factory=dict)
     work: Work | None = None
     others: Mapping[str, Catalog] = field(default_factory=dict)
+    plain_tables: PlainTables | None = None
 
     def table(self, name: str) -> Table:
         """The table of that name, as an argument of a call spells it.

@@ -18,6 +18,7 @@ from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.plain_tables import SessionTables
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.session_options import session_zone
 from paimon_sql.spark.types import spark_type
@@ -131,6 +132,7 @@ class BoundProcedureProxy(ProcedureProxy):
             SparkExecutor(self.jvm),
             zone=session_zone(self.jvm, self._session),
             others=self._catalogs(),
+            plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
         )
         answer = run(context, self._procedure, given)
         fields = answer.columns

@@ -21,6 +21,8 @@ from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.live_files import partition_values
+from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.table import Table
 
@@ -79,8 +81,12 @@ def read_places(
             return
     plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, ranges)
     deleted = deletion.read(table.file_io) if deletion else None
+    lacking = _partition_columns(table, partition, file, columns)
     for first, batch in read:
         rows = plan.apply(batch)
+        for name, value in lacking.items():
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, rows.schema.field(place), pa.repeat(value, rows.num_rows))
         places = np.arange(first, first + batch.num_rows, dtype=np.int64)
         if deleted is not None:
             mask = deleted.mask(rows.num_rows, first)
@@ -99,7 +105,10 @@ def _opened(
     row_ranges: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
     """The batches of a file as they stand there, with what makes them batches of today's columns."""
-    plan = plan_evolution(stored_fields(table.schemas.get(file.schema_id), file), wanted_fields(table, columns))
+    stored = stored_fields(table.schemas.get(file.schema_id), file)
+    if may_lack_partition(table.schema, file):
+        stored = [f for f in stored if f.name not in table.schema.partition_keys]
+    plan = plan_evolution(stored, wanted_fields(table, columns))
     read = file_format(format_of(file.file_name)).read_with_positions(
         table.file_io,
         table.locations.data_file(partition, bucket, file),
@@ -111,6 +120,16 @@ def _opened(
         row_ranges=row_ranges,
     )
     return plan, read
+
+
+def _partition_columns(
+    table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
+) -> dict[str, pa.Scalar]:
+    """The values of those wanted columns that the file may not hold, as its partition tells them."""
+    if not may_lack_partition(table.schema, file):
+        return {}
+    values = partition_values(table, pa.array([partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
 
 
 def _places_of_key(

@@ -24,6 +24,7 @@ from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.evolved import refuse_rows_in_pieces
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
+from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import Split
@@ -74,6 +75,9 @@ class ScanPlan:
             return False
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
+            return False
+        keys = set(self.table.schema.partition_keys)
+        if any(c.name in keys for c in columns) and any(may_lack_partition(self.table.schema, f) for f in files):
             return False
         if any(_finer_than_micros(column.type) for column in columns):
             return False
