@@ -130,9 +130,10 @@ class World:
             return
         table = self.opened(branch)
         new = [s for s in table.snapshots.all() if s.id not in before]
+        brought = {snapshot.id for snapshot in new if (branch, snapshot.id) in self.known}
         for snapshot in new:
             self.known.setdefault((branch, snapshot.id), State(rows_of(table, snapshot), self.live[branch]))
-        if new:
+        if new and new[-1].id not in brought:
             shown = self.known[branch, new[-1].id].shown
             wanted = self.live[branch] if rewrites else self.known[branch, max(before)].shown
             assert shown == wanted, f"the newest snapshot shows {shown}, not {wanted}"

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, MissingFileError, NoSuchSnapshotError, PaimonError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
@@ -25,6 +25,7 @@ from paimon_sql.storage.versioned import EARLIEST
 
 ROUND = 50
 _ATTEMPTS = 5
+_PAUSE = 0.05
 
 
 @dataclass
@@ -107,12 +108,17 @@ def _round(
     table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpiryPlan | None:
     """One round: what was done, None if a rival has gone farther meanwhile."""
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         seen = fingerprint(table)
         try:
             plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
+        except PaimonError as error:
+            if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
+                time.sleep(_PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
+                continue
+            raise
         if dry_run:
             return plan
         if (table.snapshots.earliest_id() or 0) > plan.end:
