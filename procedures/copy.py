@@ -9,7 +9,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
-from paimon_sql.errors import DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
+from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
@@ -108,6 +108,8 @@ def _target(catalog: Catalog, identifier: Identifier, plan: CopyPlan, existing: 
         for schema in others:
             made.schemas.try_add(schema)
         yield catalog.table(identifier)
+    except CommitUnknownError:
+        raise
     except PaimonError:
         with suppress(PaimonError):
             if not catalog.table(identifier).snapshots.latest_id():

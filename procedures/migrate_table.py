@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH
-from paimon_sql.errors import DatabaseExistsError, InvalidInputError, InvalidOptionError, PaimonError, UnsupportedError
+from paimon_sql.errors import (
+    CommitUnknownError,
+    DatabaseExistsError,
+    InvalidInputError,
+    InvalidOptionError,
+    PaimonError,
+    UnsupportedError,
+)
 from paimon_sql.format.options.table import PRIMARY_KEY
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
@@ -196,6 +203,8 @@ def migrate(context: Context, request: Request) -> Migrated:
         target = catalog.create_table(identifier, schema)
     try:
         made = take_over(source, target, messages, context.executor, keep=request.keep, threads=request.threads)
+    except CommitUnknownError:
+        raise
     except PaimonError:
         if not exists and target.snapshots.latest_id() is None and not put_back(target):
             with suppress(PaimonError):

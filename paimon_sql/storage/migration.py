@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 
@@ -34,7 +34,7 @@ from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 from paimon_sql.storage.files.columns import columns_of
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.maintenance import after_commit
-from paimon_sql.storage.scan.live_files import live_files, partition_values
+from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
 from paimon_sql.storage.write.settings import WriteSettings
@@ -247,11 +247,12 @@ def take_over(
     if not pairs:
         return None
     moves = not keep and _stand_together(pairs)
-    back = _move(target, pairs, threads) if moves else _copy(source, target, pairs, executor)
-    changes = append_changes(messages)
+    committer, changes = Committer(target), append_changes(messages)
+    user = committer.commit_user
+    back = _move(target, pairs, threads, user) if moves else _copy(source, target, pairs, executor)
     try:
         # The files are the source's until they are committed: no committer may clean them away.
-        made = Committer(target).commit(CommitKind.APPEND, lambda latest: changes, BATCH_COMMIT_IDENTIFIER)
+        made = committer.commit(CommitKind.APPEND, lambda latest: changes, BATCH_COMMIT_IDENTIFIER)
     except CommitUnknownError:
         raise
     except BaseException:
@@ -268,35 +269,69 @@ def take_over(
 def put_back(target: Table) -> int:
     """Undo a migration that ended before its commit: how many files went back to where they were.
 
-    Files that the table holds stay: then the commit was made.
+    Raises:
+        PaimonError: a file cannot go back, or nobody can tell whether the commit was made; the journal stays.
     """
     path = _journal(target)
     try:
-        pairs = json.loads(target.file_io.read_bytes(path))
+        journal = _Journal(**json.loads(target.file_io.read_bytes(path)))
     except MissingFileError:
         return 0
-    except ValueError:
-        target.file_io.delete(path)  # it was not written to the end, so nothing was moved yet
-        return 0
-    held = set(live_files(target, target.snapshots.latest()).entries["file_name"].to_pylist())
-    moved = [(origin, copy) for origin, copy in pairs if copy.rpartition("/")[2] not in held]
-    done = _rename_all(target.file_io, [(copy, origin) for origin, copy in moved], 1)
+    done = 0
+    if not _was_committed(target, journal):
+        done = _rename_all(target.file_io, [(copy, origin) for origin, copy in journal.moved], 1)
+        left = [copy for _, copy in journal.moved if target.file_io.exists(copy)]
+        if left:
+            raise InvalidInputError(
+                f"{target.name}: {len(left)} files of a migration that was given up cannot go back, {left[0]} among"
+                " them: others stand in their places.",
+                remedy=f"{path} names their old places.",
+            )
     target.file_io.delete(path)
     return done
 
 
-def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int) -> Callable[[], None]:
+@dataclass(frozen=True)
+class _Journal:
+    """What a migration is about to move, who is going to commit it, and the newest snapshot before."""
+
+    moved: list[tuple[str, str]]
+    commit_user: str
+    before: int
+
+
+def _was_committed(target: Table, journal: _Journal) -> bool:
+    if any(s.commit_user == journal.commit_user for s in target.snapshots.all()):
+        return True
+    earliest = target.snapshots.earliest_id()
+    if earliest is not None and earliest > journal.before + 1:
+        raise InvalidInputError(
+            f"{target.name}: whether a migration that was interrupted was committed cannot be told any more, as"
+            f" snapshots from {journal.before + 1} on have expired.",
+            remedy=f"{_journal(target)} names its files and their old places: move them back or delete the journal.",
+        )
+    return False
+
+
+def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_user: str) -> Callable[[], None]:
     """Move files; what puts them back."""
-    target.file_io.write_bytes(_journal(target), json.dumps(pairs).encode())
-    try:
-        _rename_all(target.file_io, pairs, threads)
-    except BaseException:
-        put_back(target)
-        raise
+    journal = _Journal(list(pairs), commit_user, target.snapshots.latest_id() or 0)
+    target.file_io.write_bytes(_journal(target), json.dumps(asdict(journal)).encode())
 
     def back() -> None:
+        target.snapshots.forget()
         put_back(target)
 
+    try:
+        moved = _rename_all(target.file_io, pairs, threads)
+        if moved < len(pairs):
+            raise InvalidInputError(
+                f"{len(pairs) - moved} of {len(pairs)} files went while they were moved into {target.name}.",
+                remedy="Stop the writers of the source and migrate it again.",
+            )
+    except BaseException:
+        back()
+        raise
     return back
 
 

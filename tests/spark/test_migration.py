@@ -177,7 +177,8 @@ def test_a_migration_that_ended_halfway_is_put_back_and_done_anew(
     table = Path(str(spark.conf.get("spark.sql.catalog.paimon.warehouse"))) / f"{plain}.db" / "t"
     origins = sorted(p for p in (tmp_path / "plain" / "t").glob("part-*"))
     pairs = [(str(p), str(table / "bucket-0" / f"migrated-{i}.parquet")) for i, p in enumerate(origins)]
-    (table / "_migration.json").write_text(json.dumps(pairs))
+    journal = {"moved": pairs, "commit_user": "x", "before": 0}
+    (table / "_migration.json").write_text(json.dumps(journal))
     (table / "bucket-0").mkdir()
     origins[0].rename(pairs[0][1])
     done = details(sql, f"sys.migrate_table('hive', '{plain}.t')")
