@@ -14,6 +14,7 @@ def test_a_truncated_file_is_told_in_one_line(tmp_path: Path) -> None:
     table = core.make_table(tmp_path / "default.db" / "t", {"write-only": "true"}, keys=("id",))
     core.insert(table, (1, "a", "p"))
     (path,) = (Path(table.path) / "bucket-0").iterdir()
+    core.insert(table, (1, "b", "p"))  # so that a worker must merge both
     os.truncate(path, 300)
     command = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()"]
     ended = subprocess.run(
