@@ -15,7 +15,8 @@ from paimon_sql.format.types import BigIntType, DataField, IntType
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.binding import bound
 from paimon_sql.procedures.registry import find_procedure
-from paimon_sql.storage.maintenance_runs import MaintenanceRun, RunLog, now_millis
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.maintenance_runs import MaintenanceRun, RunLog
 from paimon_sql.storage.progress import begun
 from paimon_sql.storage.table import Table
 
@@ -93,7 +94,7 @@ class _Recorder:
         if table is not None:
             before = table.snapshots.latest_id()
         self._run = MaintenanceRun(
-            started_millis=now_millis(),
+            started_millis=present_millis(),
             catalog=context.catalog.name,
             procedure=procedure.name,
             trigger="call",

@@ -11,6 +11,7 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, instant_of
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.retention import changelog_retention_of
+from paimon_sql.storage.instants import present_millis
 
 
 class ExpireChangelogs(Procedure):
@@ -47,7 +48,7 @@ class ExpireChangelogs(Procedure):
     example = "CALL sys.expire_changelogs(table => 'db.t', retain_max => 100, retain_min => 10)"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, now = time.monotonic(), int(time.time() * 1000)
+        started, now = time.monotonic(), present_millis()
         dry_run, everything = bool(arguments["dry_run"]), bool(arguments["delete_all"])
         bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
         if everything and any(arguments[name] is not None for name in bounds):

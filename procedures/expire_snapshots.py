@@ -10,6 +10,7 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 from paimon_sql.procedures.values import DRY_RUN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.instants import present_millis
 
 
 class ExpireSnapshots(Procedure):
@@ -51,7 +52,7 @@ class ExpireSnapshots(Procedure):
     example = "CALL sys.expire_snapshots(table => 'db.t', retain_max => 20, retain_min => 10)"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, now = time.monotonic(), int(time.time() * 1000)
+        started, now = time.monotonic(), present_millis()
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
         retention = retention_of(
             table.options,

@@ -14,7 +14,7 @@ from paimon_sql.procedures.base import Argument, Context, Procedure, result
 from paimon_sql.procedures.values import instant_of
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.expire.protectors import other_branches
-from paimon_sql.storage.instants import show_instant
+from paimon_sql.storage.instants import present_millis, show_instant
 from paimon_sql.storage.orphans.folders import external_roots, shared_roots
 from paimon_sql.storage.orphans.removal import Removed
 from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
@@ -107,7 +107,7 @@ class RemoveOrphanFiles(Procedure):
 
 
 def _older_than(context: Context, text: str | None) -> int:
-    now = int(time.time() * 1000)
+    now = present_millis()
     told = instant_of(text, context.zone)
     if told is None:
         return now - DAY_MILLIS

@@ -8,6 +8,7 @@ from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
@@ -68,8 +69,7 @@ class Repair(Procedure):
 def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
     """The tables that are meant, by name; an error for one that cannot be opened."""
     catalog = context.catalog
-    named = [part.strip() for part in text.split(",") if part.strip()]
-    for part in named or catalog.list_databases():
+    for part in comma_separated(text) or catalog.list_databases():
         parts = [p.strip("`") for p in part.split(".")]
         if parts[0] == catalog.name and len(parts) > 1:
             parts = parts[1:]

@@ -7,6 +7,7 @@ from datetime import timedelta, tzinfo
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options import find_option, nearest_key
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.types import BooleanType, string_type
 from paimon_sql.procedures.base import Argument
 from paimon_sql.storage.instants import parse_instant
@@ -76,7 +77,7 @@ def names_of(text: str, argument: str) -> list[str]:
     Raises:
         InvalidInputError: there is none.
     """
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = list(comma_separated(text))
     if not names:
         raise InvalidInputError(f"{argument} must not be blank.")
     return names

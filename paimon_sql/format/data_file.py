@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import IntEnum
 
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
 
 _EPOCH = datetime(1970, 1, 1)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class FileSource(IntEnum):
@@ -91,7 +91,7 @@ def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = tim
         now: seconds since the epoch.
     """
     local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
-    return (local - _EPOCH) // _MILLISECOND
+    return (local - _EPOCH) // MILLISECOND
 
 
 def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
@@ -101,4 +101,4 @@ def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
     """
     local = _EPOCH + timedelta(milliseconds=wall_millis)
     aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)
-    return (aware.replace(tzinfo=None) - _EPOCH) // _MILLISECOND
+    return (aware.replace(tzinfo=None) - _EPOCH) // MILLISECOND

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+MILLISECOND = timedelta(milliseconds=1)
+"""A length of time divided by it, ``//``, counts milliseconds."""
+
 _UNITS = {
     **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
     **dict.fromkeys(("h", "hour", "hours"), timedelta(hours=1)),
     **dict.fromkeys(("m", "min", "minute", "minutes"), timedelta(minutes=1)),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), timedelta(seconds=1)),
-    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), timedelta(milliseconds=1)),
+    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), MILLISECOND),
     **dict.fromkeys(("µs", "μs", "us", "micro", "micros", "microsecond", "microseconds"), timedelta(microseconds=1)),
 }
 _NANOSECONDS = frozenset(("ns", "nano", "nanos", "nanosecond", "nanoseconds"))

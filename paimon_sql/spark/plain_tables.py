@@ -49,14 +49,13 @@ class SessionTables:
         catalog = self._session.sessionState().catalog()
         if not catalog.databaseExists(database):
             raise NoSuchDatabaseError(f"Spark's catalog {_CATALOG} has no database {database}.", name=database)
-        listed = [str(one.table()) for one in self._jvm.items(catalog.listTables(database))]
+        found = catalog.listTables(database, "*", False)  # without temporary views, which are in every database
+        listed = [str(one.table()) for one in self._jvm.items(found)]
         return sorted(name for name in listed if not self._is_view(database, name))
 
     def _is_view(self, database: str, name: str) -> bool:
-        catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
-        if catalog.isTempView(identifier):
-            return True
-        return str(catalog.getTableMetadata(identifier).tableType().name()) == "VIEW"
+        catalog = self._session.sessionState().catalog()
+        return str(catalog.getTableMetadata(self._identifier(database, name)).tableType().name()) == "VIEW"
 
     def _identifier(self, database: str, name: str) -> Any:
         return self._jvm.new(f"{CATALYST}.TableIdentifier", name, self._jvm.some(database))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
 from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.options.tag import (
     SINK_PROCESS_TIME_ZONE,
     SINK_WATERMARK_TIME_ZONE,
@@ -26,7 +27,6 @@ from paimon_sql.storage.tag_periods import TagPeriod
 from paimon_sql.storage.tagging import create_tag, delete_tags
 
 _EPOCH = datetime(1970, 1, 1)
-_MILLISECOND = timedelta(milliseconds=1)
 _NO_WATERMARK = -(2**63)
 
 Clock = Callable[[Snapshot], int | None]
@@ -117,12 +117,12 @@ def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
         wall = datetime.fromtimestamp(seconds, zone).replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         return None
-    return (wall - _EPOCH) // _MILLISECOND + millis
+    return (wall - _EPOCH) // MILLISECOND + millis
 
 
 def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -> Iterator[DueTag]:
     """The tags for spans that are over; of snapshots that lie before the newest such tag's nobody asks."""
-    delay = table.options.get(TAG_CREATION_DELAY) // _MILLISECOND
+    delay = table.options.get(TAG_CREATION_DELAY) // MILLISECOND
     completes = table.options.get(TAG_AUTOMATIC_COMPLETION)
     following, first = None, 0
     if times:

@@ -6,7 +6,6 @@ branches before it deletes one, so a branch is only to be made of what is surely
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,10 +22,11 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branches import BranchManager, check_branch_name
 from paimon_sql.storage.file_io.paths import name_of
+from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.rollback import without_lost_changelog
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import is_same_commit
-from paimon_sql.storage.travel import retained_snapshot
+from paimon_sql.storage.travel import is_retained, kept_snapshot
 
 NAMING_OPTIONS = (
     SCAN_FALLBACK_BRANCH,
@@ -181,7 +181,7 @@ def create_branch(
         snapshot = table.tags.get(tag).snapshot
         files[f"{TAG}/{name_of(table.tags.path(tag))}"] = table.file_io.read_bytes(table.tags.path(tag))
     elif snapshot_id is not None:
-        snapshot = _snapshot(table, snapshot_id)
+        snapshot = kept_snapshot(table, snapshot_id)
     if snapshot is not None:
         files[f"{SNAPSHOT}/snapshot-{snapshot.id}"] = without_lost_changelog(table, snapshot).to_json().encode()
     ids = table.schemas.ids()
@@ -265,28 +265,14 @@ def content_of(table: Table, name: str) -> BranchContent:
     return BranchContent(name, len(branch.snapshots.directory.versions()), len(branch.tags.names()))
 
 
-def _snapshot(table: Table, snapshot_id: int) -> Snapshot:
-    try:
-        return retained_snapshot(table, snapshot_id)
-    except NoSuchSnapshotError:
-        kept = table.tags.of_snapshot(snapshot_id)
-        if not kept:
-            raise
-        return kept[0].snapshot
-
-
 def _is_kept(table: Table, snapshot: Snapshot) -> bool:
     """Whether a snapshot's files surely stay now that a visible branch holds it.
 
     Who lets it go first says so, by the hint of a snapshot or by removing the tag, and then looks for branches: either
     that one saw the branch or this sees what was said.
     """
-    table.snapshots.forget()
-    try:
-        if is_same_commit(retained_snapshot(table, snapshot.id), snapshot):
-            return True
-    except NoSuchSnapshotError:
-        pass
+    if is_retained(table, snapshot):
+        return True
     return any(is_same_commit(t.snapshot, snapshot) for t in table.tags.of_snapshot(snapshot.id))
 
 
@@ -304,4 +290,4 @@ def _refuse_if_named(table: Table, name: str, verb: str) -> None:
 
 
 def _sweep(table: Table) -> None:
-    table.branches.sweep(int(time.time() * 1000) - _DAY_MILLIS)
+    table.branches.sweep(present_millis() - _DAY_MILLIS)

@@ -15,6 +15,7 @@ from paimon_sql.format.options.partition import (
     PARTITION_MARK_DONE_ACTION_HTTP_PARAMS,
     PARTITION_MARK_DONE_ACTION_HTTP_URL,
 )
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table import Table
 
@@ -157,7 +158,7 @@ def done_actions(table: Table) -> list[DoneAction]:
         UnsupportedError: it is not possible here.
     """
     key = PARTITION_MARK_DONE_ACTION.key
-    names = dict.fromkeys(n.strip() for n in table.options.get(PARTITION_MARK_DONE_ACTION).split(",") if n.strip())
+    names = dict.fromkeys(comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION)))
     for name in names:
         if name not in ACTIONS:
             raise InvalidOptionError(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.data_file import epoch_millis
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.types import TimestampType
 from paimon_sql.format.value_text import parse_text
 
 _EPOCH = datetime(1970, 1, 1)
 _MILLIS = TimestampType(True, 3)
+
+
+def present_millis() -> int:
+    """The present time in milliseconds since the epoch."""
+    return int(time.time() * 1000)
 
 
 def parse_instant(text: str, zone: tzinfo | None = None) -> int:
@@ -27,7 +34,7 @@ def parse_instant(text: str, zone: tzinfo | None = None) -> int:
         if text.strip().lstrip("+-").isdigit():
             raise InvalidInputError(f"'{text}' is a mere number.")
         value = parse_text(text, _MILLIS)
-        wall = value if isinstance(value, int) else (value - _EPOCH) // timedelta(milliseconds=1)
+        wall = value if isinstance(value, int) else (value - _EPOCH) // MILLISECOND
         return epoch_millis(wall, zone)
     except (InvalidInputError, OverflowError) as error:
         raise InvalidInputError(

@@ -15,6 +15,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TypeVar
 
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.options.commit import END_INPUT_CHECK_PARTITION_EXPIRE
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.options.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
@@ -25,7 +26,8 @@ from paimon_sql.storage.automatic_tags import carry_out, plan_automatic_tags
 from paimon_sql.storage.batch_tags import tag_batch
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.maintenance_runs import MaintenanceRun, now_millis
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.maintenance_runs import MaintenanceRun
 from paimon_sql.storage.partition_done import mark_written_partitions
 from paimon_sql.storage.partition_expiry import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.table import Table
@@ -33,7 +35,6 @@ from paimon_sql.storage.tag_expiry import expired_tags
 from paimon_sql.storage.tagging import delete_tags
 
 _LOG = logging.getLogger(__name__)
-_MILLISECOND = timedelta(milliseconds=1)
 
 T = TypeVar("T")
 Counts = dict[str, int]
@@ -81,7 +82,7 @@ def wait_for_background() -> None:
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpiryResult | None:
-    now = int(time.time() * 1000)
+    now = present_millis()
     steps = _Recorded(table, made)
     tagged = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
     steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
@@ -117,7 +118,7 @@ class _Recorded:
             failure: what is said if it fails.
             action: the step, which tells how many of what were changed.
         """
-        started, clock = now_millis(), time.monotonic()
+        started, clock = present_millis(), time.monotonic()
         try:
             counts = action()
         except Exception as error:
@@ -174,7 +175,7 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
 
     Intervals are counted from the epoch, so that nothing need be remembered from one process to the next.
     """
-    interval = table.options.get(PARTITION_EXPIRATION_CHECK_INTERVAL) // _MILLISECOND
+    interval = table.options.get(PARTITION_EXPIRATION_CHECK_INTERVAL) // MILLISECOND
     latest = made[-1] if made else table.snapshots.latest()
     if latest is None:
         return False
@@ -190,7 +191,7 @@ def _expire_consumers(table: Table, now: int) -> Counts:
     kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
     if kept is None:
         return {}
-    return {"removed_consumers": len(table.consumers.expire(now - kept // _MILLISECOND))}
+    return {"removed_consumers": len(table.consumers.expire(now - kept // MILLISECOND))}
 
 
 def _expire_snapshots(table: Table, now: int, expired: list[ExpiryResult]) -> Counts:

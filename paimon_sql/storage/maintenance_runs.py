@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -125,8 +124,3 @@ class RunLog:
             return parse_run(self.file_io.read_bytes(path))
         except MissingFileError:
             return None
-
-
-def now_millis() -> int:
-    """The present time in milliseconds since the epoch."""
-    return int(time.time() * 1000)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.data_file import wall_clock_millis
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.manifest import FileKind, entries
 from paimon_sql.format.options.partition import (
     PARTITION_EXPIRATION_BATCH_SIZE,
@@ -32,7 +33,6 @@ from paimon_sql.storage.table import Table
 
 VALUES_TIME, UPDATE_TIME = "values-time", "update-time"
 STRATEGIES = (VALUES_TIME, UPDATE_TIME)
-_MILLISECOND = timedelta(milliseconds=1)
 _NANOS_A_MILLI = 1_000_000
 
 
@@ -97,7 +97,7 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
             remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
         )
     now = wall_clock_millis() if now_millis is None else now_millis
-    before = now * _NANOS_A_MILLI - life // _MILLISECOND * _NANOS_A_MILLI
+    before = now * _NANOS_A_MILLI - life // MILLISECOND * _NANOS_A_MILLI
     if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
         raise refusal
     result = PartitionExpiry()

@@ -39,6 +39,10 @@ class Predicate(ABC):
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         """For each row whether it holds: true, false or null; decided exactly."""
 
+    def holds(self, rows: pa.RecordBatch) -> pa.Array:
+        """For each row of a batch whether the condition is true, as `evaluate` tells; never null."""
+        return pc.fill_null(self.evaluate({name: rows.column(name) for name in self.columns()}), False)
+
     @abstractmethod
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         """For each file false only if the condition is true for none of its rows; never null."""

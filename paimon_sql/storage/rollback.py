@@ -13,7 +13,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import is_same_commit
-from paimon_sql.storage.travel import retained_snapshot, snapshot_at_time, snapshot_at_watermark
+from paimon_sql.storage.travel import kept_snapshot, snapshot_at_time, snapshot_at_watermark
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 _ATTEMPTS = 5
@@ -50,14 +50,7 @@ def rollback_to_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = Fals
     Raises:
         NoSuchSnapshotError: neither snapshot nor tag has it.
     """
-    kept = table.tags.of_snapshot(snapshot_id)
-    try:
-        snapshot = retained_snapshot(table, snapshot_id)
-    except NoSuchSnapshotError:
-        if not kept:
-            raise
-        snapshot = kept[0].snapshot
-    return _roll_back(table, snapshot, dry_run=dry_run)
+    return _roll_back(table, kept_snapshot(table, snapshot_id), dry_run=dry_run)
 
 
 def rollback_to_tag(table: Table, name: str, *, dry_run: bool = False) -> RollbackResult:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.instants import present_millis
 
 SUCCESS = "_SUCCESS"
 _CREATION, _MODIFICATION = "creationTime", "modificationTime"
@@ -20,7 +20,7 @@ def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None
         path: where it stands.
         now_millis: the time, in milliseconds since the epoch; the present one by default.
     """
-    now = int(time.time() * 1000) if now_millis is None else now_millis
+    now = present_millis() if now_millis is None else now_millis
     made = _creation(file_io, path)
     body = {_CREATION: now if made is None else made, _MODIFICATION: now}
     file_io.write_bytes(path, json.dumps(body, indent=2).encode())

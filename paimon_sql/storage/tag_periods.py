@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.tag import (
     TAG_CREATION_DELAY,
@@ -21,7 +22,6 @@ from paimon_sql.format.options.tag import (
 )
 
 _EPOCH = datetime(1970, 1, 1)
-_MILLISECOND = timedelta(milliseconds=1)
 _DASHES, _PLAIN, _CLOSE = "with_dashes", "without_dashes", "without_dashes_and_spaces"
 
 _LENGTHS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
@@ -59,7 +59,7 @@ class TagPeriod:
         kind = options.get(TAG_CREATION_PERIOD)
         length = _LENGTHS[kind] if given is None else given
         delay: timedelta = options.get(TAG_CREATION_DELAY)
-        if length // _MILLISECOND < 1:
+        if length // MILLISECOND < 1:
             key = TAG_CREATION_PERIOD_DURATION.key
             raise InvalidOptionError(f"The option '{key}' must be longer than no time at all.", key=key)
         if delay >= length:
@@ -70,7 +70,7 @@ class TagPeriod:
                 remedy=f"Shorten it, or choose a longer '{TAG_CREATION_PERIOD.key}'.",
             )
         form = _NAMES[kind][options.get(TAG_PERIOD_FORMATTER)] if given is None else _TO_THE_MINUTE
-        return cls(length // _MILLISECOND, form, daily=given is None and kind == "daily")
+        return cls(length // MILLISECOND, form, daily=given is None and kind == "daily")
 
     def before(self, wall_millis: int) -> int:
         """The beginning of the last span that is over at a time."""
@@ -90,6 +90,6 @@ class TagPeriod:
         text = name.split(" ")[0] if self.daily else name
         match = re.fullmatch(self.form.format(*(f"([0-9]{{{width}}})" for width in _DIGITS)), text)
         try:
-            return (datetime(*map(int, match.groups())) - _EPOCH) // _MILLISECOND if match else None  # type: ignore[arg-type]
+            return (datetime(*map(int, match.groups())) - _EPOCH) // MILLISECOND if match else None  # type: ignore[arg-type]
         except ValueError:
             return None

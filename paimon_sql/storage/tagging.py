@@ -14,8 +14,8 @@ from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
 from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tags import check_tag_name, is_same_commit
-from paimon_sql.storage.travel import retained_snapshot
+from paimon_sql.storage.tags import check_tag_name
+from paimon_sql.storage.travel import is_retained, kept_snapshot
 
 
 @dataclass
@@ -190,13 +190,7 @@ def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
                 f"{table.name} has no snapshot yet that a tag could keep.", name="latest", remedy="Write rows first."
             )
         return latest
-    try:
-        return retained_snapshot(table, snapshot_id)
-    except NoSuchSnapshotError:
-        kept = table.tags.of_snapshot(snapshot_id)
-        if not kept:
-            raise
-        return kept[0].snapshot
+    return kept_snapshot(table, snapshot_id)
 
 
 def _is_kept(table: Table, snapshot: Snapshot, name: str) -> bool:
@@ -204,13 +198,7 @@ def _is_kept(table: Table, snapshot: Snapshot, name: str) -> bool:
 
     Expiry first says which snapshots go and then looks for tags, so either it saw the tag or this sees what it said.
     """
-    table.snapshots.forget()
-    try:
-        if is_same_commit(retained_snapshot(table, snapshot.id), snapshot):
-            return True
-    except NoSuchSnapshotError:
-        pass
-    return any(t.name != name for t in table.tags.of_snapshot(snapshot.id))
+    return is_retained(table, snapshot) or any(t.name != name for t in table.tags.of_snapshot(snapshot.id))
 
 
 def _retained(table: Table, given: timedelta | None) -> timedelta | None:

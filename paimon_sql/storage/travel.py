@@ -29,6 +29,7 @@ from paimon_sql.format.options.scan import (
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_sql.storage.instants import parse_instant, show_instant
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tags import is_same_commit
 
 _WATERMARK_VERSION = "watermark-"
 _NO_WATERMARK = -(2**63)
@@ -133,6 +134,30 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
         name=str(snapshot_id),
         remedy=remedy,
     )
+
+
+def kept_snapshot(table: Table, snapshot_id: int) -> Snapshot:
+    """The snapshot of that id that is retained, or that a tag keeps.
+
+    Raises:
+        NoSuchSnapshotError: it is neither.
+    """
+    try:
+        return retained_snapshot(table, snapshot_id)
+    except NoSuchSnapshotError:
+        kept = table.tags.of_snapshot(snapshot_id)
+        if not kept:
+            raise
+        return kept[0].snapshot
+
+
+def is_retained(table: Table, snapshot: Snapshot) -> bool:
+    """Whether a snapshot is retained still, and is no other of the same id; the files are looked at anew."""
+    table.snapshots.forget()
+    try:
+        return is_same_commit(retained_snapshot(table, snapshot.id), snapshot)
+    except NoSuchSnapshotError:
+        return False
 
 
 def snapshot_at_time(table: Table, millis: int) -> Snapshot:

@@ -167,7 +167,7 @@ def main(folder: Path, name: str, seconds: float) -> None:
     assert sorted(row[0] for row in core.rows(table)) == list(range(1, latest + 1))
     for consumer in table.consumers.names():
         table.consumers.remove(consumer)
-    expire(table, time.time() + 0.001, 1)
+    expire_snapshots(core.again(table), Retention(1, 1, 2**62, latest))
     for path in Path(table.path).rglob("*"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
     clean_up = Search(int(time.time() * 1000) - 86_400_000, LocalExecutor(1))

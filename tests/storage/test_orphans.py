@@ -345,6 +345,29 @@ def test_files_committed_between_search_and_removal_stay(tmp_path: Path) -> None
     assert reachable(fresh(table)) <= on_disk(table)
 
 
+def test_old_files_stay_when_all_snapshots_that_were_asked_expire(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t")
+    insert(table, (1, "v", "x"))
+    age(table)
+    asked: list[int] = []
+
+    class Expiring(LocalFileIO):
+        def status(self, path: str) -> FileStatus | None:
+            newest = fresh(table).snapshots.latest()
+            assert newest is not None
+            if path.endswith(newest.base_manifest_list) and len(asked) < 4:
+                asked.append(newest.id)
+                insert(table, (newest.id + 1, "v", "x"))
+                expire(table, 1)
+            return super().status(path)
+
+    assert remove(replace(table, file_io=Expiring())).count == 0
+    assert asked == [1, 2, 3, 4]
+    last = fresh(table).snapshots.latest()
+    assert last is not None
+    assert len(rows_at(fresh(table), last)) == 5
+
+
 def test_tags_that_keep_changing_end_the_search(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t")
     insert(table, (1, "v", "x"))
@@ -357,7 +380,7 @@ def test_tags_that_keep_changing_end_the_search(tmp_path: Path) -> None:
                 shutil.copy(f"{table.path}/snapshot/snapshot-1", f"{path}/tag-{uuid.uuid4()}")
             return super().list(path)
 
-    with pytest.raises(CommitConflictError, match="tags or branches were changed"):
+    with pytest.raises(CommitConflictError, match="tags or branches changed"):
         remove(replace(table, file_io=Tagging()))
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from small_tables import fresh, insert, make_table
+from small_tables import fresh, insert, make_table, on_disk, reachable, rows_at
 
 from paimon_sql.errors import AlreadyExistsError, CorruptFileError, InvalidInputError, NoSuchSnapshotError
+from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.file_io.local import LocalFileIO
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
 
@@ -97,6 +101,23 @@ def test_unknown_tags_are_passed_over(table: Table) -> None:
     create_tag(table, "a", 1)
     result = delete_tags(table, ["a", "b", "a"])
     assert (result.deleted, result.unknown) == (["a"], ["b"])
+
+
+def test_files_of_a_tag_stay_when_the_snapshot_that_was_asked_for_them_expires(table: Table) -> None:
+    create_tag(table, "t", 1)
+    expire_snapshots(fresh(table), Retention(2, 2, 2**62, 100))
+    asked = table.snapshots.get(2).base_manifest_list
+
+    class Expiring(LocalFileIO):
+        def read_bytes(self, path: str) -> bytes:
+            if path.endswith(asked) and fresh(table).snapshots.earliest_id() == 2:
+                expire_snapshots(fresh(table), Retention(1, 1, 2**62, 100))
+            return super().read_bytes(path)
+
+    delete_tags(replace(table, file_io=Expiring()), ["t"])
+    assert fresh(table).snapshots.earliest_id() == 3
+    assert on_disk(table) == reachable(fresh(table))
+    assert len(rows_at(fresh(table), table.snapshots.get(3))) == 3
 
 
 def test_strange_files_are_no_tags(table: Table) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.types import DataField
+from paimon_sql.format.types import DataField, string_type
 from paimon_sql.spark.java import Jvm
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements import Statement
@@ -48,6 +48,11 @@ class Answer:
 
     columns: tuple[DataField, ...] = ()
     rows: list[tuple[Any, ...]] = field(default_factory=list)
+
+    @staticmethod
+    def of_names(column: str, names: Iterable[str]) -> Answer:
+        """Names, a row each."""
+        return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
 
 
 class Runner(ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.types import DataField, string_type
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
 from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
@@ -31,10 +31,8 @@ class RunDeleteBranch(Runner):
 
     def run(self, statement: DeleteBranch, surroundings: Surroundings) -> Answer:
         table = surroundings.table(statement.table)
-        names = [name.strip() for name in statement.branch.split(",") if name.strip()]
-        if statement.if_exists:
-            names = [name for name in names if table.branches.exists(name)]
-        delete_branches(table, names)
+        names = comma_separated(statement.branch)
+        delete_branches(table, [n for n in names if not statement.if_exists or table.branches.exists(n)])
         return Answer()
 
 
@@ -54,5 +52,4 @@ class RunShowBranches(Runner):
     statement = ShowBranches
 
     def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
-        names = surroundings.table(statement.table).branches.names()
-        return Answer((DataField(-1, "branch", string_type(False)),), [(name,) for name in names])
+        return Answer.of_names("branch", surroundings.table(statement.table).branches.names())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.format.durations import parse_duration
-from paimon_sql.format.types import DataField, string_type
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowTags
 from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
@@ -37,7 +35,7 @@ class RunDeleteTag(Runner):
     def run(self, statement: DeleteTag, surroundings: Surroundings) -> Answer:
         table = surroundings.table(statement.table)
         whole = table.tags.exists(statement.tag)  # its name may hold commas
-        names = [statement.tag] if whole else [name.strip() for name in statement.tag.split(",") if name.strip()]
+        names = (statement.tag,) if whole else comma_separated(statement.tag)
         if not statement.if_exists:
             for name in names:
                 table.tags.get(name)
@@ -61,8 +59,4 @@ class RunShowTags(Runner):
     statement = ShowTags
 
     def run(self, statement: ShowTags, surroundings: Surroundings) -> Answer:
-        return _names("tag", surroundings.table(statement.table).tags.names())
-
-
-def _names(column: str, names: Iterable[str]) -> Answer:
-    return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
+        return Answer.of_names("tag", surroundings.table(statement.table).tags.names())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from paimon_sql.storage.commit.indexes import next_index_manifest
 from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.row_ids import numbered
+from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 
@@ -95,7 +95,7 @@ class Attempt:
             commit_user=self.author.commit_user,
             commit_identifier=self.author.commit_identifier,
             commit_kind=kind,
-            time_millis=int(time.time() * 1000),
+            time_millis=present_millis(),
             total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import wall_clock_millis
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import filter_partitions
 from paimon_sql.storage.table import Table
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Scope:
         if self.idle is not None:
             # Idle is the partition, not the bucket: its newest file decides.
             newest = found.group_by("partition").aggregate([("creation_time_millis", "max")])
-            since = wall_clock_millis() - self.idle // _MILLISECOND
+            since = wall_clock_millis() - self.idle // MILLISECOND
             old = newest.filter(pc.less_equal(newest["creation_time_millis_max"], since))
             found = found.filter(pc.is_in(found["partition"], value_set=old["partition"].combine_chunks()))
         if self.buckets is not None:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.snapshot import Changelog
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
 from paimon_sql.storage.expire.plan import add_manifests, distinct_files, who_else_stays, without
-from paimon_sql.storage.expire.protectors import fingerprint, snapshot_protector, uses_of
+from paimon_sql.storage.expire.protectors import snapshot_protector, undisturbed, uses_of
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left, with_kind
 from paimon_sql.storage.table import Table
@@ -76,17 +75,16 @@ def expire_changelogs(
     going = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
     if not going:
         return result
-    seen = fingerprint(table)
-    earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
-    files = _files(table, going, [c for c in map(find, kept) if c is not None], earliest or 0)
+    staying = [c for c in map(find, kept) if c is not None]
+
+    def doomed() -> DoomedFiles:
+        earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
+        return _files(table, going, staying, earliest or 0)
+
+    files = undisturbed(table, doomed)
     result.changelogs, result.files = [c.id for c in going], files
     if dry_run:
         return result
-    if fingerprint(table) != seen:
-        raise CommitConflictError(
-            f"{table.name}: tags or branches were changed while changelogs were about to expire.",
-            remedy="Run the expiry again.",
-        )
     if kept:
         manager.directory.write_hint(EARLIEST, end)
     else:

@@ -1,17 +1,20 @@
 """Who holds on to files: snapshots that stay, tags, and whatever the other branches of the table keep.
 
 Branches share data files, manifests and indexes, so what one of them no longer needs another may. If a protector cannot
-be read, nobody can say what it needs: then nothing may be removed.
+be read, nobody can say what it needs: then nothing may be removed. If it has gone meanwhile, what it would have told of
+those behind it is not known either: then all are asked anew.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pyarrow as pa
 
-from paimon_sql.errors import MissingFileError, PaimonError
+from paimon_sql.errors import CommitConflictError, MissingFileError, NoSuchSnapshotError, PaimonError
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
@@ -22,6 +25,10 @@ from paimon_sql.storage.tags import NamedTag
 from paimon_sql.storage.versioned import EARLIEST
 
 Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]
+R = TypeVar("R")
+
+ATTEMPTS = 10
+PAUSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -33,12 +40,27 @@ class Protector:
         snapshot: the snapshot.
         stands: whether it is still there: what vanished meanwhile needs no file any more.
         with_changelog: whether it needs the changelog of its commit too.
+        speaks_for_later: whether it is the last that was asked of a branch. What it needs later snapshots may need, so
+            if it vanishes somebody else must be asked for them.
     """
 
     what: str
     snapshot: Snapshot
     stands: Callable[[], bool]
     with_changelog: bool = False
+    speaks_for_later: bool = False
+
+    def has_vanished(self) -> bool:
+        """Whether it is no longer there, so that nobody misses a file of it.
+
+        Raises:
+            CommitConflictError: it is not, but it was to speak for later ones.
+        """
+        if self.stands():
+            return False
+        if self.speaks_for_later:
+            raise CommitConflictError(f"{self.what} expired while its files were counted.", remedy="Try again.")
+        return True
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,7 @@ def uses_of(
 
     Raises:
         PaimonError: a protector that is still there cannot be read.
+        CommitConflictError: one vanished that was to speak for later snapshots.
     """
     used = UsedFiles(table, names)
     used.prefetch(p.snapshot for p in protectors)
@@ -72,7 +95,7 @@ def uses_of(
             data |= used.live(protector.snapshot)
             metadata |= used.metadata(protector.snapshot, changelog=protector.with_changelog)
         except MissingFileError as error:
-            if protector.stands():
+            if not protector.has_vanished():
                 raise PaimonError(
                     f"{table.name}: nothing was deleted, because what {protector.what} needs cannot be found out:"
                     f" {error.message}"
@@ -83,7 +106,9 @@ def uses_of(
     return Uses(frozenset(data), frozenset(metadata))
 
 
-def snapshot_protector(table: Table, snapshot: Snapshot, *, with_changelog: bool = False) -> Protector:
+def snapshot_protector(
+    table: Table, snapshot: Snapshot, *, with_changelog: bool = False, speaks_for_later: bool = True
+) -> Protector:
     """A snapshot that stays."""
     what = f"snapshot {snapshot.id}" + (f" of branch {table.branch}" if table.branch != MAIN_BRANCH else "")
 
@@ -91,7 +116,7 @@ def snapshot_protector(table: Table, snapshot: Snapshot, *, with_changelog: bool
         earliest = table.snapshots.earliest_id()
         return earliest is not None and snapshot.id >= earliest and table.snapshots.exists(snapshot.id)
 
-    return Protector(what, snapshot, stands, with_changelog)
+    return Protector(what, snapshot, stands, with_changelog, speaks_for_later)
 
 
 def tag_protector(table: Table, tag: NamedTag) -> Protector:
@@ -124,7 +149,7 @@ def branch_protectors(branch: Table) -> list[Protector]:
     for s in kept:
         tags.pop(s.id, None)
     return [
-        *(snapshot_protector(branch, s, with_changelog=True) for s in kept),
+        *(snapshot_protector(branch, s, with_changelog=True, speaks_for_later=s is kept[-1]) for s in kept),
         *(tag_protector(branch, t) for t in tags.values()),
     ]
 
@@ -143,3 +168,29 @@ def fingerprint(table: Table) -> Fingerprint:
     files = [status for b in (table, *branches) for status in b.tags.files()]
     hints = [table.file_io.status(f"{b.snapshots.directory.directory}/{EARLIEST}") for b in branches]
     return tuple(b.branch for b in branches), (*files, *hints)
+
+
+def undisturbed(table: Table, find: Callable[[], R]) -> R:
+    """What is found out while no tag or branch comes, goes or changes, and nobody vanishes who was asked.
+
+    Args:
+        table: the table or branch.
+        find: finds it out; it is called again when it was disturbed.
+
+    Raises:
+        CommitConflictError: it was disturbed again and again.
+    """
+    for _ in range(ATTEMPTS):
+        seen = fingerprint(table)
+        try:
+            found = find()
+        except (CommitConflictError, NoSuchSnapshotError):
+            time.sleep(PAUSE)
+            continue
+        if fingerprint(table) == seen:
+            return found
+    raise CommitConflictError(
+        f"{table.name}: snapshots, tags or branches changed {ATTEMPTS} times while the files in use were counted; no"
+        " file was deleted.",
+        remedy="Try again; CALL sys.remove_orphan_files finds what nobody uses.",
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.options import Option, TableOptions
 from paimon_sql.format.options.changelog import (
     CHANGELOG_NUM_RETAINED_MAX,
@@ -20,8 +21,6 @@ from paimon_sql.format.options.snapshot import (
     SNAPSHOT_TIME_RETAINED,
 )
 from paimon_sql.storage.table import Table
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -195,4 +194,4 @@ def _longer(
 
 
 def _ago(now_millis: int, length: timedelta) -> int:
-    return now_millis - length // _MILLISECOND
+    return now_millis - length // MILLISECOND

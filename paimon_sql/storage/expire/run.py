@@ -18,14 +18,13 @@ from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts, delete_all
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
-from paimon_sql.storage.expire.protectors import fingerprint
+from paimon_sql.storage.expire.protectors import ATTEMPTS, PAUSE, fingerprint
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
+from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST
 
 ROUND = 50
-_ATTEMPTS = 5
-_PAUSE = 0.05
 
 
 @dataclass
@@ -73,7 +72,7 @@ def expire_snapshots(
     result = ExpiryResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
     if chosen.earliest is None:
         return result
-    now = int(time.time() * 1000) if now_millis is None else now_millis
+    now = present_millis() if now_millis is None else now_millis
     changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
     coming: list[Snapshot] = []
     planned = DoomedFiles()
@@ -108,15 +107,18 @@ def _round(
     table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpiryPlan | None:
     """One round: what was done, None if a rival has gone farther meanwhile."""
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         seen = fingerprint(table)
         try:
             plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
+        except CommitConflictError:
+            time.sleep(PAUSE)
+            continue
         except PaimonError as error:
-            if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
-                time.sleep(_PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
+            if isinstance(error.__cause__, MissingFileError) and attempt < ATTEMPTS - 1:
+                time.sleep(PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
                 continue
             raise
         if dry_run:
@@ -130,7 +132,7 @@ def _round(
             _carry_out(table, plan)
             return plan
     raise CommitConflictError(
-        f"{table.name}: tags or branches were changed {_ATTEMPTS} times while snapshots were about to expire.",
+        f"{table.name}: tags or branches were changed {ATTEMPTS} times while snapshots were about to expire.",
         remedy="Run the expiry again.",
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files, without
@@ -12,17 +11,15 @@ from paimon_sql.storage.expire.protectors import (
     Protector,
     branch_protectors,
     changelogs_of,
-    fingerprint,
     other_branches,
     snapshot_protector,
     tag_protector,
+    undisturbed,
     uses_of,
 )
 from paimon_sql.storage.expire.uses import live_entries
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import NamedTag
-
-_ATTEMPTS = 5
 
 
 def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
@@ -38,17 +35,10 @@ def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
         CommitConflictError: tags or branches keep changing; nothing was deleted.
         PaimonError: somebody who may need the files cannot be read; nothing was deleted.
     """
-    for _ in range(_ATTEMPTS):
-        # A branch that gets another name while all are asked might be overlooked.
-        seen = fingerprint(table)
-        files = files_of_tag(table, snapshot)
-        if not files.count or fingerprint(table) == seen:
-            files.delete(table)
-            return files
-    raise CommitConflictError(
-        f"{table.name}: tags or branches were changed {_ATTEMPTS} times while files of a tag were to be deleted.",
-        remedy="CALL sys.remove_orphan_files to delete them.",
-    )
+    # A branch that gets another name while all are asked might be overlooked.
+    files = undisturbed(table, lambda: files_of_tag(table, snapshot))
+    files.delete(table)
+    return files
 
 
 def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> DoomedFiles:

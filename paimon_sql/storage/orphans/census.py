@@ -208,7 +208,7 @@ class Census:
 
     def _gone(self, protector: Protector, path: str) -> None:
         """Nothing if somebody whose file is missing has gone."""
-        if protector.stands():
+        if not protector.has_vanished():
             raise MissingFileError(
                 f"{protector.what} needs {path}, which is missing.",
                 path=path,
@@ -253,4 +253,5 @@ def _check_history(branch: Table) -> None:
 def _expiring(branch: Table) -> list[Protector]:
     """The snapshots that an expiry has not come to an end with; the next one will, so their files are its own."""
     earliest = branch.snapshots.earliest_id() or 0
-    return [snapshot_protector(branch, s, with_changelog=True) for s in branch.snapshots.all() if s.id < earliest]
+    gone = [s for s in branch.snapshots.all() if s.id < earliest]
+    return [snapshot_protector(branch, s, with_changelog=True, speaks_for_later=False) for s in gone]

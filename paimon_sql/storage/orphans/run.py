@@ -16,7 +16,7 @@ from paimon_sql.format.options.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.doomed import DEFAULT_THREADS
-from paimon_sql.storage.expire.protectors import fingerprint, other_branches
+from paimon_sql.storage.expire.protectors import other_branches, undisturbed
 from paimon_sql.storage.orphans.candidates import Listed, Picker, list_candidates
 from paimon_sql.storage.orphans.census import Census, Flags
 from paimon_sql.storage.orphans.folders import Folder, external_roots, folders_of
@@ -24,8 +24,6 @@ from paimon_sql.storage.orphans.hashes import Hashes
 from paimon_sql.storage.orphans.names import WriterNames
 from paimon_sql.storage.orphans.removal import Removed, remove_files, remove_folders
 from paimon_sql.storage.table import Table
-
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -127,20 +125,17 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
 
 def _unused(table: Table, census: Census) -> Hashes:
     """The candidates that nobody uses; tags and branches must not come, go or change while it is found out."""
-    for _ in range(_ATTEMPTS):
-        try:
-            table.snapshots.forget()
-            seen = fingerprint(table)
-            branches = [table, *other_branches(table)]
-            used: Flags = census.used(branches)
-            if fingerprint(table) == seen:
-                return census.candidates[~used]
-        except PaimonError as error:
-            raise PaimonError(
-                f"{table.name}: what is in use cannot be found out, so no file was deleted: {error.message}",
-                remedy=error.remedy,
-            ) from error
-    raise CommitConflictError(
-        f"{table.name}: tags or branches were changed {_ATTEMPTS} times while the files in use were counted.",
-        remedy="Search again.",
-    )
+
+    def used() -> Flags:
+        table.snapshots.forget()
+        return census.used([table, *other_branches(table)])
+
+    try:
+        return census.candidates[~undisturbed(table, used)]
+    except CommitConflictError:
+        raise
+    except PaimonError as error:
+        raise PaimonError(
+            f"{table.name}: what is in use cannot be found out, so no file was deleted: {error.message}",
+            remedy=error.remedy,
+        ) from error

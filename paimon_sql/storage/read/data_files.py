@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
@@ -143,8 +142,7 @@ def _places_of_key(
     places = []
     for first, batch in read:
         rows = plan.apply(batch)
-        columns = {name: rows.column(name) for name in on_key.columns()}
-        found = pc.fill_null(on_key.evaluate(columns), False).to_numpy(zero_copy_only=False)
+        found = on_key.holds(rows).to_numpy(zero_copy_only=False)
         places += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
     return places
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
@@ -63,8 +62,7 @@ def open_run(
                 batch_rows=batch_rows,
             ):
                 if predicate is not None:
-                    stays = predicate.evaluate({name: rows.column(name) for name in predicate.columns()})
-                    kept = pc.fill_null(stays, False)
+                    kept = predicate.holds(rows)
                     rows, places = rows.filter(kept), places[kept.to_numpy(zero_copy_only=False)]
                 if expiry is not None:
                     alive = expiry.alive(rows.column(expiry.column))

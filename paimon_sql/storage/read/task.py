@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
@@ -55,5 +54,4 @@ class ReadTask:
     def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.predicate is None or not batch.num_rows:
             return batch
-        columns = {name: batch.column(name) for name in self.predicate.columns()}
-        return batch.filter(pc.fill_null(self.predicate.evaluate(columns), False))
+        return batch.filter(self.predicate.holds(batch))
