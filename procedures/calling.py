@@ -90,9 +90,7 @@ class _Recorder:
         self._context = context
         self._log: RunLog | None = context.catalog.run_log
         self._clock = time.monotonic()
-        table, before = self._table(arguments.get("table") or arguments.get("target_table")), None
-        if table is not None:
-            before = table.snapshots.latest_id()
+        self._table = table = self._opened(arguments.get("table") or arguments.get("target_table"))
         self._run = MaintenanceRun(
             started_millis=present_millis(),
             catalog=context.catalog.name,
@@ -102,7 +100,7 @@ class _Recorder:
             table=table.name.rpartition(".")[2] if table else None,
             arguments={k: _text(v) for k, v in arguments.items() if v is not None and k != "dry_run"},
             dry_run=bool(arguments.get("dry_run")),
-            snapshot_before=before,
+            snapshot_before=table.snapshots.latest_id() if table else None,
         )
 
     def done(self, answer: Answer) -> None:
@@ -117,14 +115,11 @@ class _Recorder:
     def _add(self, **members: Any) -> None:
         if self._log is None:
             return
-        after = None
-        if self._run.table is not None:
-            table = self._table(f"{self._run.database}.{self._run.table}")
-            after = table.snapshots.latest_id() if table else None
+        after = self._table.snapshots.latest_id() if self._table else None
         seconds = round(time.monotonic() - self._clock, 3)
         self._log.add(replace(self._run, snapshot_after=after, seconds=seconds, **members))
 
-    def _table(self, name: Any) -> Table | None:
+    def _opened(self, name: Any) -> Table | None:
         """The table that the call is about; None for several, and for one that cannot be opened: the call tells why."""
         if self._log is None or not isinstance(name, str) or name.endswith("*"):
             return None

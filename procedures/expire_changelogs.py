@@ -8,7 +8,8 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, instant_of
+from paimon_sql.procedures.retention import MAX_DELETES, OLDER_THAN, asked
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.retention import changelog_retention_of
 from paimon_sql.storage.instants import present_millis
@@ -23,12 +24,8 @@ class ExpireChangelogs(Procedure):
         TABLE,
         Argument("retain_max", IntType(), "How many snapshots and changelogs stay at most."),
         Argument("retain_min", IntType(), "How many stay at least."),
-        Argument(
-            "older_than",
-            string_type(),
-            "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock.",
-        ),
-        Argument("max_deletes", IntType(), "How many go at most in this call."),
+        OLDER_THAN,
+        MAX_DELETES,
         Argument("delete_all", BooleanType(), "Let all go that no consumer wants; not with the other arguments."),
         DRY_RUN,
     )
@@ -54,14 +51,7 @@ class ExpireChangelogs(Procedure):
         if everything and any(arguments[name] is not None for name in bounds):
             raise InvalidInputError("delete_all says already what goes.", remedy=f"Leave out {', '.join(bounds)}.")
         table = context.table(arguments["table"])
-        retention = changelog_retention_of(
-            table.options,
-            now,
-            retain_max=arguments["retain_max"],
-            retain_min=arguments["retain_min"],
-            older_than_millis=instant_of(arguments["older_than"], context.zone),
-            max_deletes=arguments["max_deletes"],
-        )
+        retention = asked(table.options, now, arguments, context.zone, changelog_retention_of)
         done = expire_changelogs(table, retention, everything=everything, dry_run=dry_run)
         files, gone = done.files, done.changelogs
         left = f"changelog {done.earliest} stays: {done.reason}" if done.earliest else done.reason

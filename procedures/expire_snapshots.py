@@ -7,7 +7,8 @@ from typing import Any
 
 from paimon_sql.format.types import BigIntType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
-from paimon_sql.procedures.values import DRY_RUN, OPTIONS, instant_of, options_of
+from paimon_sql.procedures.retention import MAX_DELETES, OLDER_THAN, asked
+from paimon_sql.procedures.values import DRY_RUN, OPTIONS, options_of
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.instants import present_millis
@@ -25,12 +26,8 @@ class ExpireSnapshots(Procedure):
         TABLE,
         Argument("retain_max", IntType(), "How many snapshots stay at most; not less than retain_min."),
         Argument("retain_min", IntType(), "How many stay at least."),
-        Argument(
-            "older_than",
-            string_type(),
-            "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock.",
-        ),
-        Argument("max_deletes", IntType(), "How many go at most in this call."),
+        OLDER_THAN,
+        MAX_DELETES,
         OPTIONS,
         DRY_RUN,
     )
@@ -54,14 +51,7 @@ class ExpireSnapshots(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started, now = time.monotonic(), present_millis()
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
-        retention = retention_of(
-            table.options,
-            now,
-            retain_max=arguments["retain_max"],
-            retain_min=arguments["retain_min"],
-            older_than_millis=instant_of(arguments["older_than"], context.zone),
-            max_deletes=arguments["max_deletes"],
-        )
+        retention = asked(table.options, now, arguments, context.zone, retention_of)
         dry_run = bool(arguments["dry_run"])
         done = expire_snapshots(table, retention, dry_run=dry_run, now_millis=now)
         files, note = done.files, f"snapshot {done.earliest} stays: {done.reason}" if done.earliest else done.reason

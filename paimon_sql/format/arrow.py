@@ -65,3 +65,18 @@ def arrow_field(field: t.DataField) -> pa.Field:
 def arrow_schema(fields: Iterable[t.DataField]) -> pa.Schema:
     """The Arrow schema of columns, in their order."""
     return pa.schema([arrow_field(f) for f in fields])
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether the values of an Arrow type are texts or bytes."""
+    return any(
+        test(kind)
+        for test in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+        )
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -21,6 +20,7 @@ from paimon_sql.shell.formats.base import Format
 from paimon_sql.shell.progress import Waited
 from paimon_sql.shell.result import Column, Row
 from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.threads import meanwhile
 
 _CATALOG = "paimon"
 HELP = ("-h", "--help")
@@ -96,17 +96,8 @@ def _text(value: Any) -> str | None:
 @contextmanager
 def _shown(console: Console, *, silent: bool) -> Iterator[None]:
     """The progress line, drawn beside the work: Ctrl-C is to reach the work itself, which cleans up behind it."""
-    over = threading.Event()
-    with Waited(console, shown=not silent, idle="working") as waited:
-
-        def draw() -> None:
-            while not over.wait(TICK):
-                waited.tick(None)
-
-        drawer = threading.Thread(target=draw, name="paimon-sql-progress", daemon=True)
-        drawer.start()
-        try:
-            yield
-        finally:
-            over.set()
-            drawer.join()
+    with (
+        Waited(console, shown=not silent, idle="working") as waited,
+        meanwhile(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
+    ):
+        yield

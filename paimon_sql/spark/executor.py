@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -13,6 +12,7 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.progress import Work
+from paimon_sql.storage.threads import meanwhile
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,31 +62,26 @@ class SparkExecutor(Executor):
         """Tell the work of tasks as they are done, and in the end of all of them."""
         group = self._jvm.context.getLocalProperty(_GROUP)
         known = set(self._jvm.context.statusTracker().getJobIdsForGroup(group))
-        over, told = threading.Event(), 0
+        told = 0
 
-        def watch() -> None:
+        def look() -> None:
             nonlocal told
-            tracker = self._jvm.context.statusTracker()
-            while not over.wait(_LOOK_EVERY):
-                try:
-                    done = 0
-                    for number in set(tracker.getJobIdsForGroup(group)) - known:
-                        job = tracker.getJobInfo(number)
-                        stages = [tracker.getStageInfo(stage) for stage in (job.stageIds if job else ())]
-                        done += sum(stage.numCompletedTasks for stage in stages if stage)
-                except (Py4JError, OSError):
-                    return  # Spark has gone
-                work.advance(min(done, tasks) - told)
-                told = min(done, tasks)
+            tracker, done = self._jvm.context.statusTracker(), 0
+            try:
+                for number in set(tracker.getJobIdsForGroup(group)) - known:
+                    job = tracker.getJobInfo(number)
+                    stages = [tracker.getStageInfo(stage) for stage in (job.stageIds if job else ())]
+                    done += sum(stage.numCompletedTasks for stage in stages if stage)
+            except (Py4JError, OSError):
+                return  # Spark has gone
+            work.advance(min(done, tasks) - told)
+            told = min(done, tasks)
 
         work.expect(tasks)
-        watcher = threading.Thread(target=watch, name="paimon-progress", daemon=True)
-        watcher.start()
         try:
-            yield
+            with meanwhile(look, _LOOK_EVERY, "paimon-progress"):
+                yield
         finally:
-            over.set()
-            watcher.join()
             work.advance(tasks - told)
 
 

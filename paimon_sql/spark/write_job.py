@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.spark.arrow_batches import gathered, unmeasured_batches
+from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
+from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import fits_one_task
-from paimon_sql.spark.worker_errors import Failure, answering
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -64,18 +59,5 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     alone = task.grows_with_rows and fits_one_task(jvm, plan)
     with unmeasured_batches(frame):
         writer, rows = (task, named.coalesce(1)) if alone else owned(task, named)
-        answers = [pickle.loads(a.message) for a in rows.mapInArrow(_writer_of(writer), "message binary").collect()]
-    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
-    messages = [message for answer in answers if not isinstance(answer, Failure) for message in answer]
-    if failure is not None:
-        Committer(task.table, fresh=True).discard(messages)
-        raise failure.error()
-    return list(task.settled(messages, SparkExecutor(jvm)))
-
-
-def _writer_of(task: WriteTask) -> Any:
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        answer = answering(task.run)(gathered(batches))
-        yield pa.RecordBatch.from_pydict({"message": pa.array([pickle.dumps(answer)], pa.binary())})
-
-    return write
+        shares = shared_out(task.table, rows, writer.run, lambda messages: messages)
+    return list(task.settled([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -1,9 +1,11 @@
-"""Many small file operations shared among threads."""
+"""Threads: many small file operations shared among some, and one that looks on while work is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 A = TypeVar("A")
@@ -27,3 +29,27 @@ def spread(function: Callable[[A], R], items: Sequence[A], threads: int) -> list
     with ThreadPoolExecutor(threads) as pool:
         found.extend(pool.map(lambda first: [function(item) for item in items[first::threads]], range(threads)))
     return [found[i % threads][i // threads] for i in range(len(items))]
+
+
+@contextmanager
+def meanwhile(action: Callable[[], object], every: float, name: str) -> Iterator[None]:
+    """Do something again and again beside the work inside, which has ended when nothing more is done.
+
+    Args:
+        action: what is done.
+        every: the seconds from one time to the next.
+        name: the thread's name.
+    """
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(every):
+            action()
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

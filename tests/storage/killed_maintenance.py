@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 import time
-import traceback
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -43,6 +42,7 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
+from tests.storage.child_processes import in_child
 
 KILLED = 9
 MOST = 400
@@ -148,21 +148,6 @@ def remove_old(table: Table) -> None:
     """Remove the orphan files that are older than a day."""
     yesterday = int(time.time() * 1000) - 86_400_000
     remove_orphans(find_orphans(table, Search(yesterday, LocalExecutor(1))))
-
-
-def in_child(action: Callable[[], object]) -> int:
-    """Do something in another process: its exit code."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            action()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def kill_everywhere(folder: Path, scenario: Scenario, every: int) -> int:

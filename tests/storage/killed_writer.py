@@ -24,6 +24,7 @@ from paimon_sql.format.types import DataField, IntType
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.table import Table
 from tests.storage import core_tables as core
+from tests.storage.child_processes import in_child
 from tests.storage.faulty_io import Died, MortalFileIO
 
 KILLED = 9
@@ -58,19 +59,6 @@ def ids(table: Table) -> set[int]:
 
 def row(number: int) -> core.Row:
     return (number, f"v{number}", None)
-
-
-def in_child(action: Callable[[], object]) -> int:
-    """Do something in another process: its exit code, or minus the signal that ended it."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            action()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def each_operation(table: Table, write: Write, model: Model) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -26,6 +25,7 @@ from paimon_sql.storage.tagging import create_tag, delete_tags
 from paimon_sql.storage.travel import retained_snapshot
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
+from tests.storage.child_processes import ended, forked
 
 Rival = Callable[[Table, float], None]
 FIRST = 3
@@ -139,28 +139,13 @@ SCENARIOS: dict[str, tuple[Rival, ...]] = {
 }
 
 
-def forked(action: Callable[[], object]) -> int:
-    """Begin something in another process: its number."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            action()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return child
-
-
 def main(folder: Path, name: str, seconds: float) -> None:
     table = core.make_table(folder / "t", {"write-only": "true"})
     for i in range(1, FIRST + 1):
         core.insert(table, (i, f"v{i}", None))
     end = time.time() + seconds
     children = [forked(partial(rival, core.again(table), end)) for rival in SCENARIOS[name]]
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    codes = [ended(child) for child in children]
     assert not any(codes), codes
     latest = core.again(table).snapshots.latest_id() or 0
     assert latest > FIRST + 3, "the writer did next to nothing"

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from sample_values import KINDS, Kind, sql_order
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.arrow import is_bytes
 from paimon_sql.storage.order import hilbert
-from paimon_sql.storage.order.codes import codes, is_bytes, is_ordered, prefixes
+from paimon_sql.storage.order.codes import codes, is_ordered, prefixes
 from paimon_sql.storage.order.registry import row_layout
 from paimon_sql.storage.order.sorting import sorted_rows
 

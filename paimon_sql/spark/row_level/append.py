@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import pyarrow as pa
 
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.spark.arrow_batches import gathered, unmeasured_batches
+from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -81,13 +81,4 @@ def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _Share:
 def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
     with unmeasured_batches(changed.frame):
         writer, rows = owned(task, changed.frame)
-        answers = rows.mapInArrow(_worker_of(writer), "share binary").collect()
-    return [pickle.loads(answer.share) for answer in answers]
-
-
-def _worker_of(task: WriteTask) -> Any:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        share = pickle.dumps(_share(task, gathered(batches)))
-        yield pa.RecordBatch.from_pydict({"share": pa.array([share], pa.binary())})
-
-    return work
+        return shared_out(task.table, rows, partial(_share, writer), lambda share: share.messages)

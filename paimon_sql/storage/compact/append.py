@@ -7,7 +7,7 @@ order: only neighbours are put together (spec: Append Table, Compaction).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,15 +23,15 @@ from paimon_sql.format.options.compaction import (
 )
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
 from paimon_sql.storage.row_level.vectors import forget
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
-from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
+from paimon_sql.storage.write.rolling import write_all
+from paimon_sql.storage.write.settings import WriteSettings
 
 _FEW = 3
 """From how many files on a bucket is compacted in full, as the peer does."""
@@ -39,42 +39,23 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class AppendCompactTask:
-    """Puts some files of a bucket together; ``deletions`` are their deletion vectors by file name."""
+    """Puts some files of a bucket together."""
 
-    table: Table
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    files: tuple[DataFileMeta, ...]
-    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    moved: BucketFiles
 
     @property
     def size(self) -> int:
         """The bytes to be read."""
-        return sum(f.file_size for f in self.files)
+        return self.moved.size
 
     def run(self) -> CommitMessage:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
-        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
-        writer = RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            self.bucket,
-            namer=FileNamer(settings.file_prefix),
-            source=FileSource.COMPACT,
-            first_sequence=self.files[0].min_sequence_number,
-        )
-        after = tuple(write_all(writer, self._rows()))
+        moved = self.moved
+        writer = moved.writer(source=FileSource.COMPACT, first_sequence=moved.files[0].min_sequence_number)
+        after = tuple(write_all(writer, moved.rows()))
         return CommitMessage(
-            self.partition, self.bucket, self.total_buckets, compact_before=self.files, compact_after=after
+            moved.partition, moved.bucket, moved.total_buckets, compact_before=moved.files, compact_after=after
         )
-
-    def _rows(self) -> Iterator[pa.RecordBatch]:
-        for file in self.files:
-            yield from rows_to_move(
-                self.table, self.partition, self.bucket, file, deletion=self.deletions.get(file.file_name)
-            )
 
 
 def run_append_task(task: AppendCompactTask) -> CommitMessage:
@@ -143,22 +124,14 @@ def with_vectors(table: Table, messages: Sequence[CommitMessage]) -> list[Commit
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
-    buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in files:
-        buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    deletions = deletions_of(table, table.snapshots.latest())
     packing = _Packing(table)
     found = []
-    for (partition, bucket, total), held in buckets.items():
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in held}
-        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+    for held in by_bucket(table, files, table.snapshots.latest()):
         if table.options.get(BUCKET) <= 0:
-            packs = packing.unordered(held, theirs)
+            packs = packing.unordered(held.files, held.deletions)
         else:
-            packs = packing.whole(held, theirs) if full else packing.neighbours(held)
-        for pack in packs:
-            of_pack = {f.file_name: theirs[f.file_name] for f in pack if f.file_name in theirs}
-            found.append(AppendCompactTask(table, partition, bucket, total, tuple(pack), of_pack))
+            packs = packing.whole(held.files, held.deletions) if full else packing.neighbours(held.files)
+        found += [AppendCompactTask(held.only(pack)) for pack in packs]
     return found
 
 

@@ -60,7 +60,7 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
     if not table.schema.primary_keys:
         packs = plan_append_compaction(table, full=full, scope=scope)
         return PlannedCompaction(
-            [f for task in packs for f in task.files],
+            [f for task in packs for f in task.moved.files],
             lambda executor: with_vectors(table, run_tasks(table, executor, run_append_task, packs)),
         )
     if bucket_mode(table.schema) is POSTPONE:

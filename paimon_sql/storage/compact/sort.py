@@ -6,71 +6,57 @@ deletion vectors are applied and dropped with the old files; rows that have ids 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.order.codes import is_ordered
 from paimon_sql.storage.order.registry import row_layout
 from paimon_sql.storage.order.sorting import sorted_rows
-from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
 from paimon_sql.storage.row_level.vectors import forget
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
-from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
+from paimon_sql.storage.write.rolling import write_all
 
 
 @dataclass(frozen=True)
 class SortTask:
-    """Sorts the rows of one partition; ``deletions`` are the deletion vectors of its files by their names."""
+    """Sorts the rows of one partition."""
 
-    table: Table
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    files: tuple[DataFileMeta, ...]
+    moved: BucketFiles
     strategy: str
     columns: tuple[str, ...]
-    deletions: Mapping[str, Deletion] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """The bytes to be read."""
-        return sum(f.file_size for f in self.files)
+        return self.moved.size
 
     def run(self) -> CommitMessage:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
-        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
-        writer = RollingWriter(self.table, settings, self.partition, self.bucket, namer=FileNamer(settings.file_prefix))
-        new = write_all(writer, sorted_rows(self._rows(), self._keys, settings.buffer_size))
+        moved = self.moved
+        new = write_all(moved.writer(), sorted_rows(moved.rows(), self._keys, moved.settings.buffer_size))
         return CommitMessage(
-            self.partition, self.bucket, self.total_buckets, new_files=tuple(new), deleted_files=self.files
+            moved.partition, moved.bucket, moved.total_buckets, new_files=tuple(new), deleted_files=moved.files
         )
 
     def _keys(self, rows: pa.Table) -> list[pa.Array]:
         columns = [pa.concat_arrays(rows[name].chunks) for name in self.columns]
-        return row_layout(self.strategy).keys(columns, self.table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION))
-
-    def _rows(self) -> Iterator[pa.RecordBatch]:
-        for file in self.files:
-            yield from rows_to_move(
-                self.table, self.partition, self.bucket, file, deletion=self.deletions.get(file.file_name)
-            )
+        contribution = self.moved.table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION)
+        return row_layout(self.strategy).keys(columns, contribution)
 
 
 def run_sort(task: SortTask) -> CommitMessage:
@@ -107,16 +93,9 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
         )
     wanted = _columns(table, columns)
     latest = table.snapshots.latest()
-    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in entries(scope.of(table, live_files(table, latest).entries)):
-        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    deletions = deletions_of(table, latest)
-    tasks = []
-    for (partition, bucket, total), files in held.items():
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
-        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
-        tasks.append(SortTask(table, partition, bucket, total, tuple(files), layout.name, wanted, theirs))
-    files = [f for task in tasks for f in task.files]
+    live = entries(scope.of(table, live_files(table, latest).entries))
+    tasks = [SortTask(held, layout.name, wanted) for held in by_bucket(table, live, latest)]
+    files = [f for task in tasks for f in task.moved.files]
     return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.arrow import is_bytes
+
 Leaf: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -50,23 +52,9 @@ def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
     """An array without children as another type; a cast that would lose anything but time digits is refused."""
     if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
         return _timestamp(array, target)
-    if pa.types.is_string(target) and not _is_text(array.type):
+    if pa.types.is_string(target) and not is_bytes(array.type):
         raise pa.ArrowNotImplementedError(f"{array.type} is no text")
     return array.cast(target)
-
-
-def _is_text(found: pa.DataType) -> bool:
-    return any(
-        test(found)
-        for test in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_string_view,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-        )
-    )
 
 
 def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:

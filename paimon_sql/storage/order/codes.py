@@ -7,6 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.arrow import is_bytes
+
 Codes = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
@@ -20,20 +22,6 @@ _LONG_DIGITS = 18
 def is_ordered(kind: pa.DataType) -> bool:
     """Whether the values of a type have an order; those of nested types and of variants have none here."""
     return not (pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
-
-
-def is_bytes(kind: pa.DataType) -> bool:
-    """Whether the values of a type are texts or bytes, which are as long as they like."""
-    return any(
-        test(kind)
-        for test in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-        )
-    )
 
 
 def codes(array: pa.Array) -> Codes:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.format.arrow import is_bytes
 from paimon_sql.storage.order.base import RowLayout
-from paimon_sql.storage.order.codes import Bytes, codes, is_bytes, prefixes, to_bytes, words
+from paimon_sql.storage.order.codes import Bytes, codes, prefixes, to_bytes, words
 
 _STEP = 65_536
 """Rows that are worked on at a time: every bit of theirs takes a byte meanwhile."""

@@ -1,0 +1,50 @@
+"""Rows shared out to workers: what each has made of its share comes back to the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from paimon_sql.spark.arrow_batches import gathered
+from paimon_sql.spark.worker_errors import Failure, answering
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.table import Table
+
+R = TypeVar("R")
+Batches = Iterable[pa.RecordBatch]
+
+
+def shared_out(
+    table: Table, rows: DataFrame, work: Callable[[Batches], R], written: Callable[[R], Sequence[CommitMessage]]
+) -> list[R]:
+    """What each worker has made of its rows.
+
+    Args:
+        table: the table that they write to.
+        rows: the rows, spread as the work wants them.
+        work: what each worker does with its rows.
+        written: the files that a worker has written, by its answer.
+
+    Raises:
+        PaimonError: a worker failed; the files of all of them are deleted.
+    """
+    answers = [pickle.loads(found.answer) for found in rows.mapInArrow(_worker_of(work), "answer binary").collect()]
+    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    done = [answer for answer in answers if not isinstance(answer, Failure)]
+    if failure is not None:
+        Committer(table, fresh=True).discard([message for answer in done for message in written(answer)])
+        raise failure.error()
+    return done
+
+
+def _worker_of(work: Callable[[Batches], R]) -> Any:
+    def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made = pickle.dumps(answering(work)(gathered(batches)))
+        yield pa.RecordBatch.from_pydict({"answer": pa.array([made], pa.binary())})
+
+    return answer
