@@ -12,7 +12,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.types import row_struct, spark_struct
 
 
 class LocalScanProxy(ScanInterface):
@@ -31,7 +31,7 @@ class LocalScanProxy(ScanInterface):
     ) -> None:
         super().__init__(jvm)
         self._session = session
-        self._struct = json.dumps(spark_struct(fields))
+        self._fields = tuple(fields)
         self._rows = rows
         self._what = what
 
@@ -42,16 +42,16 @@ class LocalScanProxy(ScanInterface):
         return self._what
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(self._struct)
+        return self.jvm.struct(json.dumps(spark_struct(self._fields)))
 
     def rows(self) -> Any:
-        return internal_rows(self.jvm, self._session, self._rows(), self._struct)
+        return internal_rows(self.jvm, self._session, self._rows(), self._fields)
 
     class Java:
         implements = [f"{CONNECTOR}.read.LocalScan"]
 
 
-def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
+def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[DataField]) -> Any:
     """Arrow columns as Spark's ``InternalRow[]``, converted inside the JVM in one step."""
     row_class = f"{CATALYST}.InternalRow"
     if not len(table):
@@ -60,6 +60,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, struct: str) -> Any:
         return jvm.array(row_class, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     batches = [_ipc(for_spark(batch)) for batch in table.combine_chunks().to_batches()]
     iterator = jvm.static("scala.jdk.javaapi.CollectionConverters", "asScala")(jvm.java_list(batches).iterator())
+    struct = json.dumps(row_struct(fields))
     frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
     data = frame.queryExecution().analyzed().data()
     return data.toArray(jvm.constant("tag of rows", lambda: _class_tag(jvm, row_class)))

@@ -152,7 +152,7 @@ class NativeScanProxy(ScanInterface):
         return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
-        return False
+        return True
 
     class Java:
         implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]

@@ -38,7 +38,7 @@ class PartitionManagement(JavaObject):
         fields = self.table.schema.partition_fields
         values = self._values(newest_entries(self.table), self._matching(list(names), row))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
-        return internal_rows(self.jvm, self.session, table, json.dumps(spark_struct(fields)))
+        return internal_rows(self.jvm, self.session, table, fields)
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)

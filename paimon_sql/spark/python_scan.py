@@ -48,8 +48,16 @@ def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     with one_message():
         for batch in iterator:
             partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
-            for task in partition.tasks:
-                yield from map(for_spark, task.batches())
+            yield from _alike(for_spark(rows) for task in partition.tasks for rows in task.batches())
+
+
+def _alike(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches under one schema, as a stream of them must be: tasks differ in which columns may be null."""
+    schema: pa.Schema | None = None
+    for batch in batches:
+        if schema is None:
+            schema = pa.schema([field.with_nullable(True) for field in batch.schema])
+        yield batch if batch.schema.equals(schema) else batch.cast(schema)
 
 
 class _Source(DataSource):
@@ -101,7 +109,7 @@ class PythonScanProxy(ScanInterface):
         return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
-        return False
+        return True
 
     class Java:
         implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]

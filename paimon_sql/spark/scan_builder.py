@@ -2,7 +2,7 @@
 
 Column pruning, filters and limits are collected first; the plan is made once, when Spark asks for the scan. All filters
 stay with Spark as well, except those on partition columns alone, which planning decides exactly, and those of a
-look-up by key, which the driver carries out.
+look-up by key, which the driver carries out, or of a read that readers decide by themselves.
 """
 
 from __future__ import annotations
@@ -55,12 +55,16 @@ class ScanBuilderProxy(JavaObject):
         self._predicates += [p for p in found if p is not None]
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
         settled = set(self.table.schema.partition_keys)
-        if pins_key(self.table.schema, all_of(self._predicates)):
+        if self._decides():
             settled |= exact
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
         self._pushed, rest = self._chosen(expressions, len(found), pushed, left)
         return rest
+
+    def _decides(self) -> bool:
+        """Whether Spark need not look at rows again whose filters were understood."""
+        return pins_key(self.table.schema, all_of(self._predicates))
 
     def _chosen(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
         """Some of the expressions, for each choice; they are fetched only if a choice leaves one out but not all."""
@@ -99,8 +103,7 @@ class ScanBuilderProxy(JavaObject):
 
     def _planned(self) -> ScanPlan:
         started = time.monotonic()
-        workers = self.jvm.constant("parallelism", lambda: self.jvm.context.defaultParallelism)
-        plan = plan_scan(self.table, all_of(self._predicates), limit=self._limit, parallelism=workers)
+        plan = plan_scan(self.table, all_of(self._predicates), limit=self._limit, parallelism=self.parallelism)
         plan.metrics.seconds = time.monotonic() - started
         return plan
 
@@ -114,12 +117,22 @@ class ScanBuilderProxy(JavaObject):
         tasks = [ReadTask(self.table, split, names, predicate) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
+        return self._by_workers(plan, tasks, what)
+
+    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+        """A scan whose tasks run all over the cluster."""
         if plan.is_native(self._columns) and not self._hidden:
             ranges = [
                 [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
             ]
             return NativeScanProxy(self.jvm, self.session, ranges, self._columns, self._pushed, what, plan)
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at a time."""
+        found: int = self.jvm.constant("parallelism", lambda: self.jvm.context.defaultParallelism)
+        return found
 
     @property
     def _hidden(self) -> bool:

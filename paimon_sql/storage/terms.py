@@ -20,6 +20,11 @@ from paimon_sql.storage.predicates import KERNELS, OPPOSITE, ColumnStats, Predic
 class Term(ABC):
     """A whole number of each row."""
 
+    @property
+    def may_overflow(self) -> bool:
+        """Whether it may be too great or too small for its type."""
+        return False
+
     @abstractmethod
     def columns(self) -> frozenset[str]:
         """The columns that it looks at."""
@@ -72,6 +77,10 @@ class Widened(Term):
     term: Term
     type: pa.DataType
 
+    @property
+    def may_overflow(self) -> bool:
+        return self.term.may_overflow
+
     def columns(self) -> frozenset[str]:
         return self.term.columns()
 
@@ -90,6 +99,10 @@ class Arithmetic(Term):
     left: Term
     right: Term
 
+    @property
+    def may_overflow(self) -> bool:
+        return True
+
     def columns(self) -> frozenset[str]:
         return self.left.columns() | self.right.columns()
 
@@ -107,6 +120,10 @@ class Remainder(Term):
     term: Term
     divisor: int
     positive: bool = False
+
+    @property
+    def may_overflow(self) -> bool:
+        return self.term.may_overflow
 
     def columns(self) -> frozenset[str]:
         return self.term.columns()
@@ -138,7 +155,7 @@ class TermComparison(Predicate):
 
     @property
     def is_exact(self) -> bool:
-        return False
+        return not (self.left.may_overflow or self.right.may_overflow)
 
     def columns(self) -> frozenset[str]:
         return self.left.columns() | self.right.columns()

@@ -108,3 +108,13 @@ def test_explain_changes_nothing_and_tells_the_way(sql: Sql) -> None:
     ((told,),) = sql("EXPLAIN UPDATE t SET n = 2 WHERE id = 1")
     assert "UPDATE of" in told and "at snapshot 1: append files rewritten" in told and "Physical Plan" in told
     assert sql("SELECT * FROM t") == [(1, 1)]
+
+
+def test_rows_found_by_key_have_texts_of_a_length(sql: Sql) -> None:
+    columns = "k INT, c CHAR(4), s STRUCT<v: VARCHAR(3), l: ARRAY<CHAR(2)>>, m MAP<STRING, VARCHAR(2)>, p VARCHAR(5)"
+    sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ('primary-key'='k,p', 'bucket'='1')")
+    sql("INSERT INTO t VALUES (1, 'ab', named_struct('v', 'x', 'l', array('y')), map('k', 'z'), 'one')")
+    assert sql("UPDATE t SET c = 'abc' WHERE k = 1 AND p = 'one'") == [(1,)]
+    ((c, s, m),) = sql("SELECT c, s, m FROM t WHERE k = 1 AND p = 'one'")
+    assert (c, tuple(s), m) == ("abc ", ("x", ["y "]), {"k": "z"})
+    assert sql("SHOW PARTITIONS t") == [("p=one",)]

@@ -15,12 +15,13 @@ from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.append import change_append
 from paimon_sql.spark.row_level.counts import Counts
 from paimon_sql.spark.row_level.drop import drop_keys
 from paimon_sql.spark.row_level.evolution import evolve
+from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
@@ -99,13 +100,13 @@ class RowLevelRun:
         way = way_of(table, self._operation, self._deletes())
         base = table.snapshots.latest()
         target, changed = self._changes(table, way, base, text)
-        if self._operation is Operation.DELETE and base is not None:
+        if self._may_empty_partitions(table) and base is not None:
             whole = self._whole_partitions(table, base, target, changed)
             if whole is not None:
                 return whole
         if way is Way.UPSERT:
             self._refuse_key_changes(table, changed)
-            return upsert(self._jvm, table, base, changed, self._operation)
+            return upsert(self._jvm, table, base, changed, self._operation, target)
         if way in (Way.REWRITE, Way.VECTORS):
             return change_append(self._jvm, table, base, changed, self._operation, way)
         return drop_keys(self._jvm, table, base, changed)
@@ -113,7 +114,8 @@ class RowLevelRun:
     def _changes(self, table: Table, way: Way, base: Snapshot | None, text: str) -> tuple[TargetProxy, ChangedRows]:
         """The rows that the statement changes, and the target from which they are read."""
         row_id = self._row_id(table, way)
-        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id)
+        by_bucket = way is Way.UPSERT and self._operation is not Operation.MERGE
+        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, by_bucket=by_bucket)
         changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
 
@@ -129,22 +131,23 @@ class RowLevelRun:
             )
         return (*wanted, ROW_ID.name) if is_tracked(table.schema) and way is not Way.DROP_KEYS else wanted
 
+    def _may_empty_partitions(self, table: Table) -> bool:
+        """Whether the statement may take away all rows of a partition, or of the table, without a word of each."""
+        if not isinstance(self._statement, DeleteFrom):
+            return False
+        tells: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
+        if tells and table.schema.primary_keys:
+            return False
+        return bool(table.schema.partition_keys) or self._statement.where is None
+
     def _whole_partitions(
         self, table: Table, base: Snapshot, target: TargetProxy, changed: ChangedRows
     ) -> Counts | None:
         """Take whole partitions away, if the condition asks for nothing else; None if it does."""
-        tells: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
-        if tells and table.schema.primary_keys:
+        every = rows_of_scan(changed.frame) is Rows.ALL
+        if not every or target.scan is None or not target.scan.takes_whole_partitions:
             return None
-        plan, scan = changed.frame._jdf.queryExecution().optimizedPlan(), target.scan
-        subqueries = self._jvm.singleton(f"{CATALYST}.expressions.SubqueryExpression")
-        while (kind := plan.getClass().getSimpleName()) in ("Project", "Filter"):
-            if kind == "Filter" and subqueries.hasSubquery(plan.condition()):
-                return None  # of all other conditions the scan was told
-            plan = plan.child()
-        if kind != "DataSourceV2ScanRelation" or scan is None or not scan.takes_whole_partitions:
-            return None
-        predicate = scan.predicate
+        predicate = target.scan.predicate
         count = changed.frame.count()
         remove_partitions(table, base, predicate)
         return Counts(deleted=count)

@@ -13,10 +13,13 @@ from typing import Any
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table import Table
 
 
@@ -25,11 +28,21 @@ class TargetProxy(TableProxy):
 
     Attributes:
         scan: the scan of the table that was built last.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the JVM's session.
+        row_id: the columns that tell rows apart.
+        by_bucket: whether each bucket had better be read by one task, so that the task can write it as well.
     """
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, row_id: tuple[str, ...]) -> None:
+    def __init__(
+        self, jvm: Jvm, table: Table, session: Any, row_id: tuple[str, ...], *, by_bucket: bool = False
+    ) -> None:
         super().__init__(jvm, table, session)
         self._row_id = row_id
+        self._by_bucket = by_bucket
         self.scan: TargetScanProxy | None = None
 
     def metadataColumns(self) -> Any:
@@ -44,7 +57,7 @@ class TargetProxy(TableProxy):
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
     def newScanBuilder(self, options: Any) -> TargetScanProxy:
-        self.scan = TargetScanProxy(self.jvm, self.table, self.session)
+        self.scan = TargetScanProxy(self.jvm, self.table, self.session, by_bucket=self._by_bucket)
         return self.scan
 
     class Java:
@@ -58,20 +71,36 @@ class TargetProxy(TableProxy):
 
 
 class TargetScanProxy(ScanBuilderProxy):
-    """Builds the scan of the target, and remembers whether its conditions are all about partitions."""
+    """Builds the scan of the target.
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+    Attributes:
+        buckets: the reads of each bucket, if each is read by one task; None if not.
+    """
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
-        self.takes_whole_partitions = True
+        self._by_bucket = by_bucket
+        self.buckets: list[list[ReadTask]] | None = None
 
-    def pushFilters(self, expressions: Any) -> Any:
-        known = len(self._predicates)
-        left = super().pushFilters(expressions)
-        read = self._predicates[known:]
+    def _decides(self) -> bool:
+        return self._by_bucket or super()._decides()
+
+    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+        if not self._by_bucket:
+            return super()._by_workers(plan, tasks, what)
+        buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
+        for task in tasks:
+            buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
+        # With fewer buckets than workers some of those would be idle.
+        if len(buckets) >= min(len(tasks), self.parallelism):
+            self.buckets = list(buckets.values())
+        return PythonScanProxy(self.jvm, self.buckets or [[t] for t in tasks], self._columns, what, plan)
+
+    @property
+    def takes_whole_partitions(self) -> bool:
+        """Whether its conditions are all about partitions, as far as it was told of them."""
         keys = set(self.table.schema.partition_keys)
-        exact = [p for p in read if p.is_exact and p.columns() <= keys]
-        self.takes_whole_partitions = len(exact) == expressions.size()
-        return left
+        return all(p.is_exact and p.columns() <= keys for p in self._predicates)
 
     @property
     def predicate(self) -> Predicate | None:

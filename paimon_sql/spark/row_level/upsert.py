@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Observation
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, count_if
 
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
+from paimon_sql.spark.row_level.target import TargetProxy
+from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
+from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.row_level.conflicts import check_keys
+from paimon_sql.storage.row_level.delete_keys import delete_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.write_task import WriteTask
 
 
-def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation) -> Counts:
+def upsert(
+    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, target: TargetProxy
+) -> Counts:
     """Write changed rows and commit them.
 
     Args:
@@ -31,6 +46,7 @@ def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, 
         base: the snapshot that the rows were worked out from.
         changed: the rows.
         operation: the kind of statement.
+        target: what the rows are read from.
 
     Raises:
         CommitConflictError: a rival has written rows of the same keys meanwhile.
@@ -49,17 +65,7 @@ def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, 
         checked = kind
     frame = changed.frame.selectExpr(*(quote_name(c) for c in table.schema.names), checked)
     task, executor = plan_write(table), SparkExecutor(jvm)
-    batches = few_rows(jvm, frame)
-    if batches is not None:
-        rows = CountedRows(batches)
-        messages = list(task.settled(task.run(rows), executor))
-        counts = rows.counts
-    else:
-        seen = Observation()
-        kinds = {"updated": RowKind.UPDATE_AFTER, "deleted": RowKind.DELETE, "inserted": RowKind.INSERT}
-        counted = [count_if(col(VALUE_KIND.name) == int(k)).alias(name) for name, k in kinds.items()]
-        messages = write_rows(jvm, task, frame.observe(seen, *counted))
-        counts = Counts(**seen.get) if messages else Counts()  # nothing is observed of a plan that is known to be empty
+    messages, counts = _write(jvm, task, frame, operation, target)
     if messages:
         task_guard = task.guard(messages)
 
@@ -71,3 +77,41 @@ def upsert(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, 
         compacted = compact_due(table, messages, executor)
         Committer(table, operation=operation).append([*messages, *compacted], guard=guard)
     return counts
+
+
+def _write(
+    jvm: Jvm, task: WriteTask, frame: DataFrame, operation: Operation, target: TargetProxy
+) -> tuple[list[CommitMessage], Counts]:
+    """Write the rows where that costs least: where they were read, on the driver, or by the owners of their buckets."""
+    executor, rows = SparkExecutor(jvm), rows_of_scan(frame)
+    buckets = target.scan.buckets if target.scan is not None and isinstance(task, FixedTask) else None
+    if buckets is not None and rows is Rows.ALL and operation is Operation.DELETE:
+        columns = task.table.schema.names
+        reads = [[replace(read, columns=columns) for read in bucket] for bucket in buckets]
+        deleted = delete_read(task, reads, executor)
+        return list(task.settled(deleted.messages, executor)), Counts(deleted=deleted.rows)
+    batches = few_rows(jvm, frame)
+    if batches is not None:
+        shares = [_share(task, batches)]
+    elif buckets is not None and rows is not Rows.OTHERS:
+        with unmeasured_batches(frame):
+            shares = shared_out(task.table, frame, partial(_share, task), lambda share: share[0])
+    else:
+        return _exchange(jvm, task, frame)
+    messages = [message for written, _ in shares for message in written]
+    return list(task.settled(messages, executor)), sum((counts for _, counts in shares), Counts())
+
+
+def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> tuple[list[CommitMessage], Counts]:
+    rows = CountedRows(batches)
+    messages = task.run(rows)
+    return messages, rows.counts
+
+
+def _exchange(jvm: Jvm, task: WriteTask, frame: DataFrame) -> tuple[list[CommitMessage], Counts]:
+    seen = Observation()
+    kinds = {"updated": RowKind.UPDATE_AFTER, "deleted": RowKind.DELETE, "inserted": RowKind.INSERT}
+    counted = [count_if(col(VALUE_KIND.name) == int(k)).alias(name) for name, k in kinds.items()]
+    messages = write_rows(jvm, task, frame.observe(seen, *counted))
+    # Nothing is observed of a plan that is known to be empty.
+    return messages, Counts(**seen.get) if messages else Counts()
