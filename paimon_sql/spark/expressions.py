@@ -9,7 +9,7 @@ untranslatable, and Spark evaluates it alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import DataType
+from paimon_sql.format.types import DataField, DataType
 from paimon_sql.spark.types import spark_type
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
@@ -75,6 +75,44 @@ def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
 def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
     """The predicates that mean the same as the children of a Spark expression, each as `translate` gives it."""
     return [_translated(child, types) for child in parse_expression(text).children]
+
+
+def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term] | None:
+    """What the children of a Spark expression, one a column, set the columns to.
+
+    Args:
+        text: the expression's ``toJSON``; its children may have names.
+        columns: the table's columns, which the children set in their order.
+
+    Returns:
+        By name the values of the columns that do not keep theirs; None if one has no exact counterpart.
+    """
+    types = {f.name: f.type for f in columns}
+    found: dict[str, Term] = {}
+    for child, column in zip(parse_expression(text).children, columns, strict=True):
+        try:
+            value = _value(child.children[0] if child.kind == "Alias" else child, column.type, types)
+        except UntranslatableError:
+            return None
+        if value != ColumnTerm(column.name):
+            found[column.name] = value
+    return found
+
+
+def _value(node: Node, wanted: DataType, types: Mapping[str, DataType]) -> Term:
+    """An expression that gives exactly values of a type."""
+    if node.kind == "AttributeReference":
+        name = _column(node, types)
+        if arrow_type(types[name]) != arrow_type(wanted):
+            raise UntranslatableError
+        return ColumnTerm(name)
+    if node.kind == "Literal":
+        if node.body.get("value") is None and node.body["dataType"] == spark_type(wanted):
+            return Constant(pa.scalar(None, arrow_type(wanted)))
+        return Constant(_literal(node, wanted))
+    if _whole(node, types) != arrow_type(wanted):
+        raise UntranslatableError
+    return _term(node, types)
 
 
 def _translated(node: Node, types: Mapping[str, DataType]) -> Predicate | None:

@@ -140,14 +140,18 @@ def wanted(sql: Sql, source: str) -> dict[str, list[int]]:
     return found
 
 
-def delete_and_put_back(sql: Sql, name: str, condition: str, source: str, ids: list[int]) -> None:
-    """Delete the rows of a condition, and insert them again."""
-    where = condition.format(source=source)
-    assert sql(f"DELETE FROM {name} WHERE {where}") == [(len(ids),)], (name, condition)
-    left = [(i, 0) for i in range(ROWS) if i not in ids]
-    assert sorted(sql(f"SELECT id, mark FROM {name}"), key=str) == sorted(left, key=str), (name, condition)
-    if ids:
-        sql(f"INSERT INTO {name} SELECT * FROM {source} WHERE id IN ({', '.join(map(str, ids))})")
+def deleted(sql: Sql, name: str, condition: str, source: str) -> tuple[object, list[int]]:
+    """Delete the rows of a condition and insert them again: how many they were, as told, and the ids of the others."""
+    ((told,),) = sql(f"DELETE FROM {name} WHERE {condition.format(source=source)}")
+    left = sorted(cast(int, row[0]) for row in sql(f"SELECT id FROM {name} WHERE mark = 0"))
+    if gone := set(range(ROWS)) - set(left):
+        sql(f"INSERT INTO {name} SELECT * FROM {source} WHERE id IN ({', '.join(map(str, gone))})")
+    return told, left
+
+
+def left_by(ids: list[int]) -> tuple[object, list[int]]:
+    """What is told of a delete of these rows."""
+    return len(ids), [i for i in range(ROWS) if i not in ids]
 
 
 def fill(sql: Sql, name: str, source: str) -> None:
@@ -158,7 +162,7 @@ def fill(sql: Sql, name: str, source: str) -> None:
 def test_changes_find_the_rows_that_spark_finds(sql: Sql, source: str, wanted: dict[str, list[int]]) -> None:
     fill(sql, "keyed", source)
     for condition, ids in wanted.items():
-        delete_and_put_back(sql, "keyed", condition, source, ids)
+        assert deleted(sql, "keyed", condition, source) == left_by(ids), condition
 
 
 @pytest.mark.parametrize("name", ["keyed", "plain"])
@@ -171,4 +175,39 @@ def test_workers_find_them_too(
     for condition, ids in list(wanted.items())[:: len(wanted) // 7]:
         where = condition.format(source=source)
         assert sql(f"UPDATE {name} SET mark = mark + 1 WHERE {where}") == [(len(ids),)], (name, condition)
-        delete_and_put_back(sql, name, condition, source, ids)
+        assert deleted(sql, name, condition, source) == left_by(ids), condition
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"i32": "i32 % 7", "i64": "i16 * 2 - 1", "s": "'x'", "day": "NULL", "mark": "-5", "b": "true"},
+        {"i8": "pmod(i8, 5)", "i16": "i8", "d": "2.25", "bin": "X'01'", "f64": "1", "ntz": "NULL", "s": "vc"},
+        {"f64": "-0D", "f32": "CAST('NaN' AS FLOAT)", "day": "DATE '0001-01-01'", "d": "-99999999.99", "i64": "mark"},
+        {"i64": "i64 % 3", "s": "concat(s, '!')", "c": "'zz  '", "vc": "'zz'", "at": "TIMESTAMP '2020-01-01 00:00:00'"},
+        {"i32": "id + p * 3", "mark": "id"},
+    ],
+)
+def test_values_are_those_that_spark_computes(sql: Sql, source: str, values: dict[str, str]) -> None:
+    fill(sql, "keyed", source)
+    names = ["id", "p", "mark", *TYPES]
+    told = ", ".join(f"CAST({values[n]} AS {TYPES.get(n, 'INT')}) AS {n}" if n in values else n for n in names)
+    changed = f"SELECT {told} FROM {source} WHERE id % 2 = 0"
+    wanted = sql(f"{changed} UNION ALL SELECT * FROM {source} WHERE id % 2 = 1")
+    assigned = ", ".join(f"{n} = {v}" for n, v in values.items())
+    assert sql(f"UPDATE keyed SET {assigned} WHERE id % 2 = 0") == [(ROWS // 2,)]
+    assert sorted(map(str, sql("SELECT * FROM keyed"))) == sorted(map(str, wanted))
+
+
+def test_an_overflow_changes_nothing(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (id INT, n INT) TBLPROPERTIES ('primary-key'='id', 'bucket'='2')")
+    sql("INSERT INTO t SELECT id, IF(id = 7, 2147483647, id) FROM range(10)")
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        sql("UPDATE t SET n = n + 1 WHERE id >= 0")
+    assert sql("SELECT sum(n) FROM t WHERE id <> 7") == [(38,)]
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert sql("UPDATE t SET n = n + 1 WHERE id >= 0") == [(10,)]
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    assert sql("SELECT n FROM t WHERE id = 7") == [(-2147483648,)]

@@ -15,7 +15,8 @@ from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.expressions import translate_values
+from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
@@ -28,8 +29,8 @@ from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.row_level.change_keys import Change, change_read
 from paimon_sql.storage.row_level.conflicts import check_keys
-from paimon_sql.storage.row_level.delete_keys import delete_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask
@@ -85,11 +86,13 @@ def _write(
     """Write the rows where that costs least: where they were read, on the driver, or by the owners of their buckets."""
     executor, rows = SparkExecutor(jvm), rows_of_scan(frame)
     buckets = target.scan.buckets if target.scan is not None and isinstance(task, FixedTask) else None
-    if buckets is not None and rows is Rows.ALL and operation is Operation.DELETE:
-        columns = task.table.schema.names
-        reads = [[replace(read, columns=columns) for read in bucket] for bucket in buckets]
-        deleted = delete_read(task, reads, executor)
-        return list(task.settled(deleted.messages, executor)), Counts(deleted=deleted.rows)
+    change = _change(jvm, task.table, frame, operation) if buckets and rows is Rows.ALL else None
+    if buckets and change is not None:
+        reads = [[replace(read, columns=task.table.schema.names) for read in bucket] for bucket in buckets]
+        changed = change_read(task, reads, change, executor)
+        if changed is not None:
+            counts = Counts(**{"deleted" if operation is Operation.DELETE else "updated": changed.rows})
+            return list(task.settled(changed.messages, executor)), counts
     batches = few_rows(jvm, frame)
     if batches is not None:
         shares = [_share(task, batches)]
@@ -100,6 +103,19 @@ def _write(
         return _exchange(jvm, task, frame)
     messages = [message for written, _ in shares for message in written]
     return list(task.settled(messages, executor)), sum((counts for _, counts in shares), Counts())
+
+
+def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> Change | None:
+    """What a statement makes of the rows of its scan, if the storage core can do that by itself; else None."""
+    if operation is Operation.DELETE:
+        return Change(RowKind.DELETE)
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    if plan.getClass().getSimpleName() != "Project" or plan.child().getClass().getSimpleName() == "Project":
+        return None
+    *values, _ = jvm.items(plan.projectList())
+    text = jvm.new(f"{CATALYST}.expressions.CreateArray", jvm.seq(values), False).toJSON()
+    found = translate_values(str(text), table.schema.fields)
+    return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 
 
 def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> tuple[list[CommitMessage], Counts]:
