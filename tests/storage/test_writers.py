@@ -214,6 +214,17 @@ def test_a_few_rows_that_wait_do_not_keep_their_batches_in_memory() -> None:
     assert len(flushed) == 101
 
 
+def test_rows_worth_a_portion_do_not_wait_for_more() -> None:
+    flushed: list[tuple[bytes, int]] = []
+    buffers = BucketBuffers(2**30, lambda target, rows: flushed.append((target[0], len(rows))), portion=8000)
+    for _ in range(5):
+        buffers.add((b"often", 0), pa.RecordBatch.from_pydict({"v": np.arange(500)}))
+        buffers.add((b"seldom", 0), pa.RecordBatch.from_pydict({"v": np.arange(10)}))
+    assert flushed == [(b"often", 1000), (b"often", 1000)]
+    buffers.flush()
+    assert flushed[2:] == [(b"seldom", 50), (b"often", 500)]
+
+
 # ---- metadata --------------------------------------------------------------------------------------------------------
 
 

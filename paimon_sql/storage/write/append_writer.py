@@ -14,6 +14,8 @@ from paimon_sql.storage.write.routing import UNAWARE, Router
 from paimon_sql.storage.write.settings import WriteSettings
 
 _LEAST_ROW_GROUP, _GOOD_ROW_GROUP = 1024 * 1024, 64 * 1024 * 1024
+_PORTION = 16 * 1024 * 1024
+"""Bytes of rows that go to a file at once: about a row group, so that it need not wait for more."""
 _OPEN_FILES = 100
 """The most files that are written at the same time; systems allow for a thousand or so."""
 
@@ -46,7 +48,7 @@ class AppendWriter:
         self._router = router or Router(table.schema, self._total)
         self._namer = FileNamer(self._settings.file_prefix)
         self._writers: dict[tuple[bytes, int], RollingWriter] = {}
-        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush)
+        self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, portion=_PORTION)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows; the columns are those of the data files, in any order."""

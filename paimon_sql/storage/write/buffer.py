@@ -13,12 +13,14 @@ Target = tuple[bytes, int]
 class BucketBuffers:
     """Collects batches by partition and bucket.
 
-    When all of them together outgrow the bound, the biggest are handed on, until half of the bound is free again.
+    When all of them together outgrow the bound, the biggest are handed on, until half of the bound is free again. Where
+    a portion is given, a bucket is handed on as soon as it holds as much.
 
     Args:
         capacity: the bound in bytes.
         flush: takes a bucket's rows; it must not keep them.
         relieve: takes those that there is no room for instead.
+        portion: the bytes of a bucket's rows that are worth being handed on.
     """
 
     def __init__(
@@ -26,10 +28,12 @@ class BucketBuffers:
         capacity: int,
         flush: Callable[[Target, pa.Table], None],
         relieve: Callable[[Target, pa.Table], None] | None = None,
+        portion: int | None = None,
     ) -> None:
         self._capacity = capacity
         self._flush = flush
         self._move = relieve or flush
+        self._portion = portion
         self._held: dict[Target, list[pa.RecordBatch]] = {}
         self._sizes: dict[Target, int] = {}
         self._total = 0
@@ -40,7 +44,9 @@ class BucketBuffers:
         self._held.setdefault(target, []).append(rows)
         self._sizes[target] = self._sizes.get(target, 0) + size
         self._total += size
-        if self._total > self._capacity:
+        if self._portion is not None and self._sizes[target] >= self._portion:
+            self._hand_on(target, self._flush)
+        elif self._total > self._capacity:
             self._relieve()
 
     def flush(self) -> None:
