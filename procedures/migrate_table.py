@@ -22,7 +22,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType, MapType, string_type
 from paimon_sql.procedures.base import Argument, Context, PlainTables, Procedure, result
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, options_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
 from paimon_sql.storage.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
 from paimon_sql.storage.schema_validation import validate_schema
@@ -134,7 +134,7 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
     Raises:
         InvalidOptionError: one is no option, or the table could not take plain files with it.
     """
-    options = options_of(text) | options_of(",".join(f"{k}={v}" for k, v in (given or {}).items()))
+    options = options_of(text) | checked_options(given or {})
     if PRIMARY_KEY.key in options:
         raise InvalidOptionError("Plain files have no primary key.", key=PRIMARY_KEY.key, remedy="Leave it out.")
     return options

@@ -12,7 +12,7 @@ from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.buckets.rescale import plan_rescale, run_rescale
+from paimon_sql.storage.buckets.rescale import plan_rescale, rescaled
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.table import Table
@@ -55,7 +55,7 @@ class Rescale(Procedure):
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
         dry_run, made, files = bool(arguments["dry_run"]), None, []
         if plan.replaced and not dry_run:
-            messages = [m for written in context.executor.map(run_rescale, plan.tasks) for m in written]
+            messages = rescaled(table, plan, context.executor)
             made = Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"

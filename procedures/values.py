@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
@@ -24,20 +25,28 @@ def options_of(text: str | None) -> dict[str, str]:
         InvalidOptionError: a pair has no ``=``, a key is none of Paimon's, or its value is none that it takes.
     """
     found: dict[str, str] = {}
-    for pair in (text or "").split(","):
-        if not pair.strip():
-            continue
+    for pair in comma_separated(text or ""):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key:
-            raise InvalidOptionError(f"'{pair.strip()}' is no option.", key=pair.strip(), remedy="Write k=v,k=v.")
+            raise InvalidOptionError(f"'{pair}' is no option.", key=pair, remedy="Write k=v,k=v.")
+        found[key] = value
+    return checked_options(found)
+
+
+def checked_options(given: Mapping[str, str]) -> dict[str, str]:
+    """Options as they are given.
+
+    Raises:
+        InvalidOptionError: a key is none of Paimon's, or its value is none that it takes.
+    """
+    for key, value in given.items():
         option = find_option(key)
         if option is None:
             near = nearest_key(key)
             remedy = f"Did you mean {near}?" if near else None
             raise InvalidOptionError(f"There is no option '{key}'.", key=key, remedy=remedy)
         option.read(value, key)
-        found[key] = value
-    return found
+    return dict(given)
 
 
 def instant_of(text: str | None, zone: tzinfo | None) -> int | None:

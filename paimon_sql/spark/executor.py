@@ -9,7 +9,7 @@ from typing import TypeVar
 from py4j.protocol import Py4JError
 
 from paimon_sql.spark.java import Jvm
-from paimon_sql.spark.worker_errors import Failure, answering
+from paimon_sql.spark.worker_errors import answered, answering
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.progress import Work
 from paimon_sql.storage.threads import meanwhile
@@ -38,10 +38,10 @@ class SparkExecutor(Executor):
             return LocalExecutor().watched(self.work).map(function, tasks)
         job = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function))
         if self.work is None:
-            return _results(job.collect())
+            return answered(job.collect())
         with self._named(self.work), self._counted(self.work, len(tasks)):
             answers = job.collect()
-        return _results(answers)
+        return answered(answers)
 
     @contextmanager
     def _named(self, work: Work) -> Iterator[None]:
@@ -83,11 +83,3 @@ class SparkExecutor(Executor):
                 yield
         finally:
             work.advance(tasks - told)
-
-
-def _results(answers: Sequence[R | Failure]) -> Iterator[R]:
-    """What was answered, and behind it the first failure."""
-    yield from (answer for answer in answers if not isinstance(answer, Failure))
-    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
-    if failure is not None:
-        raise failure.error()

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from paimon_sql.format.types import DataField
-from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
-from paimon_sql.spark.statistics import statistics
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -35,7 +33,7 @@ class FileRange:
     file_size: int
 
 
-class NativeScanProxy(ScanInterface):
+class NativeScanProxy(PlannedScanProxy):
     """A Parquet scan over planned file ranges.
 
     Args:
@@ -57,19 +55,11 @@ class NativeScanProxy(ScanInterface):
         what: str,
         plan: ScanPlan,
     ) -> None:
-        super().__init__(jvm)
+        super().__init__(jvm, what, plan)
         self._session = session
         self._partitions = partitions
         self._fields = fields
         self._filters = filters
-        self._what = what
-        self._plan = plan
-
-    def toString(self) -> str:
-        return self._what
-
-    def description(self) -> str:
-        return self._what
 
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(spark_struct(self._fields)))
@@ -138,24 +128,6 @@ class NativeScanProxy(ScanInterface):
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
-
-    def supportedCustomMetrics(self) -> Any:
-        return supported_metrics(self.jvm, self._plan)
-
-    def reportDriverMetrics(self) -> Any:
-        return reported_metrics(self.jvm, self._plan)
-
-    def estimateStatistics(self) -> Any:
-        return statistics(self.jvm, self._plan)
-
-    def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
-
-    def reflectsFullyPushedDownFilters(self) -> bool:
-        return True
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]
 
 
 def to_url(path: str) -> str:

@@ -17,11 +17,10 @@ from paimon_sql.spark.types import paimon_fields
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.file_io import FileIO, FileStatus, file_io_of
 from paimon_sql.storage.file_io.paths import without_scheme
-from paimon_sql.storage.migration import PlainFile, PlainTable
+from paimon_sql.storage.migration import FORMATS, PlainFile, PlainTable
 from paimon_sql.storage.table import Table
 
 _CATALOG = "spark_catalog"
-_FORMATS = {"parquet": "parquet", "orc": "orc", "avro": "avro"}
 
 
 class SessionTables:
@@ -40,7 +39,7 @@ class SessionTables:
 
     def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
         """A table of the session's own catalog, or a folder."""
-        if source_type in _FORMATS:
+        if source_type in FORMATS:
             return self._folder(source_type, name, known)
         return self._table(*self._parts(name))
 
@@ -80,7 +79,7 @@ class SessionTables:
         found = catalog.getTableMetadata(identifier)
         storage, provider = found.storage(), found.provider()
         kind = str(provider.get()).lower() if provider.isDefined() else ""
-        if str(found.tableType().name()) == "VIEW" or kind not in _FORMATS or not storage.locationUri().isDefined():
+        if str(found.tableType().name()) == "VIEW" or kind not in FORMATS or not storage.locationUri().isDefined():
             raise UnsupportedError(
                 f"{full} is no table of Parquet, ORC or Avro files{f', but of {kind}' if kind else ''}.",
                 remedy="CREATE TABLE .. AS SELECT * FROM it.",
@@ -92,12 +91,12 @@ class SessionTables:
             files = [f for spec, place in self._partitions(identifier) for f in _files(file_io, place, spec)]
             _refuse_others(full, file_io, location, files)
         else:
-            files = list(_found_files(file_io, location, keys))
+            files = list(_found_files(_data_below(file_io, location), location, keys))
         return PlainTable(
             name=full,
             fields=paimon_fields(json.loads(found.schema().json())),
             partition_keys=keys,
-            file_format=_FORMATS[kind],
+            file_format=kind,
             files=tuple(files),
             file_io=file_io,
             comment=str(found.comment().get()) if found.comment().isDefined() else None,
@@ -119,13 +118,14 @@ class SessionTables:
         file_io = file_io_of(path, self._options)
         if file_io.status(path) is None:
             raise NoSuchTableError(f"There is no folder {path}.", name=path)
-        keys = _partition_keys(file_io, path)
+        below = _data_below(file_io, path)
+        keys = tuple(_spec(below[0].path[len(path) :])) if below else ()
         fields = known.schema.fields if known is not None else self._inferred(kind, path)
 
         def drop() -> None:
             file_io.delete_dir(path, recursive=True)
 
-        files = tuple(_found_files(file_io, path, keys))
+        files = tuple(_found_files(below, path, keys))
         return PlainTable(path, fields, keys, kind, files, file_io, drop=drop)
 
     def _inferred(self, kind: str, path: str) -> tuple[DataField, ...]:
@@ -154,12 +154,17 @@ def _is_data(status: FileStatus) -> bool:
     return status.size > 0 and not status.name.startswith((".", "_"))
 
 
-def _found_files(file_io: FileIO, folder: str, keys: Sequence[str]) -> Iterator[PlainFile]:
+def _data_below(file_io: FileIO, folder: str) -> list[FileStatus]:
+    """The files that may be data in a folder and below it, by their paths."""
+    return sorted(filter(_is_data, file_io.walk(folder)), key=lambda s: s.path)
+
+
+def _found_files(below: Sequence[FileStatus], folder: str, keys: Sequence[str]) -> Iterator[PlainFile]:
     """The files of a folder whose partitions stand in the names of the folders below it."""
-    for status in sorted(file_io.walk(folder), key=lambda s: s.path):
+    for status in below:
         spec = _spec(status.path[len(folder) :])
         hidden = any(part.startswith((".", "_")) for part in status.path[len(folder) :].split("/") if "=" not in part)
-        if hidden or not _is_data(status):
+        if hidden:
             continue
         if tuple(spec) != tuple(keys):
             raise InvalidInputError(
@@ -178,13 +183,6 @@ def _refuse_others(name: str, file_io: FileIO, location: str, files: Sequence[Pl
             raise InvalidInputError(
                 f"{name} does not know the partition of {status.path}.", remedy=f"MSCK REPAIR TABLE {name}."
             )
-
-
-def _partition_keys(file_io: FileIO, folder: str) -> tuple[str, ...]:
-    for status in sorted(file_io.walk(folder), key=lambda s: s.path):
-        if _is_data(status):
-            return tuple(_spec(status.path[len(folder) :]))
-    return ()
 
 
 def _spec(path: str) -> dict[str, str]:

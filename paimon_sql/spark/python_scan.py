@@ -14,10 +14,8 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.spark.arrow_types import for_spark
-from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
-from paimon_sql.spark.statistics import statistics
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.worker_errors import one_message
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -64,21 +62,13 @@ class _Source(DataSource):
     """Spark wants to know which data source a reader belongs to; nothing of it is ever called."""
 
 
-class PythonScanProxy(ScanInterface):
+class PythonScanProxy(PlannedScanProxy):
     """A scan over read tasks, a Spark partition each."""
 
     def __init__(self, jvm: Jvm, partitions: Sequence[Sequence[Task]], fields: Any, what: str, plan: ScanPlan) -> None:
-        super().__init__(jvm)
+        super().__init__(jvm, what, plan)
         self._partitions = partitions
         self._struct = spark_struct(fields)
-        self._what = what
-        self._plan = plan
-
-    def toString(self) -> str:
-        return self._what
-
-    def description(self) -> str:
-        return self._what
 
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(self._struct))
@@ -95,21 +85,3 @@ class PythonScanProxy(ScanInterface):
         function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
         none = self.jvm.none
         return self.jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, self.readSchema(), none, none)
-
-    def supportedCustomMetrics(self) -> Any:
-        return supported_metrics(self.jvm, self._plan)
-
-    def reportDriverMetrics(self) -> Any:
-        return reported_metrics(self.jvm, self._plan)
-
-    def estimateStatistics(self) -> Any:
-        return statistics(self.jvm, self._plan)
-
-    def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
-
-    def reflectsFullyPushedDownFilters(self) -> bool:
-        return True
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsReportStatistics", f"{CONNECTOR}.read.Batch"]

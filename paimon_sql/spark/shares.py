@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.spark.arrow_batches import gathered
-from paimon_sql.spark.worker_errors import Failure, answering
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.spark.worker_errors import answered, answering
+from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.table import Table
 
@@ -34,12 +34,7 @@ def shared_out(
         PaimonError: a worker failed; the files of all of them are deleted.
     """
     answers = [pickle.loads(found.answer) for found in rows.mapInArrow(_worker_of(work), "answer binary").collect()]
-    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
-    done = [answer for answer in answers if not isinstance(answer, Failure)]
-    if failure is not None:
-        Committer(table, fresh=True).discard([message for answer in done for message in written(answer)])
-        raise failure.error()
-    return done
+    return all_or_nothing(table, answered(answers), written)
 
 
 def _worker_of(work: Callable[[Batches], R]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -49,3 +49,11 @@ def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
             return Failure(error.message, error.remedy)
 
     return answer
+
+
+def answered(answers: Sequence[R | Failure]) -> Iterator[R]:
+    """What was answered, and behind it the first failure as an error."""
+    yield from (answer for answer in answers if not isinstance(answer, Failure))
+    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    if failure is not None:
+        raise failure.error()

@@ -12,6 +12,7 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import fits_one_task
+from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -34,12 +35,9 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
     """
     task = plan_write(table, overwrite)
     messages = write_rows(jvm, task, frame)
-    committer = Committer(table, fresh=True)
-    try:
+    with discarding(table, messages):
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
-    except BaseException:
-        committer.discard(messages)
-        raise
+    committer = Committer(table, fresh=True)
     if overwrite is None:
         committer.append([*messages, *compacted], guard=task.guard(messages))
     else:

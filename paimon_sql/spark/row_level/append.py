@@ -18,8 +18,10 @@ from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
+from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
@@ -62,11 +64,13 @@ def change_append(
     shares = [_share(task, batches)] if batches is not None else _shares(task, changed)
     messages = list(task.settled([m for s in shares for m in s.messages], executor))
     gone = marked_files(table, base, joined(s.marks for s in shares))
-    if way is Way.VECTORS:
-        messages += mark(table, base, gone)
-    else:
-        messages += executor.map(run_rewrite, plan_rewrite(table, with_earlier(table, base, gone)))
-        messages += forget(table, base, [e for e, _ in gone])
+    with discarding(table, messages):
+        if way is Way.VECTORS:
+            messages += mark(table, base, gone)
+        else:
+            rewritten = plan_rewrite(table, with_earlier(table, base, gone))
+            messages += run_tasks(table, executor, run_rewrite, rewritten)
+            messages += forget(table, base, [e for e, _ in gone])
     if messages:
         Committer(table, operation=operation).append(messages, guard=task.guard(messages))
     return sum((s.counts for s in shares), Counts())

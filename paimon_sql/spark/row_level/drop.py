@@ -9,6 +9,7 @@ from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import Counts
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.read.hidden_columns import BUCKET
 from paimon_sql.storage.row_level.conflicts import check_keys
 from paimon_sql.storage.row_level.drop_keys import plan_drop, run_drop
@@ -34,7 +35,7 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
     if not len(rows):
         return Counts()
     tasks = plan_drop(table, base, rows, BUCKET.name)
-    messages = [m for m in SparkExecutor(jvm).map(run_drop, tasks) if not m.is_empty()]
+    messages = [m for m in run_tasks(table, SparkExecutor(jvm), run_drop, tasks) if not m.is_empty()]
     gone = {f.file_name for m in messages for f in m.deleted_files}
     messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in gone])
     Committer(table, operation=Operation.DELETE).append(

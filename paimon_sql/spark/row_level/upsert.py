@@ -26,6 +26,7 @@ from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.buckets.fixed import FixedTask
+from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.run import compact_due
@@ -75,7 +76,8 @@ def upsert(
             if task_guard is not None:
                 task_guard(latest)
 
-        compacted = compact_due(table, messages, executor)
+        with discarding(table, messages):
+            compacted = compact_due(table, messages, executor)
         Committer(table, operation=operation).append([*messages, *compacted], guard=guard)
     return counts
 
@@ -91,7 +93,8 @@ def _write(
         reads = [[replace(read, columns=task.table.schema.names) for read in bucket] for bucket in buckets]
         changed = change_read(task, reads, change, executor)
         if changed is not None:
-            counts = Counts(**{"deleted" if operation is Operation.DELETE else "updated": changed.rows})
+            deleted = operation is Operation.DELETE
+            counts = Counts(deleted=changed.rows) if deleted else Counts(updated=changed.rows)
             return list(task.settled(changed.messages, executor)), counts
     batches = few_rows(jvm, frame)
     if batches is not None:

@@ -20,6 +20,7 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.buckets.routers import PartitionRouter
+from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import max_level
@@ -180,6 +181,12 @@ def run_rescale(task: RescaleTask) -> list[CommitMessage]:
     return task.run()
 
 
+def rescaled(table: Table, plan: RescalePlan, executor: Executor) -> list[CommitMessage]:
+    """What is to be committed in the place of what the plan replaces; on an error no file is left."""
+    answers = all_or_nothing(table, executor.map(run_rescale, plan.tasks), lambda written: written)
+    return [message for written in answers for message in written]
+
+
 def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> list[CommitMessage]:
     """Bring partitions to other numbers of buckets and commit that; what was written, nothing if nothing was to do.
 
@@ -187,7 +194,7 @@ def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> l
         CommitConflictError: another job wrote to one of the partitions meanwhile; nothing was changed.
     """
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
-    messages = [m for written in executor.map(run_rescale, plan.tasks) for m in written]
+    messages = rescaled(table, plan, executor)
     if plan.replaced:
         Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
     return messages

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_compaction
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.buckets.waiting import as_compaction, plan_distribution, run_distribution
+from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.compaction import PlannedCompaction
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.task import CompactTask
@@ -46,17 +46,11 @@ def _compact(
 ) -> list[CommitMessage]:
     totals = numbers_for_compaction(table.options, amounts(waiting), state.bucket_numbers)
     placed: list[CommitMessage] = []
-    try:
+    with discarding(table, placed):
         for messages in executor.map(run_distribution, plan_distribution(table, waiting, totals, state.sequences)):
             placed.extend(messages)
         touched = {(m.partition, m.bucket) for m in placed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
-        merged = list(executor.map(run_task, tasks))
-    except (PaimonError, OSError):
-        locations = table.locations
-        table.file_io.delete_many(
-            p for m in placed for f in m.new_files for p in locations.files_of(m.partition, m.bucket, f)
-        )
-        raise
+        merged = run_tasks(table, executor, run_task, tasks)
     return as_compaction(table, waiting, placed, merged)

@@ -27,8 +27,8 @@ from paimon_sql.storage.versioned import EARLIEST
 Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]
 R = TypeVar("R")
 
-ATTEMPTS = 10
-PAUSE = 0.02
+_ATTEMPTS = 10
+_PAUSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,15 @@ def other_branches(table: Table) -> list[Table]:
 
 
 def branch_protectors(branch: Table) -> list[Protector]:
-    """All that one branch keeps in snapshots and tags."""
+    """All that one branch keeps in snapshots and tags.
+
+    Raises:
+        CommitConflictError: what it keeps changed meanwhile.
+    """
     earliest = branch.snapshots.earliest_id() or 0
     kept = [s for s in branch.snapshots.all() if s.id >= earliest]
+    if not kept and branch.snapshots.latest_id() is not None:
+        raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
     tags = {t.snapshot.id: t for t in branch.tags.all()}
     for s in kept:
         tags.pop(s.id, None)
@@ -170,27 +176,33 @@ def fingerprint(table: Table) -> Fingerprint:
     return tuple(b.branch for b in branches), (*files, *hints)
 
 
-def undisturbed(table: Table, find: Callable[[], R]) -> R:
+def undisturbed(table: Table, find: Callable[[], R], matters: Callable[[R], bool] = lambda found: True) -> R:
     """What is found out while no tag or branch comes, goes or changes, and nobody vanishes who was asked.
 
     Args:
         table: the table or branch.
         find: finds it out; it is called again when it was disturbed.
+        matters: whether something found leads to anything; what does not is good enough even if it was disturbed.
 
     Raises:
         CommitConflictError: it was disturbed again and again.
     """
-    for _ in range(ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         seen = fingerprint(table)
         try:
             found = find()
         except (CommitConflictError, NoSuchSnapshotError):
-            time.sleep(PAUSE)
+            time.sleep(_PAUSE)
             continue
-        if fingerprint(table) == seen:
+        except PaimonError as error:
+            if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
+                time.sleep(_PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
+                continue
+            raise
+        if not matters(found) or fingerprint(table) == seen:
             return found
     raise CommitConflictError(
-        f"{table.name}: snapshots, tags or branches changed {ATTEMPTS} times while the files in use were counted; no"
+        f"{table.name}: snapshots, tags or branches changed {_ATTEMPTS} times while the files in use were counted; no"
         " file was deleted.",
         remedy="Try again; CALL sys.remove_orphan_files finds what nobody uses.",
     )

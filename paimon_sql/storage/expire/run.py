@@ -8,17 +8,16 @@ leaves stands below the hint, where the next run finds it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import CommitConflictError, MissingFileError, NoSuchSnapshotError, PaimonError
+from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
 from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts, delete_all
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
-from paimon_sql.storage.expire.protectors import ATTEMPTS, PAUSE, fingerprint
+from paimon_sql.storage.expire.protectors import undisturbed
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.table import Table
@@ -107,34 +106,23 @@ def _round(
     table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpiryPlan | None:
     """One round: what was done, None if a rival has gone farther meanwhile."""
-    for attempt in range(ATTEMPTS):
-        seen = fingerprint(table)
+
+    def chosen() -> ExpiryPlan | None:
         try:
             plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
-        except CommitConflictError:
-            time.sleep(PAUSE)
-            continue
-        except PaimonError as error:
-            if isinstance(error.__cause__, MissingFileError) and attempt < ATTEMPTS - 1:
-                time.sleep(PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
-                continue
-            raise
         if dry_run:
             return plan
         if (table.snapshots.earliest_id() or 0) > plan.end:
             return None
         table.snapshots.directory.write_hint(EARLIEST, plan.end)
-        if not table.snapshots.exists(plan.end):
-            return None
-        if fingerprint(table) == seen:
-            _carry_out(table, plan)
-            return plan
-    raise CommitConflictError(
-        f"{table.name}: tags or branches were changed {ATTEMPTS} times while snapshots were about to expire.",
-        remedy="Run the expiry again.",
-    )
+        return plan if table.snapshots.exists(plan.end) else None
+
+    plan = undisturbed(table, chosen, lambda plan: plan is not None and not dry_run)
+    if plan is not None and not dry_run:
+        _carry_out(table, plan)
+    return plan
 
 
 def _carry_out(table: Table, plan: ExpiryPlan) -> None:

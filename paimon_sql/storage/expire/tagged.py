@@ -36,7 +36,7 @@ def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
         PaimonError: somebody who may need the files cannot be read; nothing was deleted.
     """
     # A branch that gets another name while all are asked might be overlooked.
-    files = undisturbed(table, lambda: files_of_tag(table, snapshot))
+    files = undisturbed(table, lambda: files_of_tag(table, snapshot), lambda files: files.count > 0)
     files.delete(table)
     return files
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.executor import Executor
@@ -109,22 +110,14 @@ def change_read(
     Raises:
         PaimonError: a task failed; the files of all are deleted.
     """
-    messages: list[CommitMessage] = []
-    rows, fits = 0, True
-    try:
-        for done in executor.map(run_change, [ChangeTask(tuple(reads), change, write) for reads in buckets]):
-            if done is None:
-                fits = False
-                continue
-            messages += done.messages
-            rows += done.rows
-    except BaseException:
-        Committer(write.table, fresh=True).discard(messages)
-        raise
-    if not fits:
-        Committer(write.table, fresh=True).discard(messages)
-        return None
-    return Changed(messages, rows)
+    tasks = [ChangeTask(tuple(reads), change, write) for reads in buckets]
+    answers = all_or_nothing(write.table, executor.map(run_change, tasks), lambda done: done.messages if done else ())
+    done = [answer for answer in answers if answer is not None]
+    changed = Changed([m for one in done for m in one.messages], sum(one.rows for one in done))
+    if len(done) == len(answers):
+        return changed
+    Committer(write.table, fresh=True).discard(changed.messages)
+    return None
 
 
 class _DoesNotFitError(Exception):
