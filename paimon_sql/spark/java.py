@@ -186,6 +186,17 @@ def private_field(target: Any, name: str) -> tuple[Any, Any]:
     raise AttributeError(f"{target.getClass().getName()} has no field {name}")
 
 
+def behind(jvm: Jvm, target: Any) -> Any:
+    """The Python object that answers for a Java object; None if no Python object does."""
+    if not jvm.static("java.lang.reflect.Proxy", "isProxyClass")(target.getClass()):
+        return None
+    handler = jvm.static("java.lang.reflect.Proxy", "getInvocationHandler")(target)
+    if handler.getClass().getSimpleName() != "PythonProxyHandler":
+        return None
+    _, name = private_field(handler, "id")
+    return jvm.gateway.gateway_property.pool[name]
+
+
 class JavaObject:
     """A Python object that Java code calls through the interfaces of its inner class ``Java``.
 

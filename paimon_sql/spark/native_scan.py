@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,38 +17,27 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
 _DATASOURCES = f"{EXECUTION}.datasources"
 
 
-@dataclass(frozen=True)
-class FileRange:
-    """Some bytes of a file; the row groups that begin in them are read."""
-
-    path: str
-    start: int
-    length: int
-    file_size: int
-
-
 class NativeScanProxy(PlannedScanProxy):
-    """A Parquet scan over planned file ranges.
+    """A Parquet scan over the file ranges of a plan.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        partitions: the ranges of each Spark partition.
         fields: the columns, by whose names the files are read.
         filters: Catalyst expressions that the reader may use to leave out row groups and pages.
         what: a description for EXPLAIN.
+        plan: the plan.
     """
 
     def __init__(
         self,
         jvm: Jvm,
         session: Any,
-        partitions: Sequence[Sequence[FileRange]],
         fields: Sequence[DataField],
         filters: Any,
         what: str,
@@ -57,7 +45,6 @@ class NativeScanProxy(PlannedScanProxy):
     ) -> None:
         super().__init__(jvm, what, plan)
         self._session = session
-        self._partitions = partitions
         self._fields = fields
         self._filters = filters
 
@@ -72,11 +59,16 @@ class NativeScanProxy(PlannedScanProxy):
     def createReaderFactory(self) -> Any:
         return self._reader_factory
 
+    def columnarSupportMode(self) -> Any:
+        # Otherwise Spark would ask for the partitions when it plans, and EXPLAIN would read what only they need.
+        mode = "SUPPORTED" if self._reader_factory.supportColumnarReads(None) else "UNSUPPORTED"
+        return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", mode)
+
     @cached_property
     def _input_partitions(self) -> Any:
         made = [
             self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
-            for i, ranges in enumerate(self._partitions)
+            for i, ranges in enumerate(self._plan.file_ranges())
         ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
@@ -84,16 +76,23 @@ class NativeScanProxy(PlannedScanProxy):
     def _reader_factory(self) -> Any:
         return self._parquet_scan().createReaderFactory()
 
-    def _files(self, ranges: Sequence[FileRange]) -> Any:
-        no_values = self.jvm.constant(
+    def _constants(self, file: PlannedRange) -> Any:
+        """The values of the columns that are the same in all rows of a file, as an ``InternalRow``."""
+        return self.jvm.constant(
             "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
         )
+
+    def _constant_columns(self) -> Any:
+        """The columns that are the same in all rows of a file, as a struct."""
+        return self.jvm.struct(json.dumps(spark_struct(())))
+
+    def _files(self, ranges: Sequence[PlannedRange]) -> Any:
         no_hosts, nothing = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
         made = [
             self.jvm.new(
                 f"{_DATASOURCES}.PartitionedFile",
-                no_values,
+                self._constants(r),
                 path_of.fromUrlString(to_url(r.path)),
                 r.start,
                 r.length,
@@ -108,6 +107,7 @@ class NativeScanProxy(PlannedScanProxy):
 
     def _parquet_scan(self) -> Any:
         jvm, struct = self.jvm, self.readSchema()
+        constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.seq([]))
         index = jvm.new(
             f"{_DATASOURCES}.InMemoryFileIndex",
             self._session,
@@ -115,7 +115,7 @@ class NativeScanProxy(PlannedScanProxy):
             jvm.empty_map(),
             jvm.none,
             jvm.singleton(f"{_DATASOURCES}.NoopCache"),
-            jvm.none,
+            jvm.some(constant),
             jvm.none,
         )
         options = jvm.constant(

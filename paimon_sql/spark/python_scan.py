@@ -6,7 +6,8 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
+from weakref import WeakSet
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
@@ -63,12 +64,29 @@ class _Source(DataSource):
 
 
 class PythonScanProxy(PlannedScanProxy):
-    """A scan over read tasks, a Spark partition each."""
+    """A scan over read tasks, a Spark partition each.
 
-    def __init__(self, jvm: Jvm, partitions: Sequence[Sequence[Task]], fields: Any, what: str, plan: ScanPlan) -> None:
+    ``native_twin`` is a scan by Spark's own reader that may stand in its place, with a filter above it.
+    """
+
+    with_native_twin: ClassVar[WeakSet[PythonScanProxy]] = WeakSet()
+    """The scans that offer one and that Spark may still hold."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        partitions: Sequence[Sequence[Task]],
+        fields: Any,
+        what: str,
+        plan: ScanPlan,
+        native_twin: PlannedScanProxy | None = None,
+    ) -> None:
         super().__init__(jvm, what, plan)
         self._partitions = partitions
         self._struct = spark_struct(fields)
+        self.native_twin = native_twin
+        if native_twin is not None:
+            self.with_native_twin.add(self)
 
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(self._struct))

@@ -16,10 +16,11 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
+from paimon_sql.spark.deleted_rows import MarkingScanProxy, marks_deleted_rows
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
-from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
+from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
@@ -122,10 +123,13 @@ class ScanBuilderProxy(JavaObject):
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
         if plan.is_native(self._columns) and not self._hidden:
-            ranges = [
-                [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
-            ]
-            return NativeScanProxy(self.jvm, self.session, ranges, self._columns, self._pushed, what, plan)
+            given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
+            if not plan.rows_with_vectors:
+                return NativeScanProxy(*given)
+            if marks_deleted_rows(self.jvm, plan, self._columns):
+                return PythonScanProxy(
+                    self.jvm, [[t] for t in tasks], self._columns, what, plan, MarkingScanProxy(*given)
+                )
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
 
     @property

@@ -41,12 +41,13 @@ MICROS = 6
 
 @dataclass(frozen=True)
 class PlannedRange:
-    """Some bytes of a data file, for a reader that splits files by row groups."""
+    """Some bytes of a data file, for a reader that splits files by row groups, and where its deletion vector stands."""
 
     path: str
     start: int
     length: int
     file_size: int
+    deletion: Deletion | None = None
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,23 @@ class ScanPlan:
 
     @property
     def row_count(self) -> int:
-        """The rows in all files, before merging and with deleted ones."""
-        return sum(f.row_count for s in self.splits for f in s.files)
+        """The rows in all files, before merging; those that deletion vectors are known to delete are not counted."""
+        deleted = sum(d.range.cardinality or 0 for s in self.splits for d in s.deletions.values())
+        return sum(f.row_count for s in self.splits for f in s.files) - deleted
 
     @property
     def counts_rows(self) -> bool:
-        """Whether `row_count` is the number of rows: nothing is merged and nothing deleted."""
-        return all(s.raw and not s.deletions for s in self.splits)
+        """Whether `row_count` is the number of rows: nothing is merged, and deletion vectors say how much they hold."""
+        return all(s.raw and all(d.range.cardinality is not None for d in s.deletions.values()) for s in self.splits)
+
+    @property
+    def rows_with_vectors(self) -> int:
+        """The rows in the files that have a deletion vector, deleted ones among them."""
+        return sum(f.row_count for s in self.splits for f in s.files if f.file_name in s.deletions)
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
-        """Whether a Parquet reader that matches columns by name reads the files rightly as they are."""
-        if not all(s.raw and not s.deletions for s in self.splits):
+        """Whether a Parquet reader that matches columns by name reads the files rightly, deletion vectors aside."""
+        if not all(s.raw for s in self.splits):
             return False
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
@@ -96,8 +103,9 @@ class ScanPlan:
         for split in self.splits:
             for f in split.files:
                 path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
+                deletion = split.deletions.get(f.file_name)
                 ranges.extend(
-                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size)
+                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size, deletion)
                     for start in range(0, f.file_size, split_bytes)
                 )
         return pack(ranges, lambda r: r.length, split_bytes, OPEN_COST)

@@ -1,0 +1,82 @@
+"""Rules of ours in Spark's optimizer.
+
+A rule is a subclass of an abstract class of Spark's, which Py4J cannot make: it implements interfaces only. Javassist,
+which comes with Spark, makes the subclass at run time and hands the calls of its one method to Python (decision 9).
+Rules run on the driver alone; executors know nothing of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+
+_PROXY = "javassist.util.proxy"
+_METHOD = "apply"
+
+
+class PlanRule(JavaObject):
+    """A rule that rewrites optimized plans, once scans have been built. Subclasses say how in `rewritten`."""
+
+    def rewritten(self, plan: Any) -> Any:
+        """The plan that stands for another one; the same object if there is nothing to change."""
+        raise NotImplementedError
+
+    def invoke(self, rule: Any, method: Any, proceed: Any, arguments: Any) -> Any:
+        """What Javassist calls for the rule's method ``apply(plan)``."""
+        return self.rewritten(arguments[0])
+
+    def add_to(self, session: Any) -> None:
+        """Let the optimizer of a JVM session apply the rule, after the rules that it has."""
+        methods = session.sessionState().experimentalMethods()
+        rules = [*self.jvm.items(methods.extraOptimizations()), self._java_rule()]
+        getattr(methods, "extraOptimizations_$eq")(self.jvm.seq(rules))
+
+    def _java_rule(self) -> Any:
+        jvm = self.jvm
+        factory = jvm.new(f"{_PROXY}.ProxyFactory")
+        loader = jvm.cls("java.lang.Thread").currentThread().getContextClassLoader()
+        factory.setSuperclass(jvm.cls("java.lang.Class").forName(f"{CATALYST}.rules.Rule", True, loader))
+        factory.setFilter(_OnlyApply(jvm))
+        return factory.create(jvm.array("java.lang.Class"), jvm.array("java.lang.Object"), self)
+
+    class Java:
+        implements = [f"{_PROXY}.MethodHandler"]
+
+
+class _OnlyApply(JavaObject):
+    """Says which methods Python answers; all others stay Spark's."""
+
+    def isHandled(self, method: Any) -> bool:
+        return bool(method.getName() == _METHOD)
+
+    class Java:
+        implements = [f"{_PROXY}.MethodFilter"]
+
+
+def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
+    """A plan with some of its leaves replaced.
+
+    Args:
+        jvm: the JVM.
+        plan: a logical plan.
+        instead: new plans by the number of the leaf that they replace, counted as ``collectLeaves`` gives them.
+    """
+    return _Replacement(jvm, instead).of(plan)
+
+
+class _Replacement:
+    def __init__(self, jvm: Jvm, instead: dict[int, Any]) -> None:
+        self._jvm = jvm
+        self._instead = instead
+        self._leaf = 0
+
+    def of(self, plan: Any) -> Any:
+        children = self._jvm.items(plan.children())
+        if not children:
+            self._leaf += 1
+            return self._instead.get(self._leaf - 1, plan)
+        first = self._leaf
+        replaced = [self.of(child) for child in children]
+        touched = any(first <= number < self._leaf for number in self._instead)
+        return plan.withNewChildren(self._jvm.seq(replaced)) if touched else plan
