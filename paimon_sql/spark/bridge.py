@@ -18,7 +18,7 @@ from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import register_data_source
-from paimon_sql.spark.deleted_rows import ReadDeletionsNatively
+from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.java import Jvm, private_field
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 
@@ -36,7 +36,7 @@ class AttachedSession:
         self.catalogs: dict[str, CatalogProxy] = {}
         _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
         register_data_source(jvm, session)
-        ReadDeletionsNatively(jvm).add_to(session)
+        PassOverDeadRows(jvm).add_to(session)
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""

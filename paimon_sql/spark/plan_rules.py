@@ -7,6 +7,7 @@ Rules run on the driver alone; executors know nothing of them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
@@ -15,12 +16,12 @@ _PROXY = "javassist.util.proxy"
 _METHOD = "apply"
 
 
-class PlanRule(JavaObject):
-    """A rule that rewrites optimized plans, once scans have been built. Subclasses say how in `rewritten`."""
+class PlanRule(JavaObject, ABC):
+    """A rule that rewrites optimized plans, once scans have been built."""
 
+    @abstractmethod
     def rewritten(self, plan: Any) -> Any:
         """The plan that stands for another one; the same object if there is nothing to change."""
-        raise NotImplementedError
 
     def invoke(self, rule: Any, method: Any, proceed: Any, arguments: Any) -> Any:
         """What Javassist calls for the rule's method ``apply(plan)``."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
-from paimon_sql.spark.deleted_rows import MarkingScanProxy, marks_deleted_rows
+from paimon_sql.spark.dead_rows import marking_scan
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
@@ -122,15 +122,15 @@ class ScanBuilderProxy(JavaObject):
 
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
+        twin = None
         if plan.is_native(self._columns) and not self._hidden:
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
-            if not plan.rows_with_vectors:
+            if plan.is_raw and not plan.rows_to_mark:
                 return NativeScanProxy(*given)
-            if marks_deleted_rows(self.jvm, plan, self._columns):
-                return PythonScanProxy(
-                    self.jvm, [[t] for t in tasks], self._columns, what, plan, MarkingScanProxy(*given)
-                )
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+            # Whoever wants but a few rows need not wait until all are merged.
+            if plan.is_raw or self._limit is None:
+                twin = marking_scan(*given, all_of(self._predicates))
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin)
 
     @property
     def parallelism(self) -> int:

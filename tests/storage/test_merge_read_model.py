@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,10 @@ from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.predicates import Comparison, Predicate
+from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.read.dead_rows import Merging
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 
@@ -195,13 +199,28 @@ class KeyedTable(RuleBasedStateMachine):
 
     def _check(self, predicate: Predicate | None, columns: list[str]) -> None:
         wanted = [r for r in self._alive() if predicate is None or holds(predicate, r, self.kinds) is True]
-        found = []
+        found, marked = [], []
         for split in plan(self.table, predicate).splits:
             for batch in ReadTask(again(self.table), split, tuple(columns), predicate).batches():
                 assert batch.schema.names == columns
                 found += [self._shown(batch, i, columns) for i in range(batch.num_rows)]
+            for batch in self._marked(split, predicate):
+                marked += [self._shown(batch, i, columns) for i in range(batch.num_rows)]
         expected = [tuple(key_order(r[c]) for c in columns) for r in wanted]
         assert sorted(found, key=repr) == sorted(expected, key=repr)
+        assert sorted(marked, key=repr) == sorted(expected, key=repr)
+
+    def _marked(self, split: Split, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+        """The rows of a split as somebody finds them who reads each file for itself and leaves dead rows out."""
+        table = again(self.table)
+        merging = None if split.raw else Merging.of(table, split, predicate)
+        bits = merging.dead() if merging else {}
+        for file in split.files:
+            dead = np.unpackbits(np.frombuffer(bits.get(file.file_name, b""), np.uint8), bitorder="little")
+            for places, batch in read_places(table, split.partition, split.bucket, file, list(self.kinds)):
+                alive = np.array([place >= len(dead) or not dead[place] for place in places], np.bool_)
+                left = batch.filter(pa.array(alive))
+                yield left.filter(predicate.holds(left)) if predicate else left
 
     def _shown(self, batch: pa.RecordBatch, row: int, columns: list[str]) -> tuple[Any, ...]:
         return tuple(key_order(_plain(batch.column(c)[row])) for c in columns)

@@ -72,14 +72,17 @@ class ScanPlan:
         return all(s.raw and all(d.range.cardinality is not None for d in s.deletions.values()) for s in self.splits)
 
     @property
-    def rows_with_vectors(self) -> int:
-        """The rows in the files that have a deletion vector, deleted ones among them."""
-        return sum(f.row_count for s in self.splits for f in s.files if f.file_name in s.deletions)
+    def is_raw(self) -> bool:
+        """Whether nothing is merged."""
+        return all(s.raw for s in self.splits)
+
+    @property
+    def rows_to_mark(self) -> int:
+        """The rows of those files of which some rows are dead: they have a deletion vector or are merged."""
+        return sum(f.row_count for s in self.splits for f in s.files if not s.raw or f.file_name in s.deletions)
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
-        """Whether a Parquet reader that matches columns by name reads the files rightly, deletion vectors aside."""
-        if not all(s.raw for s in self.splits):
-            return False
+        """Whether a Parquet reader that matches columns by name reads the files rightly, dead rows aside."""
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
             return False

@@ -1,4 +1,4 @@
-"""Tables with deletion vectors are read by Spark's own reader, and their deleted rows stay deleted."""
+"""Spark's own reader reads tables with deletion vectors and tables to be merged; dead rows stay dead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
 from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.spark.deleted_rows import bits_of
+from paimon_sql.storage.read.dead_rows import Merging, bits_of
 from tests.spark.conftest import Sql
 
 _NATIVE = "_tmp_metadata_row_index"
@@ -25,14 +25,18 @@ def test_each_deleted_row_is_a_bit(positions: set[int]) -> None:
     assert len(bits) // 8 == (max(positions) // 8 + 1 if positions else 0)
 
 
-@pytest.fixture(scope="module")
-def kept(spark: SparkSession) -> Iterator[str]:
+_VECTORS = "'bucket' = '2', 'deletion-vectors.enabled' = 'true'"
+_MERGED = "'bucket' = '2', 'num-sorted-run.compaction-trigger' = '20'"
+
+
+@pytest.fixture(scope="module", params=[_VECTORS, _MERGED], ids=["vectors", "merged"])
+def kept(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a database that stays for all tests here and whose table ``t`` no test changes."""
-    spark.sql("CREATE DATABASE paimon.native_deletions")
-    spark.sql("USE paimon.native_deletions")
-    _make(lambda text: [tuple(row) for row in spark.sql(text).collect()])
-    yield "paimon.native_deletions"
-    spark.sql("DROP DATABASE paimon.native_deletions CASCADE")
+    spark.sql("CREATE DATABASE paimon.dead_rows")
+    spark.sql("USE paimon.dead_rows")
+    _make(lambda text: [tuple(row) for row in spark.sql(text).collect()], request.param)
+    yield "paimon.dead_rows"
+    spark.sql("DROP DATABASE paimon.dead_rows CASCADE")
 
 
 @pytest.fixture
@@ -43,12 +47,12 @@ def keyed(spark: SparkSession, kept: str) -> Iterator[Sql]:
     spark.sql("USE paimon.default")
 
 
-def _make(sql: Sql) -> None:
+def _make(sql: Sql, options: str) -> None:
     """A table ``t`` of three partitions, two buckets each; a tenth of its rows were written anew, some deleted."""
     sql(
         "CREATE TABLE t (k INT, name STRING, n BIGINT, amount DECIMAL(20, 2), at TIMESTAMP, tags ARRAY<STRING>,"
         " more STRUCT<a: INT, b: MAP<STRING, DOUBLE>>, p STRING) PARTITIONED BY (p)"
-        " TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '2', 'deletion-vectors.enabled' = 'true')"
+        f" TBLPROPERTIES ('primary-key' = 'k,p', {options})"
     )
     sql(f"INSERT INTO t {_rows('id', 'first', _ROWS)}")
     sql(f"INSERT INTO t {_rows('id * 10', 'second', _ROWS // 10)}")
@@ -114,6 +118,8 @@ def test_what_was_written_anew_or_deleted_is_not_read_again(spark: SparkSession,
         "SELECT DISTINCT p FROM t",
         "SELECT k FROM t ORDER BY k DESC LIMIT 7",
         "SELECT 1 FROM t WHERE k < 40",
+        "SELECT * FROM t WHERE k BETWEEN 100 AND 120 AND p = 'p1'",
+        "SELECT * FROM t WHERE k IN (7, 70, 700, 5, 16) AND n > 3",
         "SELECT k, `__paimon_bucket` FROM t WHERE k < 40",
     ],
 )
@@ -160,12 +166,89 @@ def test_append_tables_and_wide_vectors_are_read_natively_too(spark: SparkSessio
     assert sql("SELECT count(*), max(a) FROM t") == [(len([a for a in range(901) if a % 3]) + 1, 5000)]
 
 
-def test_columns_that_came_or_went_are_read_as_they_are_now(spark: SparkSession, sql: Sql) -> None:
-    _make(sql)
+@pytest.mark.parametrize("options", [_VECTORS, _MERGED], ids=["vectors", "merged"])
+def test_columns_that_came_or_went_are_read_as_they_are_now(spark: SparkSession, sql: Sql, options: str) -> None:
+    _make(sql, options)
     sql("ALTER TABLE t ADD COLUMN extra INT")
     sql("ALTER TABLE t DROP COLUMN tags")
     assert _NATIVE in _plan(spark, "SELECT * FROM t")
     assert sorted(sql("SELECT k, extra FROM t")) == [(k, None) for k in range(_ROWS) if k % 11 != 5]
+    sql("INSERT INTO t (k, name, p, extra) VALUES (3, 'third', 'p0', 1)")
+    assert sql("SELECT name, n, extra FROM t WHERE n IS NULL AND k < 7 AND k > 0") == [("third", None, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        # A row of an older time does not replace a newer one.
+        ("'sequence.field' = 'v'", [(1, 10), (2, 20), (3, 31)]),
+        ("'sequence.field' = 'v', 'sequence.field.sort-order' = 'descending'", [(1, 9), (2, 20), (3, 30)]),
+        ("'ignore-delete' = 'true'", [(1, 9), (2, 20), (3, 31)]),
+        ("'rowkind.field' = 'kind'", [(1, 9), (3, 31)]),
+        ("'file.compression' = 'zstd', 'write-only' = 'true'", [(1, 9), (2, 20), (3, 31)]),
+    ],
+)
+def test_merging_finds_the_row_that_is_left(
+    spark: SparkSession, sql: Sql, options: str, left: list[tuple[int, int]]
+) -> None:
+    sql(
+        "CREATE TABLE t (k INT, v INT, kind STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1',"
+        f" 'num-sorted-run.compaction-trigger' = '20', {options})"
+    )
+    sql("INSERT INTO t VALUES (1, 10, '+I'), (2, 20, '+I'), (3, 30, '+I')")
+    sql("INSERT INTO t VALUES (1, 9, '+U'), (3, 31, '+I')")
+    if "rowkind" in options:
+        sql("INSERT INTO t VALUES (2, 20, '-D')")
+    query = "SELECT k, v FROM t WHERE v > 0"
+    assert _NATIVE in _plan(spark, query)
+    assert sorted(sql(query)) == left
+    assert sorted(sql(query)) == left
+
+
+@pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
+def test_engines_that_make_rows_are_not_read_natively(spark: SparkSession, sql: Sql, engine: str) -> None:
+    sql(
+        "CREATE TABLE t (k INT, v INT)"
+        f" TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'merge-engine' = '{engine}')"
+    )
+    sql("INSERT INTO t VALUES (1, 10)")
+    sql("INSERT INTO t VALUES (1, NULL), (2, 3)")
+    query = "SELECT * FROM t WHERE v > 0"
+    assert _NATIVE not in _plan(spark, query)
+    assert sorted(sql(query)) == [(1, 10), (2, 3)]
+
+
+def test_keys_of_several_columns_and_many_files_are_merged(spark: SparkSession, sql: Sql) -> None:
+    sql(
+        "CREATE TABLE t (a STRING, b DECIMAL(30, 3), c DATE, v INT) TBLPROPERTIES ('primary-key' = 'a,b,c',"
+        " 'bucket' = '3', 'num-sorted-run.compaction-trigger' = '20', 'target-file-size' = '64 kb')"
+    )
+    expected = {}
+    for turn in range(5):
+        sql(
+            "INSERT INTO t SELECT concat('ä', id % 50), CAST(id % 7 AS DECIMAL(30, 3)) / 8,"
+            f" date'1500-01-01' + (id % 11), {turn}"
+            f" FROM (SELECT CAST(id * {2 * turn + 1} AS INT) AS id FROM range(3000))"
+        )
+        expected |= {(i * (2 * turn + 1)) % (50 * 7 * 11): turn for i in range(3000)}
+    query = "SELECT v, count(*) FROM t WHERE v >= 0 GROUP BY v"
+    assert _NATIVE in _plan(spark, query)
+    counts = {turn: list(expected.values()).count(turn) for turn in set(expected.values())}
+    assert dict(sql(query)) == counts
+
+
+def test_an_explained_query_merges_nothing(spark: SparkSession, keyed: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(merging: Merging) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Merging, "dead", refuse)
+    assert _NATIVE in _plan(spark, "SELECT name FROM t WHERE k > 17 AND k < 4000")
+
+
+def test_a_query_that_wants_a_few_rows_does_not_wait_for_all(spark: SparkSession, sql: Sql) -> None:
+    _make(sql, _MERGED)
+    assert _NATIVE not in _plan(spark, "SELECT * FROM t LIMIT 3")
+    assert len(sql("SELECT * FROM t LIMIT 3")) == 3
 
 
 def test_sessions_made_later_read_the_same(spark: SparkSession, keyed: Sql, kept: str) -> None:

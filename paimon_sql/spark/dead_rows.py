@@ -1,33 +1,38 @@
-"""Deletion vectors where Spark's own reader reads: a filter above the scan, by the position of each row in its file.
+"""Dead rows where Spark's own reader reads: a filter above the scan, by the position of each row in its file.
 
-The reader gives each row its position, and each file the bits of its deleted rows as if they were a partition value; so
+The reader gives each row its position, and each file the bits of its dead rows as if they were a partition value; so
 only the tasks that read a file get them. The filter looks at one bit of a row.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.types import DataField
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
 _POSITION = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
-_DELETED = {"name": "__paimon_deleted_rows", "type": "binary", "nullable": True, "metadata": {}}
-"""The bits of a file's deleted rows, null where none is deleted."""
+_DEAD = {"name": "__paimon_dead_rows", "type": "binary", "nullable": True, "metadata": {}}
+"""The bits of a file's dead rows, null where all are alive."""
 _MOST_ROWS = 1 << 29
-"""More rows than these in files with deletion vectors make bits that a driver should not hold: 64 MiB."""
+"""More rows than these in files with dead rows make bits that a driver should not hold: 64 MiB."""
+_FEW_BYTES = 64 * 1024 * 1024
+"""Up to so many bytes the driver finds dead rows itself sooner than workers are called."""
+_MERGED = BitsCache(64 * 1024 * 1024)
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"
 _SCAN = "DataSourceV2ScanRelation"
@@ -36,18 +41,37 @@ _TYPES = "org.apache.spark.sql.types"
 
 
 class MarkingScanProxy(NativeScanProxy):
-    """A Parquet scan that gives each row its position and the bits of its file's deleted rows, behind the columns."""
+    """A Parquet scan that gives each row its position and the bits of its file's dead rows, behind the columns.
+
+    Args:
+        merging: the splits of the plan that are not raw.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: Any,
+        fields: Sequence[DataField],
+        filters: Any,
+        what: str,
+        plan: ScanPlan,
+        merging: Sequence[Merging],
+    ) -> None:
+        super().__init__(jvm, session, fields, filters, what, plan)
+        self._merging = merging
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(json.dumps(_struct([*spark_struct(self._fields)["fields"], _POSITION, _DELETED])))
+        return self.jvm.struct(_wider(self._fields))
 
     def _constant_columns(self) -> Any:
-        return self.jvm.struct(json.dumps(_struct([_DELETED])))
+        return self.jvm.struct(json.dumps(_struct([_DEAD])))
 
     def _constants(self, file: PlannedRange) -> Any:
         if file.path not in self._rows:
-            bits = None if file.deletion is None else bits_of(file.deletion.read(self._plan.table.file_io))
-            value = None if bits is None else bytearray(bits)
+            bits = self._merged.get(file.path)
+            if bits is None and file.deletion is not None:
+                bits = bits_of(file.deletion.read(self._plan.table.file_io))
+            value = bytearray(bits) if bits else None
             self._rows[file.path] = self.jvm.new(_ROW, self.jvm.array("java.lang.Object", [value]))
         return self._rows[file.path]
 
@@ -56,31 +80,58 @@ class MarkingScanProxy(NativeScanProxy):
         """What the rows of each file have in common, by its path."""
         return {}
 
+    @cached_property
+    def _merged(self) -> dict[str, bytes]:
+        """The bits of the files that are merged, by their paths."""
+        held = [_MERGED.get(merging) for merging in self._merging]
+        new = [merging for merging, bits in zip(self._merging, held, strict=True) if bits is None]
+        few = sum(merging.size for merging in new) <= _FEW_BYTES
+        executor = LocalExecutor(os.cpu_count() or 2) if few else SparkExecutor(self.jvm)
+        found = executor.map(Merging.dead, new)
+        merged: dict[str, bytes] = {}
+        for merging, bits in zip(self._merging, held, strict=True):
+            if bits is None:
+                bits = next(found)
+                _MERGED.put(merging, bits)
+            split, places = merging.split, merging.table.locations
+            merged |= {places.data_file(split.partition, split.bucket, f): bits[f.file_name] for f in split.files}
+        return merged
 
-def marks_deleted_rows(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-    """Whether Spark's reader can tell the position of each row, and the driver hold the bits of all deleted ones."""
-    if plan.rows_with_vectors > _MOST_ROWS:
-        return False
+
+def marking_scan(
+    jvm: Jvm,
+    session: Any,
+    fields: Sequence[DataField],
+    filters: Any,
+    what: str,
+    plan: ScanPlan,
+    predicate: Predicate | None,
+) -> MarkingScanProxy | None:
+    """A scan by Spark's own reader that tells of each row whether it is dead; None if that cannot be.
+
+    It cannot where Spark's reader tells no positions, where merging makes new rows, or where the driver would hold the
+    bits of too many rows.
+    """
+    merging = [Merging.of(plan.table, split, predicate) for split in plan.splits if not split.raw]
+    possible = [m for m in merging if m is not None]
+    if len(possible) < len(merging) or plan.rows_to_mark > _MOST_ROWS:
+        return None
     settings = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
-    struct = jvm.struct(json.dumps(_struct([*spark_struct(columns)["fields"], _POSITION, _DELETED])))
     reader = jvm.singleton(f"{EXECUTION}.datasources.parquet.ParquetUtils")
-    return bool(reader.isBatchReadSupportedForSchema(settings, struct))
+    if not reader.isBatchReadSupportedForSchema(settings, jvm.struct(_wider(fields))):
+        return None
+    return MarkingScanProxy(jvm, session, fields, filters, what, plan, possible)
 
 
-def bits_of(vector: DeletionVector) -> bytes:
-    """The deleted rows as bits: row 0 is the lowest bit of the first byte; they end with the last deleted row."""
-    if not vector.cardinality:
-        return b""
-    flags = np.zeros(int(vector.positions[-1]) + 1, np.bool_)
-    flags[vector.positions] = True
-    return np.packbits(flags, bitorder="little").tobytes()
+def _wider(fields: Sequence[DataField]) -> str:
+    return json.dumps(_struct([*spark_struct(fields)["fields"], _POSITION, _DEAD]))
 
 
 def _struct(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-class ReadDeletionsNatively(PlanRule):
+class PassOverDeadRows(PlanRule):
     """Puts Spark's own reader and a filter in the place of a scan by Python workers that offers it.
 
     A session without the rule reads rightly all the same, only by Python workers.
@@ -99,11 +150,11 @@ class ReadDeletionsNatively(PlanRule):
     def _natively(self, relation: Any, native: Any) -> Any:
         jvm = self.jvm
         output = jvm.items(relation.output())
-        position, deleted = self._attribute(_POSITION), self._attribute(_DELETED)
+        position, dead = self._attribute(_POSITION), self._attribute(_DEAD)
         parts = jvm.items(relation.productIterator().toSeq())
-        parts[1:3] = [native, jvm.seq([*output, position, deleted])]
+        parts[1:3] = [native, jvm.seq([*output, position, dead])]
         wider = relation.makeCopy(jvm.array("java.lang.Object", parts))
-        alive = jvm.new(f"{_PLANS}.Filter", self._alive(position, deleted), wider)
+        alive = jvm.new(f"{_PLANS}.Filter", self._alive(position, dead), wider)
         return jvm.new(f"{_PLANS}.Project", jvm.seq(output), alive)
 
     def _attribute(self, field: dict[str, Any]) -> Any:
@@ -113,18 +164,18 @@ class ReadDeletionsNatively(PlanRule):
         new_id = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
         return jvm.new(f"{_EXPRESSIONS}.AttributeReference", field["name"], kind, True, nothing, new_id, jvm.seq([]))
 
-    def _alive(self, position: Any, deleted: Any) -> Any:
-        """Whether a row is alive: its file has no deleted rows, or they end before it, or its bit is not set."""
+    def _alive(self, position: Any, dead: Any) -> Any:
+        """Whether a row is alive: its file has no dead rows, or they end before it, or its bit is not set."""
         jvm = self.jvm
         # A reader that does not fill positions must not pass for one whose rows are all alive.
         known = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.seq([]))
         index = self._int(jvm.new(f"{_EXPRESSIONS}.ShiftRight", known, self._literal(3)))
         bit = self._int(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", known, self._long(self._literal(7))))
-        byte = self._byte(deleted, index)
+        byte = self._byte(dead, index)
         shifted = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
         clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
-        none = jvm.new(f"{_EXPRESSIONS}.IsNull", deleted)
-        behind = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", deleted))
+        none = jvm.new(f"{_EXPRESSIONS}.IsNull", dead)
+        behind = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", dead))
         either = f"{_EXPRESSIONS}.Or"
         return jvm.new(either, none, jvm.new(either, behind, clear))
 

@@ -1,0 +1,138 @@
+"""Which rows of data files are dead, as bits: those that deletion vectors delete, and those that merging drops.
+
+Whoever reads files whole by other means than ours, Spark's own reader for one, leaves rows out by these bits. Bit ``i``
+of byte ``j`` stands for row ``8 j + i`` of a file; rows behind the last byte are alive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.special_fields import VALUE_KIND, key_value_fields
+from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.merge.engines.base import SelectingEngine, is_retract
+from paimon_sql.storage.merge.sequence import sequence_fields
+from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.read.merge_reader import merge_section
+from paimon_sql.storage.read.runs import FILE, PLACE
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table import Table
+
+Bits = Mapping[str, bytes]
+"""The bits of files by their names."""
+_MOST_ROWS = 1 << 27
+"""More rows than these in one split take more memory, a byte each, than one task should need beside its window."""
+
+
+def bits_of(vector: DeletionVector) -> bytes:
+    """The rows that a deletion vector deletes."""
+    dead = np.zeros(int(vector.positions[-1]) + 1 if vector.cardinality else 0, np.bool_)
+    dead[vector.positions] = True
+    return _packed(dead)
+
+
+@dataclass(frozen=True)
+class Merging:
+    """The files of a split, of which merging leaves some rows as they are and drops the rest.
+
+    Attributes:
+        table: the table; its merge engine selects rows and makes none.
+        split: the split.
+        on_key: a condition on the key; rows for which it is not true count as dead.
+    """
+
+    table: Table
+    split: Split
+    on_key: Predicate | None = None
+
+    @classmethod
+    def of(cls, table: Table, split: Split, predicate: Predicate | None) -> Merging | None:
+        """What must be found out before a split's files can be read one by one; None if they can never be.
+
+        Args:
+            table: the table.
+            split: a split that is not raw.
+            predicate: the condition of the read.
+        """
+        table = split.table or table
+        engine = merge_engine(table.schema)
+        if type(split) is not Split or not split.sections or not isinstance(engine, SelectingEngine):
+            return None
+        if sum(f.row_count for f in split.files) > _MOST_ROWS:
+            return None
+        keys = set(table.schema.trimmed_primary_keys)
+        return cls(table, split, all_of([p for p in conjuncts(predicate) if p.columns() <= keys]))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of the files are read: those of the columns that tell rows of a key apart."""
+        read = len(self.table.schema.trimmed_primary_keys) + len(sequence_fields(self.table.schema.options)) + 1
+        return self.split.size * read // len(key_value_fields(self.table.schema))
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What the bits hang on, a condition aside: equal for reads of the same files in the same way."""
+        vectors = sorted((name, d.path, d.range.offset) for name, d in self.split.deletions.items())
+        names = (f.file_name for f in self.split.files)
+        return (*names, *vectors, frozenset(self.table.schema.options.items()))
+
+    def dead(self) -> Bits:
+        """The rows of each file that the merged result does not hold. Only what tells rows of a key apart is read."""
+        engine = merge_engine(self.table.schema)
+        assert isinstance(engine, SelectingEngine)
+        dead = [np.ones(f.row_count, np.bool_) for f in self.split.files]
+        for section in self.split.sections:
+            for window in merge_section(self.table, self.split, section, (FILE, PLACE), self.on_key):
+                left = engine.select(window)
+                left = left[~is_retract(window.table[VALUE_KIND.name].to_numpy()[left])]
+                files, places = (window.table[name].to_numpy() for name in (FILE, PLACE))
+                for number in np.unique(files):
+                    of_file = left[files[left] == number]
+                    dead[number][places[of_file]] = False
+        return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, dead, strict=True)}
+
+
+class BitsCache:
+    """The bits of files that were merged without a condition, bounded by their size; files never change."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._held: OrderedDict[tuple[object, ...], Bits] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, merging: Merging) -> Bits | None:
+        """The bits of these files; None if they are not held."""
+        with self._lock:
+            found = self._held.get(merging.identity)
+            if found is not None:
+                self._held.move_to_end(merging.identity)
+            return found
+
+    def put(self, merging: Merging, bits: Bits) -> None:
+        """Hold the bits, the least recently used leaving first."""
+        if merging.on_key is not None:
+            return
+        with self._lock:
+            if merging.identity not in self._held:
+                self._held[merging.identity] = bits
+                self._bytes += _size(bits)
+            while self._bytes > self.capacity:
+                _, dropped = self._held.popitem(last=False)
+                self._bytes -= _size(dropped)
+
+
+def _size(bits: Bits) -> int:
+    return sum(map(len, bits.values()))
+
+
+def _packed(flags: npt.NDArray[np.bool_]) -> bytes:
+    end = len(flags) - int(np.argmax(flags[::-1])) if flags.any() else 0
+    return np.packbits(flags[:end], bitorder="little").tobytes()
