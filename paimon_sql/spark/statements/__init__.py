@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.statements.analyze import RunAnalyzeTable
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
@@ -19,6 +20,7 @@ RUNNERS: dict[type[Statement], Runner] = {
     runner.statement: runner
     for runner in (
         RunAddColumns(),
+        RunAnalyzeTable(),
         RunCreateBranch(),
         RunCreateCatalog(),
         RunCreateTableLike(),

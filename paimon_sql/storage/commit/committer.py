@@ -15,6 +15,7 @@ from dataclasses import replace
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.table_statistics import TableStatistics
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
@@ -24,6 +25,7 @@ from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.maintenance import after_batch, after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_statistics import written_statistics
 
 _LOG = logging.getLogger(__name__)
 
@@ -147,6 +149,19 @@ class Committer(SnapshotMaker):
         compacted = self._compaction(untold, identifier, after_rows=True)
         after_commit(self.table, [made, *compacted])
         self._end_of_batch(messages, identifier)
+        return made
+
+    def analyze(self, statistics: TableStatistics, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
+        """Make a snapshot of the same rows that names these statistics."""
+        name = written_statistics(self.table, statistics)
+        try:
+            made = self.commit(CommitKind.ANALYZE, lambda latest: Changes(statistics=name), identifier)
+        except CommitUnknownError:
+            raise
+        except (PaimonError, OSError):
+            self.table.file_io.delete_many([self.table.paths.statistics(name)])
+            raise
+        after_commit(self.table, [made])
         return made
 
     def _commit_or_discard(
