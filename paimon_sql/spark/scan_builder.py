@@ -15,7 +15,14 @@ import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
-from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
+from paimon_sql.spark.aggregates import (
+    COUNT,
+    AggregateTask,
+    CountTask,
+    answer_fields,
+    is_count,
+    partial_aggregation,
+)
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
@@ -23,6 +30,7 @@ from paimon_sql.spark.native_scan import FileRange, NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
@@ -42,6 +50,7 @@ class ScanBuilderProxy(JavaObject):
         self._limit: int | None = None
         self._counts = False
         self._count_plan: ScanPlan | None = None
+        self._aggregation: tuple[PartialAggregation, ScanPlan] | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
@@ -81,7 +90,7 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts:
+        if self._counts or self._aggregation:
             return False
         self._limit = limit
         return True
@@ -99,7 +108,19 @@ class ScanBuilderProxy(JavaObject):
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
         self._counts = self._count_plan is not None or is_count(self.jvm, aggregation)
-        return self._counts
+        return self._counts or self._aggregates(aggregation)
+
+    def _aggregates(self, aggregation: Any) -> bool:
+        """Whether Python workers will put rows together; the JVM does so by itself with what it reads itself."""
+        wanted = partial_aggregation(aggregation, self.table.schema.fields)
+        if wanted is None or not wanted.columns or pins_key(self.table.schema, all_of(self._predicates)):
+            return False
+        plan = self._planned()
+        known = {f.name: f for f in self.table.schema.fields}
+        if not plan.splits or plan.is_native([known[name] for name in wanted.columns]):
+            return False
+        self._aggregation = (wanted, plan)
+        return True
 
     def _planned(self) -> ScanPlan:
         started = time.monotonic()
@@ -109,6 +130,8 @@ class ScanBuilderProxy(JavaObject):
 
     def build(self) -> Any:
         predicate = all_of(self._predicates)
+        if self._aggregation is not None:
+            return self._partially(*self._aggregation, predicate)
         plan = self._count_plan if self._counts and self._count_plan is not None else self._planned()
         what = describe(self.table, plan, predicate)
         if self._counts:
@@ -143,6 +166,13 @@ class ScanBuilderProxy(JavaObject):
     def _read(self, tasks: list[ReadTask]) -> pa.Table:
         schema = arrow_schema(self._columns)
         return pa.Table.from_batches([b.cast(schema) for t in tasks for b in t.batches()], schema)
+
+    def _partially(self, wanted: PartialAggregation, plan: ScanPlan, predicate: Predicate | None) -> Any:
+        """A scan that gives partial aggregates."""
+        reads = [ReadTask(self.table, split, wanted.columns, predicate) for split in plan.splits]
+        fields = answer_fields(wanted, self.table.schema.fields)
+        what = describe(self.table, plan, predicate)
+        return PythonScanProxy(self.jvm, [[AggregateTask(read, wanted)] for read in reads], fields, what, plan)
 
     def _counts_here(self, plan: ScanPlan) -> bool:
         """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""
