@@ -11,16 +11,16 @@ import pyarrow as pa
 from paimon_sql.format import types as t
 from paimon_sql.format.types import BigIntType, DataField
 from paimon_sql.spark.java import Jvm
-from paimon_sql.storage.read.partial_aggregates import (
+from paimon_sql.storage.read.aggregate_functions import (
     MOST_DIGITS,
     CountRows,
     CountValues,
     Extreme,
     PartialAggregate,
-    PartialAggregation,
     Sum,
     WideSum,
 )
+from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.task import ReadTask
 
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)
@@ -33,6 +33,7 @@ _ORDERED = (
     t.DecimalType,
     t.BooleanType,
     t.DateType,
+    t.TimeType,
     t.TimestampType,
     t.LocalZonedTimestampType,
     t.VarCharType,
@@ -48,11 +49,27 @@ def is_count(jvm: Jvm, aggregation: Any) -> bool:
     return bool(show(functions) == "{COUNT(*)}" and show(groups) == "{}")
 
 
+def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
+    """Whether an aggregation has averages that may be made of sums and counts.
+
+    Spark averages numbers of 64 bits as floating-point numbers. Where a source puts rows together it divides their sum
+    by their number instead, and the sum may overflow.
+
+    Args:
+        aggregation: Spark's ``Aggregation``, as it is before averages are taken apart.
+        fields: the columns of the table.
+    """
+    known = {f.name: f for f in fields}
+    averages = [f for f in aggregation.aggregateExpressions() if f.getClass().getSimpleName() == "Avg"]
+    columns = [_column(f.children()[0], known) for f in averages]
+    return not any(c is None or isinstance(c.type, t.BigIntType) for c in columns)
+
+
 def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
     """What Spark asks of groups, as far as readers can put rows together; None if they cannot.
 
     Args:
-        aggregation: Spark's ``Aggregation``.
+        aggregation: Spark's ``Aggregation``; functions with DISTINCT or FILTER never come to a source.
         fields: the columns of the table.
     """
     known = {f.name: f for f in fields}
@@ -61,16 +78,22 @@ def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> Partia
     names, made = [g.name for g in groups if g is not None], [a for a in aggregates if a is not None]
     if len(names) < len(groups) or len(made) < len(aggregates):
         return None
-    if not all(isinstance(known[name].type, _ORDERED) and not _is_floating(known[name]) for name in names):
+    if not all(isinstance(known[name].type, _ORDERED) for name in names):
         return None
-    return PartialAggregation(tuple(names), tuple(made))
+    found = PartialAggregation(tuple(names), tuple(made))
+    # Rows without columns could not be counted on their way.
+    return found if found.columns else None
 
 
 def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """The columns of an answer: those of the groups and one of each aggregate."""
+    """The columns of an answer: those of the groups and one of each aggregate.
+
+    Spark takes the types of an answer as they are, and what it computes with knows no VARCHAR.
+    """
     known = {f.name: f for f in fields}
-    made = (DataField(-1, f"aggregate_{i}", a.type) for i, a in enumerate(aggregation.aggregates))
-    return (*(known[name] for name in aggregation.groups), *made)
+    types = [*(known[name].type for name in aggregation.groups), *(a.type for a in aggregation.aggregates)]
+    plain = [t.string_type(kind.nullable) if isinstance(kind, t.VarCharType) else kind for kind in types]
+    return tuple(DataField(-1, name, kind) for name, kind in zip(aggregation.names, plain, strict=True))
 
 
 def _column(expression: Any, known: dict[str, DataField]) -> DataField | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from paimon_sql.spark.aggregates import (
     answer_fields,
     is_count,
     partial_aggregation,
+    sums_for_averages,
 )
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
@@ -48,9 +50,11 @@ class ScanBuilderProxy(JavaObject):
         self._pushed: Any = None
         self._predicates: list[Predicate] = []
         self._limit: int | None = None
+        self._plan: ScanPlan | None = None
+        self._by_python = False
         self._counts = False
-        self._count_plan: ScanPlan | None = None
-        self._aggregation: tuple[PartialAggregation, ScanPlan] | None = None
+        self._averages = True
+        self._aggregation: PartialAggregation | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
@@ -62,6 +66,7 @@ class ScanBuilderProxy(JavaObject):
         types = {f.name: f.type for f in self.table.schema.fields}
         found = translate_all(self._as_text(expressions), types)
         self._predicates += [p for p in found if p is not None]
+        self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
         settled = set(self.table.schema.partition_keys)
         if self._decides():
@@ -73,7 +78,11 @@ class ScanBuilderProxy(JavaObject):
 
     def _decides(self) -> bool:
         """Whether Spark need not look at rows again whose filters were understood."""
-        return pins_key(self.table.schema, all_of(self._predicates))
+        if pins_key(self.table.schema, all_of(self._predicates)):
+            return True
+        # Workers leave out exactly the rows that are not wanted, Spark's own reader does so roughly.
+        self._by_python = self._by_python or self._for_workers(())
+        return self._by_python
 
     def _chosen(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
         """Some of the expressions, for each choice; they are fetched only if a choice leaves one out but not all."""
@@ -90,49 +99,60 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts or self._aggregation:
+        if self._counts or self._aggregation is not None:
             return False
         self._limit = limit
+        if not self._predicates:
+            self._plan = None
         return True
 
     def isPartiallyPushed(self) -> bool:
         return True
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        # Spark need not add numbers of rows up if there is but one.
-        if not is_count(self.jvm, aggregation):
-            return False
-        self._count_plan = self._planned()
-        return self._counts_here(self._count_plan)
+        if is_count(self.jvm, aggregation):
+            # Spark need not add numbers of rows up if there is but one.
+            self._counts = True
+            return self._counts_here(self._planned())
+        # Averages are seen here alone: what is pushed has sums and counts in their place.
+        fields = self.table.schema.fields
+        self._averages = self._averages and (not self._for_workers() or sums_for_averages(aggregation, fields))
+        return False
 
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
-        self._counts = self._count_plan is not None or is_count(self.jvm, aggregation)
         return self._counts or self._aggregates(aggregation)
 
     def _aggregates(self, aggregation: Any) -> bool:
         """Whether Python workers will put rows together; the JVM does so by itself with what it reads itself."""
+        # To look at an aggregation takes time, which what the JVM reads had better be spared.
+        if not self._averages or not self._for_workers() or pins_key(self.table.schema, all_of(self._predicates)):
+            return False
         wanted = partial_aggregation(aggregation, self.table.schema.fields)
-        if wanted is None or not wanted.columns or pins_key(self.table.schema, all_of(self._predicates)):
+        if wanted is None or not self._for_workers(wanted.columns):
             return False
-        plan = self._planned()
-        known = {f.name: f for f in self.table.schema.fields}
-        if not plan.splits or plan.is_native([known[name] for name in wanted.columns]):
-            return False
-        self._aggregation = (wanted, plan)
+        self._aggregation = wanted
         return True
 
+    def _for_workers(self, names: Iterable[str] | None = None) -> bool:
+        """Whether there are rows that Python workers would read, if of these columns, or of all."""
+        plan, schema = self._planned(), self.table.schema
+        wanted = schema.fields if names is None else [schema.field(name) for name in names]
+        return bool(plan.splits) and (self._by_python or not plan.is_native(wanted))
+
     def _planned(self) -> ScanPlan:
-        started = time.monotonic()
-        plan = plan_scan(self.table, all_of(self._predicates), limit=self._limit, parallelism=self.parallelism)
-        plan.metrics.seconds = time.monotonic() - started
-        return plan
+        if self._plan is None:
+            started = time.monotonic()
+            self._plan = plan_scan(
+                self.table, all_of(self._predicates), limit=self._limit, parallelism=self.parallelism
+            )
+            self._plan.metrics.seconds = time.monotonic() - started
+        return self._plan
 
     def build(self) -> Any:
-        predicate = all_of(self._predicates)
+        predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
-            return self._partially(*self._aggregation, predicate)
-        plan = self._count_plan if self._counts and self._count_plan is not None else self._planned()
+            return self._partially(self._aggregation, plan, predicate)
         what = describe(self.table, plan, predicate)
         if self._counts:
             return self._count(plan, predicate, what)
@@ -144,7 +164,7 @@ class ScanBuilderProxy(JavaObject):
 
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
-        if plan.is_native(self._columns) and not self._hidden:
+        if plan.is_native(self._columns) and not self._hidden and not self._by_python:
             ranges = [
                 [FileRange(p.path, p.start, p.length, p.file_size) for p in group] for group in plan.file_ranges()
             ]
@@ -171,12 +191,14 @@ class ScanBuilderProxy(JavaObject):
         """A scan that gives partial aggregates."""
         reads = [ReadTask(self.table, split, wanted.columns, predicate) for split in plan.splits]
         fields = answer_fields(wanted, self.table.schema.fields)
-        what = describe(self.table, plan, predicate)
+        what = describe(self.table, plan, predicate, wanted)
         return PythonScanProxy(self.jvm, [[AggregateTask(read, wanted)] for read in reads], fields, what, plan)
 
     def _counts_here(self, plan: ScanPlan) -> bool:
         """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""
-        return pins_key(self.table.schema, all_of(self._predicates)) or plan.counts_rows
+        if pins_key(self.table.schema, all_of(self._predicates)):
+            return True
+        return plan.counts_rows and not self._by_python
 
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
         key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
@@ -205,7 +227,9 @@ def _is_floating(data_type: DataType) -> bool:
     return isinstance(data_type, (FloatType, DoubleType))
 
 
-def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:
+def describe(
+    table: Table, plan: ScanPlan, predicate: Predicate | None, aggregation: PartialAggregation | None = None
+) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
     m = plan.metrics
     parts = [
@@ -214,5 +238,6 @@ def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:
         f"manifests {m.manifests_read} of {m.manifests}",
         f"{m.bytes_read} bytes",
         *([f"filter {predicate}"] if predicate is not None else []),
+        *([str(aggregation)] if aggregation is not None else []),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"
