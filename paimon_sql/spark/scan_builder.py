@@ -68,9 +68,7 @@ class ScanBuilderProxy(JavaObject):
         self._predicates += [p for p in found if p is not None]
         self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
-        settled = set(self.table.schema.partition_keys)
-        if self._decides():
-            settled |= exact
+        settled = set(types if self._decides() else self.table.schema.partition_keys)
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
         self._pushed, rest = self._chosen(expressions, len(found), pushed, left)

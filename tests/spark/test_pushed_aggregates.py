@@ -98,11 +98,20 @@ def test_filters_that_workers_decide_let_groups_be_put_together(sql: Sql, ask: A
     for condition in ("i > 0", "s = 'ä1' OR s IS NULL", "k % 3 = 1 AND k BETWEEN 10 AND 70", "NOT o AND y IS NOT NULL"):
         answer = ask(f"SELECT i, count(*), sum(d), max(s) FROM {{}} WHERE {condition} GROUP BY i")
         assert (answer.found, answer.pushed) == (answer.expected, True)
+    for condition in (
+        "x > 3",
+        "x = double('NaN') OR f IN (0.5, -0.5)",
+        "x <= -0.0D AND NOT f < 1",
+        "x <> 0",
+        "x IS NULL",
+    ):
+        answer = ask(f"SELECT x, count(*), max(f) FROM {{}} WHERE {condition} GROUP BY x")
+        assert (answer.found, answer.pushed) == (answer.expected, True)
     answer = ask("SELECT count(*), max(x), sum(b) FROM {} WHERE i % 3 = 5")
     assert (answer.found, answer.pushed) == (answer.expected, True)
     answer = ask("SELECT s, count(*) AS c FROM {} WHERE i < 2 GROUP BY s HAVING count(*) > 3 ORDER BY c LIMIT 2")
     assert (answer.found, answer.pushed) == (answer.expected, True)
-    for condition in ("x > 3", "s LIKE '%1'", "length(s) = 2", "CAST(i AS STRING) = '1'"):
+    for condition in ("s LIKE '%1'", "length(s) = 2", "CAST(i AS STRING) = '1'"):
         answer = ask(f"SELECT i, count(*), max(s) FROM {{}} WHERE {condition} GROUP BY i")
         assert (answer.found, answer.pushed) == (answer.expected, False)
 

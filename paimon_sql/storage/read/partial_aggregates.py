@@ -64,22 +64,21 @@ class PartialAggregation:
         Args:
             batches: rows with all `columns`.
         """
-        held: list[pa.RecordBatch] = []
         worth_it = empty = True
+        portion = _Portion()
         for batch in batches:
-            empty = False
+            empty = empty and not batch.num_rows
             if not worth_it:
                 yield self._alone(batch)
                 continue
-            held.append(batch)
-            rows = sum(b.num_rows for b in held)
-            if rows >= _PORTION_ROWS or sum(b.nbytes for b in held) >= _PORTION_BYTES:
-                made = self._together(pa.Table.from_batches(held))
-                held = []
+            portion.add(batch)
+            if portion.is_full:
+                made = self._together(portion.table())
                 yield from _cut(made)
-                worth_it = sum(b.num_rows for b in made) < rows * _WORTH_IT
-        if held:
-            yield from _cut(self._together(pa.Table.from_batches(held)))
+                worth_it = sum(b.num_rows for b in made) < portion.rows * _WORTH_IT
+                portion = _Portion()
+        if portion.rows:
+            yield from _cut(self._together(portion.table()))
         elif empty and not self.groups:
             yield self._batch([pa.repeat(a.neutral, 1) for a in self.aggregates])
 
@@ -112,6 +111,27 @@ class PartialAggregation:
 
     def _batch(self, columns: Iterable[pa.ChunkedArray | pa.Array]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([_whole(c) for c in columns], names=self.names)
+
+
+class _Portion:
+    """Rows that are put together at once."""
+
+    def __init__(self) -> None:
+        self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self._batches.append(batch)
+        self._bytes += batch.nbytes
+        self.rows += batch.num_rows
+
+    @property
+    def is_full(self) -> bool:
+        return self.rows >= _PORTION_ROWS or self._bytes >= _PORTION_BYTES
+
+    def table(self) -> pa.Table:
+        return pa.Table.from_batches(self._batches)
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
