@@ -60,7 +60,7 @@ class PartialAggregate(ABC):
         """What is put together of the rows, and Arrow's function that does so."""
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
-        """Partial results out of what the function found of each group; None if they fit their type."""
+        """Partial results out of what the function found of each group, and what their type does not hold, if anything."""
         return found.cast(arrow_type(self.type)), None
 
     @abstractmethod
@@ -101,18 +101,40 @@ class CountRows(PartialAggregate):
 
 
 @dataclass(frozen=True)
-class CountValues(CountRows):
-    """The number of values that are not null."""
+class OfColumn(PartialAggregate):
+    """An aggregate of one column."""
 
     column: str
 
     @property
+    @abstractmethod
+    def name(self) -> str:
+        """The function."""
+
+    @property
     def label(self) -> str:
-        return f"count({self.column})"
+        return f"{self.name}({self.column})"
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+
+@dataclass(frozen=True)
+class CountValues(OfColumn):
+    """The number of values that are not null."""
+
+    @property
+    def name(self) -> str:
+        return "count"
+
+    @property
+    def type(self) -> DataType:
+        return BigIntType(False)
+
+    @property
+    def neutral(self) -> pa.Scalar:
+        return pa.scalar(0, pa.int64())
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         return rows[self.column], "count"
@@ -122,23 +144,18 @@ class CountValues(CountRows):
 
 
 @dataclass(frozen=True)
-class Sum(PartialAggregate):
+class Sum(OfColumn):
     """The sum of floating-point numbers, or of whole ones that are so small that it cannot overflow."""
 
-    column: str
     floating: bool
 
     @property
-    def label(self) -> str:
-        return f"sum({self.column})"
+    def name(self) -> str:
+        return "sum"
 
     @property
     def type(self) -> DataType:
         return DoubleType() if self.floating else BigIntType()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         return self.alone(rows), "sum"
@@ -148,27 +165,22 @@ class Sum(PartialAggregate):
 
 
 @dataclass(frozen=True)
-class WideSum(PartialAggregate):
+class WideSum(OfColumn):
     """The sum of numbers of 64 bits, or of decimals, in their own type.
 
     What the type does not hold goes to further rows, so that nothing is lost and nothing wraps around here: whoever
     adds partial sums up tells overflows as it would over the rows themselves.
     """
 
-    column: str
     kind: BigIntType | DecimalType
 
     @property
-    def label(self) -> str:
-        return f"sum({self.column})"
+    def name(self) -> str:
+        return "sum"
 
     @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]
@@ -209,24 +221,19 @@ class WideSum(PartialAggregate):
 
 
 @dataclass(frozen=True)
-class Extreme(PartialAggregate):
+class Extreme(OfColumn):
     """The least (``min``) or the greatest (``max``) value, of which NaN is the greatest there is."""
 
-    column: str
     kind: DataType
     function: str
 
     @property
-    def label(self) -> str:
-        return f"{self.function}({self.column})"
+    def name(self) -> str:
+        return self.function
 
     @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def _floating(self) -> bool:
