@@ -60,7 +60,7 @@ class PartialAggregate(ABC):
         """What is put together of the rows, and Arrow's function that does so."""
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
-        """Partial results out of what the function found of each group, and what their type does not hold, if anything."""
+        """Partial results out of what the function found of each group, and what their type does not hold of them."""
         return found.cast(arrow_type(self.type)), None
 
     @abstractmethod
