@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import DataField, DataType
+from paimon_sql.format.types import BooleanType, DataField, DataType
 from paimon_sql.spark.types import spark_type
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
@@ -207,10 +207,19 @@ def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
     return negated
 
 
+def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    """A column that is a condition by itself."""
+    column = _column(node, types)
+    if not isinstance(types[column], BooleanType):
+        raise UntranslatableError
+    return Comparison(column, "=", pa.scalar(True))
+
+
 _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
     "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
+    "AttributeReference": _truth,
     "IsNull": lambda n, t: IsNull(_column(n.children[0], t)),
     "IsNotNull": lambda n, t: IsNull(_column(n.children[0], t), negated=True),
     "In": _in,

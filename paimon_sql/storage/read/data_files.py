@@ -17,7 +17,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.live_files import partition_values
@@ -136,7 +136,7 @@ def _places_of_key(
 ) -> list[tuple[int, int]]:
     """Where in a file the rows of a look-up are, told by its key alone: most files do not hold it at all."""
     keys = set(table.schema.trimmed_primary_keys)
-    on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    on_key = about(predicate, keys)
     assert on_key is not None
     plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
     places = []
