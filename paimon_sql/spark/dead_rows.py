@@ -114,9 +114,8 @@ def marking_scan(
     """
     if not can_mark(jvm, plan, fields):
         return None
-    merging = [
-        Merging(s.table or plan.table, s, key_condition(plan.table, predicate)) for s in plan.splits if not s.raw
-    ]
+    on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
+    merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
     return MarkingScanProxy(jvm, session, fields, filters, what, plan, merging)
 
 
