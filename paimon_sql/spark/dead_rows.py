@@ -20,7 +20,7 @@ from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selects
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
