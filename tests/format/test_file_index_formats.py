@@ -23,6 +23,7 @@ from paimon_sql.format.file_index.bitmaps import read_bitmap, serialized
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.declared import declared_indexes
 from paimon_sql.format.file_index.hashing import hash_bytes
+from paimon_sql.format.file_index.many_bitmaps import serialized_each
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options import TableOptions
 from paimon_sql.storage.predicates import Comparison, In
@@ -86,7 +87,8 @@ def test_an_index_never_leaves_out_a_row_that_a_condition_is_true_for(
         texts = {"version": "1"}
     body = built(kind, data_type, [column[:5], column[5:]], texts)
     if body is None:
-        assert any(abs(v) >= 2**63 for v in values if isinstance(v, (int, Decimal))) or any(
+        numbers = [int(v) for v in values if isinstance(v, int | Decimal)]
+        assert any(abs(number) >= 2**63 for number in numbers) or any(
             len(v.encode()) > 60 for v in values if isinstance(v, str)
         )
         return
@@ -140,6 +142,18 @@ def test_bitmaps_are_written_in_the_portable_format(single: list[int], runs: lis
         wanted |= BitMap(range(first, first + count))
     data = serialized(np.array(wanted.to_array(), np.int64))
     assert read_bitmap(data + b"more") == wanted
+
+
+SHORT = st.tuples(st.integers(0, 200_000), st.integers(1, 6)).map(lambda run: set(range(run[0], run[0] + run[1])))
+
+
+@given(st.lists(SHORT | st.sets(st.integers(0, 200_000), min_size=1, max_size=9), max_size=6), st.booleans())
+def test_many_bitmaps_are_written_as_each_is(groups: list[set[int]], big: bool) -> None:
+    wanted = [sorted(group) for group in groups] + ([list(range(0, 140_000, 2))] if big else [])
+    arrays = [np.array(group, np.int64) for group in wanted]
+    positions = np.concatenate([np.empty(0, np.int64), *arrays])
+    counts = np.array([len(group) for group in wanted], np.int64)
+    assert serialized_each(positions, counts) == [serialized(group) for group in arrays]
 
 
 def test_texts_have_the_hashes_of_the_specification() -> None:

@@ -26,6 +26,7 @@ from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, Index
 from paimon_sql.format.file_index.bitmaps import all_rows, most_bytes, read_bitmap, serialized
 from paimon_sql.format.file_index.columns import ColumnBuilder
 from paimon_sql.format.file_index.keys import KeyType, RankedColumn, fixed, with_length
+from paimon_sql.format.file_index.many_bitmaps import serialized_each
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import integer, memory_size
 
@@ -121,12 +122,9 @@ def _places(column: RankedColumn, offset: int) -> tuple[_Places, _Places, list[b
     places, lengths = np.empty(len(counts), np.int64), np.full(len(counts), -1, np.int64)
     alone = counts == 1
     places[alone] = -1 - rows[ends[alone] - 1]
-    bodies = []
-    for i in np.flatnonzero(~alone):
-        body = serialized(rows[ends[i] - counts[i] : ends[i]])
-        places[i], lengths[i] = offset, len(body)
-        offset += len(body)
-        bodies.append(body)
+    bodies = serialized_each(rows[np.repeat(~alone, counts)], counts[~alone])
+    lengths[~alone] = [len(body) for body in bodies]
+    places[~alone] = offset + np.cumsum(lengths[~alone]) - lengths[~alone]
     return places, lengths, bodies
 
 

@@ -16,7 +16,8 @@ from pyroaring import BitMap
 
 Positions = npt.NDArray[np.int64]
 
-_PLAIN, _WITH_RUNS = 12346, 12347
+PLAIN, WITH_RUNS = 12346, 12347
+"""How bitmaps begin: without and with runs."""
 _CONTAINER_ROWS = 65536
 _BITMAP_BYTES = 8192
 _MOST_IN_ARRAY = 4096
@@ -31,7 +32,7 @@ def all_rows(count: int) -> BitMap:
 def serialized(positions: Positions) -> bytes:
     """The bytes of the bitmap of some positions, which are ascending."""
     if not len(positions):
-        return struct.pack("<II", _PLAIN, 0)
+        return struct.pack("<II", PLAIN, 0)
     keys = positions >> 16
     cuts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
     count = len(cuts) - 1
@@ -41,9 +42,9 @@ def serialized(positions: Positions) -> bytes:
         bodies.append(body)
     listed = np.stack([keys[cuts[:-1]], np.diff(cuts) - 1], axis=1).astype("<u2").tobytes()
     if runs.any():
-        head = struct.pack("<I", _WITH_RUNS | count - 1 << 16) + np.packbits(runs, bitorder="little").tobytes()
+        head = struct.pack("<I", WITH_RUNS | count - 1 << 16) + np.packbits(runs, bitorder="little").tobytes()
     else:
-        head = struct.pack("<II", _PLAIN, count)
+        head = struct.pack("<II", PLAIN, count)
     if count >= _FEW_CONTAINERS or not runs.any():
         start = len(head) + len(listed) + 4 * count
         listed += (np.cumsum([start, *map(len, bodies[:-1])])).astype("<u4").tobytes()
