@@ -55,7 +55,7 @@ def table_of(spark: SparkSession, name: str, kind: str, size: str) -> None:
 def bodies_of(warehouse: Path, name: str) -> dict[tuple[str, str], bytes]:
     """The bytes of a table's indexes by data file and column."""
     table = FileSystemCatalog("paimon", {"warehouse": str(warehouse)}).table(Identifier("default", name))
-    found = {}
+    found: dict[tuple[str, str], bytes] = {}
     for e in entries(live_files(table, table.snapshots.latest()).entries):
         with held_indexes(table, e.partition, e.bucket, e.file) as held:
             assert held is not None

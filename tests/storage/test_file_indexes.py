@@ -36,6 +36,7 @@ from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_index_rewrite import remade
+from paimon_sql.storage.map_predicates import OfMapKey
 from paimon_sql.storage.predicates import And, Comparison, In, Predicate
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.read.file_indexes import held_indexes
@@ -182,8 +183,13 @@ def test_values_under_the_keys_of_a_map_are_indexed(tmp_path: Path) -> None:
     options = {"file-index.bitmap.columns": "m[a],m[b]", **INSIDE}
     table = make_table(tmp_path, options, columns=columns)
     insert(table, (1, [("a", 1), ("b", 2)]), (2, None), (3, []), (4, [("a", 1)]))
-    ((a, b),) = indexes_of(table)
-    assert (a.column, b.column, a.length > 0) == ("m[a]", "m[b]", True)
+    insert(table, (5, [("a", 2)]))
+    assert [[p.column for p in of_file] for of_file in indexes_of(table)] == [["m[a]", "m[b]"]] * 2
+    for value, files, found in ((1, 1, [1, 4]), (2, 1, [5]), (3, 0, [])):
+        wanted = OfMapKey("m", "a", int_is(OfMapKey.VALUE, "=", value))
+        assert plan(table, wanted).metrics.files_read == files
+        assert sorted(r[0] for r in rows(table, wanted)) == found
+    assert plan(table, OfMapKey("m", "b", int_is(OfMapKey.VALUE, "=", 2))).metrics.files_read == 1
 
 
 def test_a_column_that_cannot_have_an_index_goes_without(tmp_path: Path) -> None:

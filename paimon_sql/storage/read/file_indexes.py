@@ -15,12 +15,13 @@ from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.file_index.base import IndexReader, Operator
 from paimon_sql.format.file_index.container import PREFIX_BYTES, IndexPlace, header_length, read_header
-from paimon_sql.format.file_index.declared import declared_indexes
+from paimon_sql.format.file_index.declared import declared_indexes, indexed_name, value_type
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options.index import FILE_INDEX_READ_ENABLED
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.paths import INDEX_SUFFIX, beside
-from paimon_sql.format.types import DataField
+from paimon_sql.format.types import DataField, DataType
+from paimon_sql.storage.map_predicates import OfMapKey
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate
 from paimon_sql.storage.table import Table
 
@@ -29,7 +30,8 @@ _FIRST_READ = 4096
 _NEAR = 8192
 """Rows between two wanted ones that are rather read than passed over."""
 
-Readers = Callable[[str], Sequence[IndexReader]]
+Readers = Callable[[str, str | None], Sequence[IndexReader]]
+"""The indexes of a column, or of what a map holds under a key."""
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,16 @@ class IndexLook:
             return None
 
     def _readers(self, held: HeldIndexes, file: DataFileMeta) -> Readers:
-        known: dict[str, list[IndexReader]] = {}
+        known: dict[tuple[str, str | None], list[IndexReader]] = {}
 
-        def readers(column: str) -> list[IndexReader]:
-            if column not in known:
+        def readers(column: str, key: str | None) -> list[IndexReader]:
+            if (column, key) not in known:
                 stored = self._stored(column, file.schema_id)
-                known[column] = _readers_of(stored, held, file) if stored is not None else []
-            return known[column]
+                kind = value_type(stored.type, key) if stored is not None else None
+                name = indexed_name(stored.name, key) if stored is not None else ""
+                places = [p for p in held.places if p.column == name and p.kind in KINDS]
+                known[column, key] = [_reader(held, p, kind, file) for p in places] if kind is not None else []
+            return known[column, key]
 
         return readers
 
@@ -141,13 +146,9 @@ class IndexLook:
         return next((f for f in written if f.type.as_nullable() == today.type.as_nullable()), None)
 
 
-def _readers_of(column: DataField, held: HeldIndexes, file: DataFileMeta) -> list[IndexReader]:
-    return [_reader(held, p, column, file) for p in held.places if p.column == column.name and p.kind in KINDS]
-
-
-def _reader(held: HeldIndexes, place: IndexPlace, column: DataField, file: DataFileMeta) -> IndexReader:
+def _reader(held: HeldIndexes, place: IndexPlace, values: DataType, file: DataFileMeta) -> IndexReader:
     try:
-        return KINDS[place.kind].reader(held.read(place.start, place.length), column.type)
+        return KINDS[place.kind].reader(held.read(place.start, place.length), values)
     except ValueError as error:
         path = held.path or file.file_name
         raise CorruptFileError(f"the {place.kind} index of column '{place.column}' is {error}", path=path) from error
@@ -170,11 +171,14 @@ def rows_told(predicate: Predicate, readers: Readers) -> BitMap | None:
         return found
     if isinstance(predicate, Comparison):
         operator: Operator = predicate.operator  # type: ignore[assignment]
-        return _in_all(reader.compare(operator, predicate.value) for reader in readers(predicate.column))
+        return _in_all(reader.compare(operator, predicate.value) for reader in readers(predicate.column, None))
     if isinstance(predicate, In):
-        return _in_all(reader.among(predicate.values) for reader in readers(predicate.column))
+        return _in_all(reader.among(predicate.values) for reader in readers(predicate.column, None))
+    if isinstance(predicate, OfMapKey):
+        column, key = predicate.column, predicate.key
+        return rows_told(predicate.inner, lambda name, of: readers(column, key))
     if isinstance(predicate, IsNull):
-        return _in_all(r.valued() if predicate.negated else r.nulls() for r in readers(predicate.column))
+        return _in_all(r.valued() if predicate.negated else r.nulls() for r in readers(predicate.column, None))
     return None
 
 
