@@ -139,6 +139,8 @@ class IndexLook:
 
     def _stored(self, column: str, schema_id: int) -> DataField | None:
         """A column as a file of some schema holds it; None if it does not, or with values of another type."""
+        if column not in self.table.schema.names:
+            return None
         today = self.table.schema.field(column)
         if schema_id == self.table.schema.id:
             return today
