@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,8 +18,9 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import BooleanType, DataField, DataType
+from paimon_sql.format.types import BooleanType, CharType, DataField, DataType, MapType, VarCharType
 from paimon_sql.spark.types import spark_type
+from paimon_sql.storage.map_predicates import OfMapKey
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
 
@@ -32,6 +34,8 @@ _COMPARISONS = {
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
 _REMAINDERS = ("Remainder", "Pmod")
+_MAP_VALUES = ("GetMapValue", "ElementAt")
+_PLACES = ("AttributeReference", *_MAP_VALUES)
 _WHOLE = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
 _EPOCH = datetime(1970, 1, 1)
 
@@ -134,12 +138,12 @@ def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
 def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     operator = _COMPARISONS[node.kind]
     left, right = node.children
-    if not {left.kind, right.kind} <= {"Literal", "AttributeReference"} or left.kind == right.kind:
+    if not {left.kind, right.kind} <= {"Literal", *_PLACES} or (left.kind == "Literal") == (right.kind == "Literal"):
         return TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
         left, right, operator = right, left, _MIRRORED[operator]
-    column = _column(left, types)
-    return Comparison(column, operator, _literal(right, types[column]))
+    place = _place(left, types)
+    return place.where(Comparison(place.name, operator, _literal(right, place.type)))
 
 
 def _term(node: Node, types: Mapping[str, DataType]) -> Term:
@@ -189,15 +193,50 @@ def _column(node: Node, types: Mapping[str, DataType]) -> str:
     return str(node.body["name"])
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a value stands that is compared with literals: in a column, or under a key of a map."""
+
+    column: str
+    type: DataType
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a condition calls the value."""
+        return self.column if self.key is None else OfMapKey.VALUE
+
+    def where(self, condition: Predicate) -> Predicate:
+        """The condition on the column, given the one on the value."""
+        return condition if self.key is None else OfMapKey(self.column, self.key, condition)
+
+
+def _place(node: Node, types: Mapping[str, DataType]) -> _Place:
+    if node.kind not in _MAP_VALUES:
+        column = _column(node, types)
+        return _Place(column, types[column])
+    of, key = node.children
+    column = _column(of, types)
+    kind = types[column]
+    if not isinstance(kind, MapType) or not isinstance(kind.key, (CharType, VarCharType)):
+        raise UntranslatableError
+    return _Place(column, kind.value, str(_literal(key, kind.key).as_py()))
+
+
+def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
+    place = _place(node.children[0], types)
+    return place.where(IsNull(place.name, negated))
+
+
 def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    column = _column(node.children[0], types)
-    values = [_literal(child, types[column]) for child in node.children[1:]]
-    return In(column, pa.array([v.as_py() for v in values], arrow_type(types[column])))
+    place = _place(node.children[0], types)
+    values = [_literal(child, place.type) for child in node.children[1:]]
+    return place.where(In(place.name, pa.array([v.as_py() for v in values], arrow_type(place.type))))
 
 
 def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    column = _column(node.children[0], types)
-    return StartsWith(column, str(_literal(node.children[1], types[column]).as_py()))
+    place = _place(node.children[0], types)
+    return place.where(StartsWith(place.name, str(_literal(node.children[1], place.type).as_py())))
 
 
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -220,8 +259,8 @@ _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
     "AttributeReference": _truth,
-    "IsNull": lambda n, t: IsNull(_column(n.children[0], t)),
-    "IsNotNull": lambda n, t: IsNull(_column(n.children[0], t), negated=True),
+    "IsNull": lambda n, t: _null(n, t, False),
+    "IsNotNull": lambda n, t: _null(n, t, True),
     "In": _in,
     "StartsWith": _starts_with,
 }

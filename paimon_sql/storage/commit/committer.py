@@ -203,8 +203,9 @@ class Committer(SnapshotMaker):
                 table.snapshots.forget()
                 held.update(live_files(table, table.snapshots.latest()).entries["file_name"].to_pylist())
             for changes in made:
-                moved = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
+                moved = {e.file.file_name: e.file for e in changes.entries if e.kind == FileKind.DELETE}
                 added = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name not in moved]
+                extended = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name in moved]
                 if not any(e.file.file_name in held for e in added):
                     table.file_io.delete_many(
                         path
@@ -212,5 +213,12 @@ class Committer(SnapshotMaker):
                         for path in locations.files_of(e.partition, e.bucket, e.file)
                     )
                     table.file_io.delete_many(index_path(table, e) for e in changes.indexes if e.kind is FileKind.ADD)
+                if not held:
+                    table.file_io.delete_many(
+                        path
+                        for e in extended
+                        for path in locations.extra_files_of(e.partition, e.bucket, e.file)
+                        if path not in locations.files_of(e.partition, e.bucket, moved[e.file.file_name])
+                    )
         except (PaimonError, OSError) as error:
             _LOG.warning("%s: files of a refused commit could not be removed: %s", table.name, error)

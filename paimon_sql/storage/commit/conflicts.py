@@ -16,6 +16,9 @@ from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.sections import key_ranks
 from paimon_sql.storage.table import Table
 
+_DESCRIPTION = ("file_name", "level", "extra_files", "embedded_index")
+"""What tells a file from others, and from itself on another level or with other indexes."""
+
 
 def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> None:
     """Nothing if the changes fit the snapshot.
@@ -55,19 +58,29 @@ def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequen
     named = live.filter(
         pc.is_in(live["file_name"], value_set=pa.array([e.file.file_name for e in changes], pa.string()))
     )
-    held = set(zip(named["file_name"].to_pylist(), named["level"].to_pylist(), strict=True))
+    held = {
+        (name, level, tuple(extra), index)
+        for name, level, extra, index in zip(*(named[c].to_pylist() for c in _DESCRIPTION), strict=True)
+    }
+    replaced = {_described(e) for e in changes if e.kind == FileKind.DELETE}
+    places = {(name, level) for name, level, *_ in held - replaced}
     for e in changes:
-        if e.kind == FileKind.DELETE and (e.file.file_name, e.file.level) not in held:
+        if e.kind == FileKind.DELETE and _described(e) not in held:
             raise CommitConflictError(
                 f"{table.name}: file {e.file.file_name} was removed by another job; snapshot {latest.id} is of commit"
                 f" user {latest.commit_user} ({latest.commit_kind.value}).",
                 remedy="Run the statement again.",
             )
-        if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in held:
+        if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in places:
             raise CommitConflictError(
                 f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
                 remedy="Read the table before you run the statement again.",
             )
+
+
+def _described(entry: ManifestEntry) -> tuple[object, ...]:
+    f = entry.file
+    return f.file_name, f.level, f.extra_files, f.embedded_index
 
 
 def _marked(wanted: Changes) -> set[str]:

@@ -18,6 +18,7 @@ from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.predicates import Predicate, about
+from paimon_sql.storage.read.file_indexes import IndexLook, as_ranges
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.live_files import partition_values
@@ -74,6 +75,11 @@ def read_places(
         batch_rows: the most rows of a batch.
     """
     ranges = None
+    if predicate is not None:
+        told = IndexLook(table, predicate).rows(partition, bucket, file)
+        if told is not None and not told:
+            return
+        ranges = as_ranges(told, file.row_count) if told is not None else None
     if pins_key(table.schema, predicate):
         ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
         if not ranges:

@@ -23,6 +23,7 @@ from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.evolved import refuse_rows_in_pieces
+from paimon_sql.storage.scan.index_pruning import prune_by_indexes
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
 from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
@@ -149,6 +150,7 @@ def plan_scan(
     for part in parts:
         refuse_rows_in_pieces(part.table, part.snapshot)
         made = _with_deletions(_splits(part.table, part.live, since, size), deletions_of(part.table, part.snapshot))
+        made = prune_by_indexes(part.table, made, predicate, metrics)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if limit is not None and predicate is None:
         splits = _enough(splits, limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.changelog import (
@@ -23,6 +24,7 @@ from paimon_sql.format.options.data_file import (
     METADATA_STATS_DENSE_STORE,
     TARGET_FILE_SIZE,
 )
+from paimon_sql.format.options.index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import TRACKED, key_value_fields
@@ -80,6 +82,16 @@ class WriteSettings:
         return None
 
     @cached_property
+    def file_indexes(self) -> tuple[DeclaredIndex, ...]:
+        """The indexes that data files get."""
+        return tuple(declared_indexes(self._options))
+
+    @cached_property
+    def most_in_manifest(self) -> int:
+        """The size in bytes up to which a file's indexes stand in the manifest."""
+        return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+
+    @cached_property
     def buckets(self) -> int:
         """The option ``bucket``."""
         return self._options.get(BUCKET)
@@ -127,6 +139,10 @@ class ChangelogSettings(WriteSettings):
     @cached_property
     def file_prefix(self) -> str:
         return self._options.get(CHANGELOG_FILE_PREFIX)
+
+    @cached_property
+    def file_indexes(self) -> tuple[DeclaredIndex, ...]:
+        return ()  # changelogs are read whole
 
     def file_format(self, level: int) -> str:
         return (self._options.get(CHANGELOG_FILE_FORMAT) or super().file_format(level)).lower()
