@@ -1,0 +1,259 @@
+"""Tables with data evolution at the storage core: columns in files beside, compared with rows in plain Python."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from core_tables import again, batch_of, insert, live, make_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
+from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.row_level.columns import ColumnTask, check_columns, placed_groups
+from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.table import Table
+
+COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
+OPTIONS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
+
+
+def evolving(path: Path, options: Mapping[str, str] | None = None, partitions: Sequence[str] = ()) -> Table:
+    return make_table(path / "t", {**OPTIONS, **(options or {})}, columns=COLUMNS, partitions=partitions)
+
+
+def read(
+    table: Table,
+    columns: Sequence[str] | None = None,
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
+    snapshot: Snapshot | None = None,
+) -> dict[int, tuple[Any, ...]]:
+    """The rows by their ids."""
+    table = again(table)
+    names = tuple(columns if columns is not None else table.schema.names)
+    found: dict[int, tuple[Any, ...]] = {}
+    for split in plan_scan(table, predicate, columns=names, row_ids=row_ids, snapshot=snapshot).splits:
+        for batch in ReadTask(table, split, (*names, ROW_ID.name), predicate, row_ids).batches():
+            for *values, row_id in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                assert row_id not in found
+                found[row_id] = tuple(values)
+    return found
+
+
+def update(
+    table: Table, columns: Sequence[str], rows: Mapping[int, Sequence[Any]], base: Snapshot | None = None
+) -> Snapshot:
+    """Set columns of rows, by their ids."""
+    table = again(table)
+    messages = changed(table, columns, rows, base)
+    base = base or table.snapshots.latest()
+    guard = lambda latest: check_columns(table, base, latest, messages)  # noqa: E731
+    return Committer(table, operation=Operation.UPDATE).append(messages, guard=guard)[-1]
+
+
+def changed(table: Table, columns: Sequence[str], rows: Mapping[int, Sequence[Any]], base: Snapshot | None) -> Any:
+    schema = batch_of(table, []).schema
+    ids = sorted(rows)
+    arrays = [pa.array([rows[i][n] for i in ids], schema.field(name).type) for n, name in enumerate(columns)]
+    whole = pa.RecordBatch.from_arrays([*arrays, pa.array(ids, pa.int64())], names=[*columns, ROW_ID.name])
+    groups = tuple(placed_groups(table, base or table.snapshots.latest()))
+    parts = [whole.slice(at, 2) for at in range(0, len(ids), 2)]
+    return list(ColumnTask(table, tuple(columns), groups).run(parts))
+
+
+def delete(table: Table, *row_ids: int) -> Snapshot:
+    table = again(table)
+    base = table.snapshots.latest()
+    gone = []
+    for placed in placed_groups(table, base):
+        first, count = placed.group.first_row_id, placed.group.row_count
+        places = [i - first for i in row_ids if first <= i < first + count]
+        if places:
+            entry = next(e for e in live(table) if e.file.file_name == placed.group.anchor.file_name)
+            gone.append((entry, DeletionVector(places)))
+    return Committer(table, operation=Operation.DELETE).append(mark(table, base, gone))[-1]
+
+
+def altered(table: Table, *changes: Any) -> Table:
+    schema = apply_changes(table.schema, list(changes), has_data=True, case_sensitive=True)
+    assert table.schemas.try_add(schema)
+    return replace(again(table), schema=schema)
+
+
+def test_changed_columns_go_into_files_beside_those_of_the_rows(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
+    before = {e.file.file_name for e in live(table)}
+    made = update(table, ["v"], {1: ["B"]})
+    assert made.commit_kind is CommitKind.APPEND
+    assert read(table) == {0: (1, "a", "x"), 1: (2, "B", "x"), 2: (3, "c", "x")}
+    new = [e.file for e in live(table) if e.file.file_name not in before]
+    assert [(f.write_cols, f.first_row_id, f.row_count, f.max_sequence_number) for f in new] == [(("v",), 0, 3, 2)]
+    assert len(before) == len(live(table)) - 1
+
+
+def test_files_without_a_wanted_column_are_not_read(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    update(table, ["v"], {0: ["A"]})
+    (base,) = [e for e in live(table) if e.file.write_cols is None]
+    Path(table.locations.data_file(base.partition, base.bucket, base.file)).unlink()
+    assert read(table, ["v"]) == {0: ("A",), 1: ("b",)}
+    assert read(table, []) == {0: (), 1: ()}
+
+
+def test_the_newest_file_of_a_column_tells_whether_rows_can_be_wanted(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    insert(table, (3, "c", "x"))
+    update(table, ["id"], {0: [10], 1: [20]})
+    assert read(table, predicate=Comparison("id", "<", pa.scalar(3, pa.int32()))) == {}
+    assert read(table, predicate=Comparison("id", "=", pa.scalar(20, pa.int32()))) == {1: (20, "b", "x")}
+    metrics = plan_scan(again(table), Comparison("id", "<", pa.scalar(3, pa.int32()))).metrics
+    assert metrics.files_read == 0
+
+
+def test_conditions_on_ids_choose_files_and_rows(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    for first in range(0, 9, 3):
+        insert(table, *((first + i, f"v{first + i}", "x") for i in range(3)))
+    update(table, ["v"], {4: ["V4"]})
+    wanted = Comparison(ROW_ID.name, "=", pa.scalar(4, pa.int64()))
+    assert plan_scan(again(table), row_ids=wanted).metrics.files_read == 2
+    assert read(table, row_ids=wanted) == {4: (4, "V4", "x")}
+    alone = Comparison(ROW_ID.name, ">=", pa.scalar(8, pa.int64()))
+    assert read(table, row_ids=alone) == {8: (8, "v8", "x")}
+    assert read(table, ["p"], row_ids=Comparison(ROW_ID.name, "<", pa.scalar(0, pa.int64()))) == {}
+
+
+def test_columns_that_came_later_and_changed_ones_are_read_by_their_ids(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    update(table, ["id"], {0: [7]})
+    table = altered(table, AddColumn(("w",), IntType()), RenameColumn(("v",), "u"))
+    assert read(table) == {0: (7, "a", "x", None), 1: (2, "b", "x", None)}
+    assert read(table, ["w"]) == {0: (None,), 1: (None,)}
+    update(table, ["w"], {1: [5]})
+    table = altered(table, UpdateColumnType(("id",), BigIntType()))
+    insert(table, (3, "c", "y", 6))
+    assert read(table) == {0: (7, "a", "x", None), 1: (2, "b", "x", 5), 2: (3, "c", "y", 6)}
+    assert read(table, ["id"], IsNull("w")) == {0: (7,)}
+
+
+def test_rows_stay_deleted_whatever_becomes_of_their_columns(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    delete(table, 0)
+    update(table, ["v"], {1: ["B"]})
+    assert read(table) == {1: (2, "B", "x")}
+    delete(table, 1)
+    assert read(table) == {}
+    assert len(live(table)) == 2
+
+
+def test_earlier_snapshots_keep_their_rows(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    first = insert(table, (1, "a", "x"))
+    update(table, ["v"], {0: ["A"]})
+    assert read(table, snapshot=first) == {0: (1, "a", "x")}
+
+
+def test_a_row_cannot_leave_its_partition(tmp_path: Path) -> None:
+    table = evolving(tmp_path, partitions=("p",))
+    insert(table, (1, "a", "x"), (2, "b", "y"))
+    update(table, ["v", "p"], {0: ["A", "x"]})
+    assert read(table) == {0: (1, "A", "x"), 1: (2, "b", "y")}
+    with pytest.raises(UnsupportedError, match="partition"):
+        update(table, ["p"], {0: ["y"]})
+    (added,) = [e for e in live(table) if e.file.write_cols is not None]
+    assert added.file.write_cols == ("v",)
+
+
+def test_two_changes_of_the_same_columns_are_a_conflict_and_of_others_are_not(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    base = insert(table, (1, "a", "x"), (2, "b", "x"))
+    insert(table, (3, "c", "x"))
+    update(table, ["v"], {0: ["A"]}, base)
+    update(table, ["p"], {1: ["P"]}, base)
+    with pytest.raises(CommitConflictError, match="changed the same columns"):
+        update(table, ["v"], {1: ["B"]}, base)
+    assert read(table) == {0: (1, "A", "x"), 1: (2, "b", "P"), 2: (3, "c", "x")}
+
+
+def test_columns_of_rows_that_are_gone_are_a_conflict(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"))
+    late = changed(again(table), ["v"], {0: ["late"]}, None)
+    gone = list(live(table))
+    Committer(again(table)).overwrite([], lambda latest: [replace(e, kind=1) for e in gone])  # type: ignore[arg-type]
+    with pytest.raises(CommitConflictError):
+        Committer(again(table)).append(late)
+    assert read(table) == {}
+
+
+_VALUES = st.one_of(st.none(), st.integers(-9, 9))
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("insert"), st.lists(st.tuples(_VALUES, _VALUES, _VALUES), min_size=1, max_size=6)),
+        st.tuples(
+            st.just("update"),
+            st.tuples(st.sets(st.sampled_from("abc"), min_size=1), st.sets(st.integers(0, 20)), _VALUES),
+        ),
+        st.tuples(st.just("delete"), st.sets(st.integers(0, 20), min_size=1)),
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_STEPS, st.sets(st.sampled_from("abc")), st.integers(-9, 9), st.integers(0, 20))
+def test_random_changes_read_as_in_plain_python(
+    steps: list[tuple[str, Any]], projection: set[str], limit: int, row_id: int
+) -> None:
+    fields = [DataField(i, name, IntType()) for i, name in enumerate("abc")]
+    with tempfile.TemporaryDirectory() as folder:
+        table = make_table(Path(folder) / "t", OPTIONS, columns=fields)
+        model: dict[int, tuple[Any, ...]] = {}
+        free = 0
+        for kind, what in steps:
+            if kind == "insert":
+                insert(table, *what)
+                model |= {free + i: row for i, row in enumerate(what)}
+                free += len(what)
+            elif kind == "update":
+                columns, ids, value = what
+                ids = sorted(i for i in ids if i in model)
+                if ids:
+                    update(table, sorted(columns), {i: [value] * len(columns) for i in ids})
+                for i in ids:
+                    model[i] = tuple(value if n in columns else v for n, v in zip("abc", model[i], strict=True))
+            elif ids := [i for i in what if i in model]:
+                delete(table, *ids)
+                for i in ids:
+                    del model[i]
+        assert read(table) == model
+        names = sorted(projection)
+        assert read(table, names) == {i: tuple(r["abc".index(n)] for n in names) for i, r in model.items()}
+        small = Comparison("b", "<", pa.scalar(limit, pa.int32()))
+        wanted = {i: r for i, r in model.items() if r[1] is not None and r[1] < limit}
+        assert read(table, predicate=small) == wanted
+        by_id = Comparison(ROW_ID.name, ">=", pa.scalar(row_id, pa.int64()))
+        found = read(table, row_ids=by_id)
+        assert {i: r for i, r in found.items() if i >= row_id} == {i: r for i, r in model.items() if i >= row_id}
+        assert found.items() <= model.items()
