@@ -20,6 +20,11 @@ from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
+from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
+from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.columns import ColumnTask, check_columns, placed_groups
@@ -29,7 +34,12 @@ from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColu
 from paimon_sql.storage.table import Table
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
-OPTIONS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
+OPTIONS = {
+    "row-tracking.enabled": "true",
+    "data-evolution.enabled": "true",
+    "deletion-vectors.enabled": "true",
+    "compaction.min.file-num": "2",
+}
 
 
 def evolving(path: Path, options: Mapping[str, str] | None = None, partitions: Sequence[str] = ()) -> Table:
@@ -87,6 +97,17 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
             entry = next(e for e in live(table) if e.file.file_name == placed.group.anchor.file_name)
             gone.append((entry, DeletionVector(places)))
     return Committer(table, operation=Operation.DELETE).append(mark(table, base, gone))[-1]
+
+
+def compact(table: Table) -> Snapshot | None:
+    table = again(table)
+    return Committer(table).compact(compact_table(table, LocalExecutor(), full=True))
+
+
+def materialize(table: Table) -> Snapshot | None:
+    table = again(table)
+    base = table.snapshots.latest()
+    return Committer(table).compact(run_evolved(table, LocalExecutor(), base, plan_materialization(table, base)))
 
 
 def altered(table: Table, *changes: Any) -> Table:
@@ -206,6 +227,148 @@ def test_columns_of_rows_that_are_gone_are_a_conflict(tmp_path: Path) -> None:
     assert read(table) == {}
 
 
+def test_compactions_keep_ids_and_deleted_rows(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    insert(table, (3, "c", "x"), (4, "d", "x"))
+    update(table, ["v"], {1: ["B"], 2: ["C"]})
+    delete(table, 0, 3)
+    before = read(table)
+    made = compact(table)
+    assert made is not None and made.commit_kind is CommitKind.COMPACT
+    (entry,) = live(table)
+    assert (entry.file.first_row_id, entry.file.row_count, entry.file.write_cols) == (0, 4, None)
+    assert (entry.file.min_sequence_number, entry.file.max_sequence_number) == (1, 3)
+    assert read(table) == before == {1: (2, "B", "x"), 2: (3, "C", "x")}
+    update(table, ["p"], {2: ["y"]})
+    delete(table, 1)
+    assert read(table) == {2: (3, "C", "y")}
+    assert compact(table) is not None and compact(table) is None
+    assert read(table) == {2: (3, "C", "y")}
+
+
+def test_only_rows_that_follow_one_another_are_put_together(tmp_path: Path) -> None:
+    table = evolving(tmp_path, partitions=("p",))
+    insert(table, (1, "a", "x"), (2, "b", "y"), (3, "c", "y"))
+    insert(table, (4, "d", "x"))
+    insert(table, (5, "e", "x"))
+    before = read(table)
+    compact(table)
+    assert sorted((e.file.first_row_id, e.file.row_count) for e in live(table)) == [(0, 1), (1, 2), (3, 2)]
+    assert read(table) == before
+
+
+def test_a_change_of_columns_under_way_does_not_survive_a_compaction_of_its_rows(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"))
+    insert(table, (2, "b", "x"))
+    late = changed(again(table), ["v"], {0: ["late"]}, None)
+    compact(table)
+    with pytest.raises(CommitConflictError, match="row"):
+        Committer(again(table)).append(late)
+    assert read(table) == {0: (1, "a", "x"), 1: (2, "b", "x")}
+
+
+def test_a_compaction_gives_way_to_columns_and_deletes_that_came_meanwhile(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"))
+    insert(table, (2, "b", "x"))
+    planned = again(table)
+    late = compact_table(planned, LocalExecutor(), full=True)
+    update(table, ["v"], {0: ["A"]})
+    with pytest.raises(CommitConflictError, match="rows from id 0 on"):
+        Committer(planned).compact(late)
+    planned = again(table)
+    late = compact_table(planned, LocalExecutor(), full=True)
+    delete(table, 1)
+    with pytest.raises(CommitConflictError, match="deleted rows"):
+        Committer(planned).compact(late)
+    assert read(table) == {0: (1, "A", "x")}
+
+
+def test_columns_that_came_while_a_group_was_compacted_are_the_newer_ones(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"))
+    update(table, ["v"], {0: ["A"]})
+    planned = again(table)
+    late = compact_table(planned, LocalExecutor(), full=True)
+    update(table, ["v"], {1: ["B"]})
+    Committer(planned).compact(late)
+    assert read(table) == {0: (1, "A", "x"), 1: (2, "B", "x")}
+    assert len(live(table)) == 2
+
+
+def test_deleted_rows_are_left_out_and_the_others_get_new_ids(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
+    insert(table, (4, "d", "x"))
+    update(table, ["v"], {0: ["A"]})
+    assert materialize(table) is None
+    delete(table, 1)
+    made = materialize(table)
+    assert made is not None and made.commit_kind is CommitKind.COMPACT and made.next_row_id == 6
+    assert read(table) == {3: (4, "d", "x"), 4: (1, "A", "x"), 5: (3, "c", "x")}
+    assert index_entries(again(table), made) == []
+    delete(table, 3, 4, 5)
+    materialize(table)
+    assert (read(table), live(table)) == ({}, [])
+
+
+def test_a_change_that_came_while_rows_were_written_anew_is_not_lost(tmp_path: Path) -> None:
+    table = evolving(tmp_path)
+    insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
+    delete(table, 1)
+    for change in (lambda: update(table, ["v"], {0: ["A"]}), lambda: delete(table, 2)):
+        planned = again(table)
+        base = planned.snapshots.latest()
+        late = run_evolved(planned, LocalExecutor(), base, plan_materialization(planned, base))
+        change()
+        with pytest.raises(CommitConflictError):
+            Committer(planned).compact(late)
+    assert read(table) == {0: (1, "A", "x")}
+
+
+def test_rows_of_partitions_written_in_turns_get_ids_that_follow_one_another(tmp_path: Path) -> None:
+    table = evolving(tmp_path, partitions=("p",))
+    for i, p in enumerate("abaab"):
+        insert(table, (i, f"v{i}", p), (i + 10, "w", p))
+    insert(table, (9, "c", "c"))
+    update(table, ["v"], {4: ["V"]})
+    delete(table, 5)
+    before = read(table)
+    assert RowIdReassigner(again(table)).run(None, dry_run=True) is None
+    reassigner = RowIdReassigner(again(table))
+    made = reassigner.run(Comparison("p", "=", pa.scalar("a")))
+    assert made is not None and made.next_row_id == 11 + 6
+    assert (reassigner.plan.rows, reassigner.plan.files, reassigner.plan.partitions) == (6, 4, 1)
+    after = read(table)
+    assert sorted(map(repr, after.values())) == sorted(map(repr, before.values()))
+    assert [(i, r[2]) for i, r in sorted(after.items())] == [
+        *((i, "b") for i in (2, 3, 8, 9)),
+        (10, "c"),
+        *((i, "a") for i in (11, 12, 13, 15, 16)),
+    ]
+    assert read(table, snapshot=again(table).snapshots.get(made.id - 1)) == before
+    update(table, ["v"], {13: ["again"]})
+    assert read(table)[13] == (2, "again", "a")
+    again_made = RowIdReassigner(again(table)).run(None)
+    assert again_made is not None and again_made.next_row_id == 17 + 4
+    assert RowIdReassigner(again(table)).run(None) is None
+    compact(table)
+    assert {e.partition: 1 for e in live(table)}.keys() and len(live(table)) == 3
+    assert RowIdReassigner(again(table)).run(None) is None
+
+
+def test_long_runs_of_ids_stay(tmp_path: Path) -> None:
+    table = evolving(tmp_path, {"data-evolution.reassign.skip-contiguous-row-count": "2"}, partitions=("p",))
+    insert(table, *((i, "v", "a") for i in range(3)))
+    insert(table, (5, "v", "b"))
+    insert(table, (6, "v", "a"))
+    made = RowIdReassigner(again(table)).run(None)
+    assert made is not None
+    assert sorted(i for i, r in read(table).items() if r[2] == "a") == [0, 1, 2, 5]
+
+
 _VALUES = st.one_of(st.none(), st.integers(-9, 9))
 _STEPS = st.lists(
     st.one_of(
@@ -215,9 +378,11 @@ _STEPS = st.lists(
             st.tuples(st.sets(st.sampled_from("abc"), min_size=1), st.sets(st.integers(0, 20)), _VALUES),
         ),
         st.tuples(st.just("delete"), st.sets(st.integers(0, 20), min_size=1)),
+        st.tuples(st.just("compact"), st.none()),
+        st.tuples(st.just("materialize"), st.none()),
     ),
     min_size=1,
-    max_size=7,
+    max_size=8,
 )
 
 
@@ -243,6 +408,14 @@ def test_random_changes_read_as_in_plain_python(
                     update(table, sorted(columns), {i: [value] * len(columns) for i in ids})
                 for i in ids:
                     model[i] = tuple(value if n in columns else v for n, v in zip("abc", model[i], strict=True))
+            elif kind == "compact":
+                compact(table)
+            elif kind == "materialize":
+                materialize(table)
+                found = read(table)
+                order = lambda row: [(v is None, v or 0) for v in row]  # noqa: E731
+                assert sorted(found.values(), key=order) == sorted(model.values(), key=order)
+                model, free = found, again(table).snapshots.latest().next_row_id if table.snapshots.latest_id() else 0
             elif ids := [i for i in what if i in model]:
                 delete(table, *ids)
                 for i in ids:

@@ -151,5 +151,3 @@ def test_rows_of_tables_with_data_evolution_are_not_rewritten(tmp_path: Path) ->
     assert way_of(table, Operation.UPDATE, False) is Way.COLUMNS
     with pytest.raises(UnsupportedError, match="deletion vectors"):
         way_of(table, Operation.DELETE, True)
-    with pytest.raises(UnsupportedError):
-        compact_table(table, LocalExecutor(), full=True)

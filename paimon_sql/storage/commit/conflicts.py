@@ -14,6 +14,7 @@ from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries, manifest_table, merge_entries
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries, is_dedicated
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.sections import key_ranks
@@ -56,6 +57,8 @@ def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> N
     _check_files(table, latest, live, changes)
     left = merge_entries([live, manifest_table(changes)])
     _check_marked(table, latest, left, marked)
+    if not table.schema.primary_keys and any(e.kind == FileKind.ADD for e in changes):
+        _check_unmarked(table, latest, wanted)
     _check_buckets(table, left)
     if grouped:
         _check_groups(table, latest, left, changes)
@@ -96,6 +99,20 @@ def _check_marked(table: Table, latest: Snapshot, left: pa.Table, marked: set[st
             f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
             remedy="Run the statement again.",
         )
+
+
+def _check_unmarked(table: Table, latest: Snapshot, wanted: Changes) -> None:
+    """Whether the deletion vectors of files whose rows move are those that were known when they were moved."""
+    gone = {e.file.file_name for e in wanted.entries if e.kind == FileKind.DELETE}
+    known = {e.file.file_name for e in wanted.indexes if e.kind == FileKind.DELETE}
+    for entry in index_entries(table, latest) if gone else ():
+        marked = {v.data_file_name for v in entry.file.deletion_vectors or ()} & gone
+        if marked and entry.file.file_name not in known:
+            raise CommitConflictError(
+                f"{table.name}: another job deleted rows of file {min(marked)}, whose rows were being moved; snapshot"
+                f" {latest.id} is of commit user {latest.commit_user}.",
+                remedy="Run the statement again.",
+            )
 
 
 def _check_groups(table: Table, latest: Snapshot, left: pa.Table, changes: Sequence[ManifestEntry]) -> None:

@@ -54,8 +54,13 @@ def placed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate 
         snapshot: the snapshot.
         predicate: groups without a row for which it is true may be left out.
     """
+    return placed_in(table, live_files(table, snapshot, predicate).entries)
+
+
+def placed_in(table: Table, live: pa.Table) -> list[PlacedGroup]:
+    """The groups that live files of a table form, in the order of their row ids, without statistics."""
     held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in entries(live_files(table, snapshot, predicate).entries):
+    for e in entries(live):
         held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
     found = [PlacedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
     return sorted(found, key=lambda p: p.group.first_row_id)
