@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.schema import parse_schema
 from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
@@ -24,6 +26,7 @@ from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.read.task import ReadTask
@@ -367,6 +370,27 @@ def test_long_runs_of_ids_stay(tmp_path: Path) -> None:
     made = RowIdReassigner(again(table)).run(None)
     assert made is not None
     assert sorted(i for i, r in read(table).items() if r[2] == "a") == [0, 1, 2, 5]
+
+
+def test_blobs_stay_beside_what_changes(golden: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    shutil.copytree(golden / "blob_field" / "warehouse" / "g.db" / "blob_field", folder)
+    newest = folder / "schema" / "schema-0"
+    table = Table("t", str(folder), LocalFileIO(), parse_schema(newest.read_bytes(), str(newest)))
+    table = table.with_options({"compaction.min.file-num": "2"})
+    before = read(table)
+    assert [row[2] for row in before.values()] == [b"Hello", b"", None, b"\0\xff\0\xff"]
+    ids = sorted(before)
+    update(table, ["name"], {ids[1]: ["B"]})
+    with pytest.raises(UnsupportedError, match="files of its own"):
+        update(table, ["pic"], {ids[0]: [b"x"]})
+    expected = {i: (r[0], "B" if i == ids[1] else r[1], r[2]) for i, r in before.items()}
+    assert read(table) == expected
+    assert compact(table) is not None
+    assert read(table) == expected
+    assert read(table, ["pic"], row_ids=Comparison(ROW_ID.name, "=", pa.scalar(ids[3], pa.int64()))) == {
+        ids[3]: (expected[ids[3]][2],)
+    }
 
 
 _VALUES = st.one_of(st.none(), st.integers(-9, 9))

@@ -19,13 +19,14 @@ from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.conflicts import changes_since
-from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, stored_fields
+from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import live_files, partition_values
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
@@ -108,7 +109,11 @@ class ColumnTask:
             rows = conform_batch(batch.select(schema.names), schema)
             numbers = np.searchsorted(starts, ids, side="right") - 1
             if (numbers < 0).any() or (ids >= ends[numbers]).any():
-                raise AssertionError(f"{self.table.name}: changed rows are of no file that was planned")
+                raise UnsupportedError(
+                    f"{self.table.name}: rows whose ids stand in their files, as they have moved before"
+                    f" '{DATA_EVOLUTION_ENABLED.key}' was set, cannot be changed.",
+                    remedy="DELETE the rows and INSERT them anew.",
+                )
             cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(ids)]
             for low, high in pairwise(cuts):
                 if high > low:
@@ -119,6 +124,7 @@ class ColumnTask:
         self, placed: PlacedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> CommitMessage:
         group, settings = placed.group, ColumnSettings(self.table.schema, self.written)
+        self._refuse_dedicated(group)
         writer = RollingWriter(
             self.table, settings, placed.partition, placed.bucket, namer=namer, first_sequence=group.sequence_number
         )
@@ -127,6 +133,16 @@ class ColumnTask:
         assert len(files) == 1 and files[0].row_count == group.row_count
         file = replace(files[0], first_row_id=group.first_row_id)
         return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=(file,))
+
+    def _refuse_dedicated(self, group: FileGroup) -> None:
+        written = {self.table.schema.field(name).id: name for name in self.written}
+        for file in group.files:
+            held = _column_ids(self.table, file) & written.keys() if is_dedicated(file.file_name) else ()
+            for column in held:
+                raise UnsupportedError(
+                    f"{self.table.name}: column '{written[column]}' has files of its own (blobs or vectors), which"
+                    " cannot be changed yet."
+                )
 
     def _staying(
         self, placed: PlacedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
