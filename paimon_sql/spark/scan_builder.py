@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import (
     COUNT,
@@ -34,7 +35,9 @@ from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
+from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.table import Table
@@ -50,6 +53,7 @@ class ScanBuilderProxy(JavaObject):
         self._columns: tuple[DataField, ...] = table.schema.fields
         self._pushed: Any = None
         self._predicates: list[Predicate] = []
+        self._row_ids: list[Predicate] = []
         self._limit: int | None = None
         self._plan: ScanPlan | None = None
         self._by_python = False
@@ -62,10 +66,15 @@ class ScanBuilderProxy(JavaObject):
         wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
+        if evolves(self.table):
+            self._plan = None  # others of the files may hold these columns
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
-        found = translate_all(self._as_text(expressions), types)
+        ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in types else {}
+        found = translate_all(self._as_text(expressions), {**types, **ids})
+        self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
+        found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
         self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
@@ -150,7 +159,12 @@ class ScanBuilderProxy(JavaObject):
         if self._plan is None:
             started = time.monotonic()
             self._plan = plan_scan(
-                self.table, all_of(self._predicates), limit=self._limit, parallelism=self.parallelism
+                self.table,
+                all_of(self._predicates),
+                limit=self._limit,
+                parallelism=self.parallelism,
+                columns={f.name for f in self._columns},
+                row_ids=all_of(self._row_ids),
             )
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
@@ -163,7 +177,8 @@ class ScanBuilderProxy(JavaObject):
         if self._counts:
             return self._count(plan, predicate, what)
         names = tuple(f.name for f in self._columns)
-        tasks = [ReadTask(self.table, split, names, predicate) for split in plan.splits]
+        row_ids = all_of(self._row_ids)
+        tasks = [ReadTask(self.table, split, names, predicate, row_ids) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)

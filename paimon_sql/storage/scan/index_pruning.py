@@ -14,7 +14,7 @@ from dataclasses import replace
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.expire.doomed import threads_for
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.file_indexes import IndexLook
 from paimon_sql.storage.scan.live_files import ScanMetrics
 from paimon_sql.storage.scan.sections import Section
@@ -44,8 +44,7 @@ def prune_by_indexes(
     if predicate is None or not IndexLook(table, predicate).is_of_use:
         return before
     merged = [split for split in before if not split.raw]
-    keys = set(table.schema.primary_keys)
-    on_keys = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    on_keys = about(predicate, table.schema.primary_keys)
     chooses = table.options.get(MERGE_ENGINE) in _CHOOSING_ENGINES
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()

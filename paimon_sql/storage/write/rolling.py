@@ -169,7 +169,7 @@ class RollingWriter:
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
             value_stats=StatsCollector(
-                self._table.schema.fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
+                s.counted_fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
             ),
             indexes=FileIndexes(s.file_indexes, s.stored_fields),
             row_group=row_group or _USUAL_ROW_GROUP,
@@ -181,7 +181,7 @@ class RollingWriter:
         current.size += batch.nbytes
         current.value_stats.update(batch)
         current.indexes.add(batch)
-        if self._settings.write_columns is not None:
+        if self._settings.carries_numbers:
             self._account_numbers(current, batch)
         if current.key_stats is None:
             return
@@ -215,8 +215,9 @@ class RollingWriter:
         columns = self._settings.write_columns
         if columns is not None:
             # 0 stands for the number of the snapshot to come, as for rows that are new.
-            low, high = low or 0, 0 if current.unnumbered else high
-            value_columns = value_columns if value_columns is not None else self._table.schema.names
+            low, high = low or 0, 0 if current.unnumbered else high or 0
+            counted = tuple(f.name for f in self._settings.counted_fields)
+            value_columns = value_columns if value_columns is not None else counted
         if low is None or high is None:
             low, high = self._next_sequence, self._next_sequence + current.rows - 1
             self._next_sequence = high + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -92,6 +93,16 @@ class WriteSettings:
         return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
 
     @cached_property
+    def counted_fields(self) -> Sequence[DataField]:
+        """The columns of which statistics may be kept."""
+        return self._schema.fields
+
+    @cached_property
+    def carries_numbers(self) -> bool:
+        """Whether rows of append tables bring the snapshots that changed them."""
+        return False
+
+    @cached_property
     def buckets(self) -> int:
         """The option ``bucket``."""
         return self._options.get(BUCKET)
@@ -131,6 +142,38 @@ class TrackedSettings(WriteSettings):
     @cached_property
     def write_columns(self) -> tuple[str, ...] | None:
         return tuple(f.name for f in self.stored_fields)
+
+    @cached_property
+    def carries_numbers(self) -> bool:
+        return True
+
+
+class ColumnSettings(WriteSettings):
+    """What a table's options say of writing some columns of rows that stand elsewhere, all rows into one file."""
+
+    def __init__(self, schema: TableSchema, columns: Sequence[str]) -> None:
+        super().__init__(schema)
+        self._columns = tuple(columns)
+
+    @cached_property
+    def target_file_size(self) -> int:
+        return sys.maxsize
+
+    @cached_property
+    def stored_fields(self) -> Sequence[DataField]:
+        return self._schema.select(self._columns)
+
+    @cached_property
+    def counted_fields(self) -> Sequence[DataField]:
+        return self.stored_fields
+
+    @cached_property
+    def write_columns(self) -> tuple[str, ...] | None:
+        return self._columns
+
+    def value_modes(self, level: int) -> list[StatsMode]:
+        modes = dict(zip(self._schema.names, super().value_modes(level), strict=True))
+        return [modes[name] for name in self._columns]
 
 
 class ChangelogSettings(WriteSettings):
