@@ -38,6 +38,7 @@ from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
+from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
@@ -64,7 +65,7 @@ class SessionCatalogs(Protocol):
 _ANALYSIS = f"{CATALYST}.analysis"
 
 
-class CatalogProxy(CatalogInterface):
+class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     """One catalog of one session."""
 
     def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs) -> None:
@@ -141,7 +142,7 @@ class CatalogProxy(CatalogInterface):
         return True
 
     def loadTable(self, ident: Any, *context: Any) -> TableInterface:
-        return self._found(ident, lambda: self._load(ident, *context))
+        return self._found(ident, lambda: self._load(ident, *context), context)
 
     def createTable(self, ident: Any, *definition: Any) -> TableProxy:
         return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)
@@ -165,6 +166,10 @@ class CatalogProxy(CatalogInterface):
         try:
             return self._replace(ident, definition)
         except NoSuchTableError:
+            if self.viewExists(ident):
+                raise UnsupportedError(
+                    f"{self.catalog.name}.{ident} is a view.", remedy="Drop it first, or choose another name."
+                ) from None
             return self.stageCreate(ident, *definition)
 
     def alterTable(self, ident: Any, changes: Any) -> TableInterface:
@@ -327,10 +332,15 @@ class CatalogProxy(CatalogInterface):
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
 
-    def _found(self, ident: Any, action: Callable[[], T]) -> T:
+    def _found(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
         try:
             return action()
         except (NoSuchTableError, NoSuchDatabaseError):
+            if context and (is_write(context) or travel_options(context)) and self.viewExists(ident):
+                raise UnsupportedError(
+                    f"{self.catalog.name}.{ident} is a view: it is neither written to nor read as of another time.",
+                    remedy="Name the tables of its query, which SHOW CREATE TABLE tells.",
+                ) from None
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchTableException", ident))
             raise
 
