@@ -12,6 +12,7 @@ from paimon_sql.errors import (
     DatabaseNotEmptyError,
     InvalidInputError,
     NoSuchDatabaseError,
+    NoSuchFunctionError,
     NoSuchTableError,
     NotFoundError,
     PaimonError,
@@ -22,6 +23,7 @@ from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
+from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
 from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, load_function
@@ -33,6 +35,7 @@ from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, offered_procedures, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
+from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
@@ -237,17 +240,36 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     # Functions
 
     def listFunctions(self, namespace: Any) -> Any:
-        names = FUNCTION_NAMES if list(namespace) in ([], [SYSTEM_DATABASE]) else ()
+        database = list(namespace)
+        if database in ([], [SYSTEM_DATABASE]):
+            names = list(FUNCTION_NAMES)
+        else:
+            names = self._answer(namespace, lambda: self.catalog.list_functions(".".join(database)))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
     def functionExists(self, ident: Any) -> bool:
-        return self._function(ident) is not None
+        kept = self._kept_function(ident)
+        return self._function(ident) is not None if kept is None else self.catalog.function_name(kept) is not None
 
     def loadFunction(self, ident: Any) -> Any:
-        found = self._function(ident)
+        kept = self._kept_function(ident)
+        found = self._function(ident) if kept is None else self._load_function(kept)
         if found is None:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchFunctionException", ident))
         return found
+
+    def _kept_function(self, ident: Any) -> Identifier | None:
+        """The name of a function that the catalog may keep; None for one of its own."""
+        database = list(ident.namespace())
+        if len(database) != 1 or database[0].lower() == SYSTEM_DATABASE or not HAS_VIEWS:
+            return None
+        return Identifier(database[0], ident.name())
+
+    def _load_function(self, identifier: Identifier) -> Any:
+        try:
+            return FunctionMaker(self.jvm, self.session, self.catalog).load(identifier)
+        except (NoSuchFunctionError, NoSuchDatabaseError):
+            return None
 
     def _function(self, ident: Any) -> UnboundFunctionProxy | None:
         if [name.lower() for name in ident.namespace()] not in ([], [SYSTEM_DATABASE]):
