@@ -127,4 +127,4 @@ class DefinitionsInFiles(Catalog):
 
 def _is_plain(identifier: Identifier) -> bool:
     """Whether a name is neither a branch's nor a system table's."""
-    return identifier.object_name == identifier.table
+    return "$" not in identifier.object_name
