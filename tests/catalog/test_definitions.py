@@ -151,7 +151,13 @@ def test_changes_of_a_function_are_those_of_paimon() -> None:
     assert changed_function(added, {"action": "dropDefinition", "name": "flink"}) == FUNCTION
     assert changed_function(FUNCTION, {"action": "updateComment", "comment": "c"}).comment == "c"
     assert changed_function(FUNCTION, {"action": "updateComment"}).comment is None
-    for bad in ({}, [], {"action": "addDefinition", "name": "x"}, {"action": "setOption", "key": " ", "value": "v"}):
+    wrong: list[object] = [
+        {},
+        [],
+        {"action": "addDefinition", "name": "x"},
+        {"action": "setOption", "key": " ", "value": "v"},
+    ]
+    for bad in wrong:
         with pytest.raises(InvalidInputError):
             changed_function(FUNCTION, bad)
     with pytest.raises(NotFoundError):
