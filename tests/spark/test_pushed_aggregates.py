@@ -92,7 +92,7 @@ def test_groups_are_those_of_a_parquet_copy(sql: Sql, ask: Ask, kind: str) -> No
     assert (answer.found, answer.pushed) == (answer.expected, True)
 
 
-@pytest.mark.parametrize("kind", ["deduplicate", "append"])
+@pytest.mark.parametrize("kind", ["partial-update", "append"])
 def test_filters_that_workers_decide_let_groups_be_put_together(sql: Sql, ask: Ask, kind: str) -> None:
     made(sql, TABLES[kind])
     for condition in ("i > 0", "s = 'ä1' OR s IS NULL", "k % 3 = 1 AND k BETWEEN 10 AND 70", "NOT o AND y IS NOT NULL"):
@@ -158,7 +158,7 @@ def test_sums_overflow_as_sparks_do(spark: SparkSession, sql: Sql, ask: Ask) -> 
 
 
 def test_columns_that_changed_meanwhile_are_put_together_as_they_are_today(sql: Sql, ask: Ask) -> None:
-    made(sql, TABLES["deduplicate"])
+    made(sql, TABLES["partial-update"])
     sql("ALTER TABLE t RENAME COLUMN i TO renamed")
     sql("ALTER TABLE t ALTER COLUMN f TYPE DOUBLE")
     sql("ALTER TABLE t ALTER COLUMN `count(*)` TYPE BIGINT")
