@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -66,18 +66,13 @@ def parse_expression(text: str) -> Node:
     return take()
 
 
-def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
-    """The predicate that means the same as a Spark expression; None where there is none.
+def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
+    """The predicates that mean the same as the children of a Spark expression; None where there is none.
 
     Args:
-        text: the expression's ``toJSON``.
+        text: the expression as `expression_text` tells it.
         types: the types of the table's columns.
     """
-    return _translated(parse_expression(text), types)
-
-
-def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
-    """The predicates that mean the same as the children of a Spark expression, each as `translate` gives it."""
     return [_translated(child, types) for child in parse_expression(text).children]
 
 
@@ -85,7 +80,7 @@ def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term]
     """What the children of a Spark expression, one a column, set the columns to.
 
     Args:
-        text: the expression's ``toJSON``; its children may have names.
+        text: the expression as `expression_text` tells it; its children may have names.
         columns: the table's columns, which the children set in their order.
 
     Returns:
@@ -285,6 +280,10 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
         raise UntranslatableError from None
 
 
+def _timestamp(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
 def _timestamp_ntz(text: str) -> datetime:
     return _EPOCH + timedelta(microseconds=int(text))
 
@@ -300,5 +299,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "string": str,
     "decimal": Decimal,
     "date": date.fromisoformat,
+    "timestamp": _timestamp,
     "timestamp_ntz": _timestamp_ntz,
 }

@@ -27,8 +27,9 @@ from paimon_sql.spark.aggregates import (
     sums_for_averages,
 )
 from paimon_sql.spark.dead_rows import can_mark, marking_scan
+from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
-from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
@@ -72,7 +73,7 @@ class ScanBuilderProxy(JavaObject):
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
         ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in types else {}
-        found = translate_all(self._as_text(expressions), {**types, **ids})
+        found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
@@ -98,10 +99,6 @@ class ScanBuilderProxy(JavaObject):
         if any(0 < len(chosen) < count for chosen in choices):
             items = self.jvm.items(expressions)
         return [expressions if len(c) == count else self.jvm.seq(items[i] for i in c) for c in choices]
-
-    def _as_text(self, expressions: Any) -> str:
-        """All expressions at once: as the elements of an array, of which Spark makes a text."""
-        return str(self.jvm.new(f"{CATALYST}.expressions.CreateArray", expressions, False).toJSON())
 
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
