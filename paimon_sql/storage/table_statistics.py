@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from paimon_sql.errors import MissingFileError
+from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.paths import statistics_name
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.table_statistics import TableStatistics, parse_statistics
@@ -24,7 +24,10 @@ def statistics_of(table: Table, snapshot: Snapshot | None) -> TableStatistics | 
 
 def inherited_statistics(table: Table, latest: Snapshot | None) -> str | None:
     """The file of statistics that the next snapshot takes over: the latest one's, while the schema is the same."""
-    found = statistics_of(table, latest)
+    try:
+        found = statistics_of(table, latest)
+    except CorruptFileError:
+        return latest.statistics if latest else None  # not the business of whoever writes rows
     return latest.statistics if latest and found and found.schema_id == table.schema.id else None
 
 

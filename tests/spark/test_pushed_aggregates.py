@@ -189,3 +189,16 @@ def test_an_empty_merge_has_no_groups(sql: Sql, ask: Ask) -> None:
     assert (answer.found, answer.pushed) == (answer.expected, True)
     answer = ask("SELECT count(*), max(k), sum(k), count(s) FROM {}")
     assert (answer.found, answer.pushed) == (answer.expected, True)
+
+
+def test_groups_are_written_into_columns_that_are_not_null(sql: Sql) -> None:
+    sql("CREATE TABLE t (k INT NOT NULL, v INT) TBLPROPERTIES ('file.format' = 'orc')")
+    sql("INSERT INTO t VALUES (1, 1), (1, 2), (2, 5)")
+    sql("CREATE TABLE counts (k INT NOT NULL, n BIGINT NOT NULL) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    sql("INSERT INTO counts SELECT k, count(*) FROM t GROUP BY k")
+    assert sorted(sql("SELECT * FROM counts")) == [(1, 2), (2, 1)]
+    sql(
+        "CREATE TABLE sums TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')"
+        " AS SELECT k, sum(v) AS s FROM t GROUP BY k"
+    )
+    assert sorted(sql("SELECT * FROM sums")) == [(1, 3), (2, 5)]
