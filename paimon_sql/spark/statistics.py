@@ -30,8 +30,8 @@ class StatisticsProxy(JavaObject):
 
     def columnStats(self) -> Any:
         # Spark's optimizer looks at columns only if it reckons costs.
-        settings = self.jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
-        found = statistics_of(self._plan.table, self._plan.snapshot) if settings.cboEnabled() else None
+        reckons = self.jvm.settings.cboEnabled()
+        found = statistics_of(self._plan.table, self._plan.snapshot) if reckons else None
         types = {f.name: f.type for f in self._plan.table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
