@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.storage.names import check_file_name
 
 MAIN_BRANCH = "main"
 SYSTEM_DATABASE = "sys"
 _BRANCH_PREFIX = "branch_"
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
 _LONGEST = 240
 """Bytes of a name: file systems take 255, of which prefixes and suffixes such as ``branch-`` and ``.db`` need some."""
 
@@ -68,15 +67,6 @@ def check_name(name: str, kind: str) -> str:
         InvalidInputError: the name is empty, too long, holds a path separator or control character, or is ``.`` or
             ``..``.
     """
-    if not name.strip() or name in (".", "..") or _FORBIDDEN.search(name):
-        raise InvalidInputError(
-            f"{name!r} cannot be the name of a {kind}.",
-            remedy="A name must not be blank, '.' or '..', nor hold a slash, backslash or control character.",
-        )
-    length = len(name.encode("utf-8", "surrogatepass"))
-    if length > _LONGEST:
-        raise InvalidInputError(
-            f"'{name[:20]}…' cannot be the name of a {kind}: it has {length} bytes.",
-            remedy=f"A name has {_LONGEST} bytes at most.",
-        )
-    return name
+    if name in (".", ".."):
+        raise InvalidInputError(f"'{name}' cannot be the name of a {kind}.", remedy="It stands for another folder.")
+    return check_file_name(name, kind, _LONGEST)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from paimon_sql.format.types import DataField
-from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
-from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.scan_builder import ScanBuilderProxy, describe
-from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import ScannedTable, TableView
 
 
-class DerivedTableProxy(TableInterface):
+class DerivedTableProxy(ReadOnlyTable):
     """A system table that has data; nobody writes to it."""
 
     def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable | TableView, session: Any) -> None:
@@ -32,37 +28,16 @@ class DerivedTableProxy(TableInterface):
         self.kind = kind
         self.session = session
 
-    def toString(self) -> str:
-        return self.name()
-
     def name(self) -> str:
         return f"{self.table.name}${self.kind.name}"
 
-    def _fields(self) -> Sequence[DataField]:
+    def fields(self) -> Sequence[DataField]:
         return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields
-
-    @cached_property
-    def _struct(self) -> Any:
-        # The connector's system tables have no comments, and tools compare descriptions.
-        struct = spark_struct(replace(f, description=None) for f in self._fields())
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
-
-    def schema(self) -> Any:
-        return self._struct
-
-    def columns(self) -> Any:
-        return v2_columns(self.jvm, self._struct)
 
     def partitioning(self) -> Any:
         expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
         transforms = [expressions.identity(name) for name in self.table.schema.partition_keys]
         return self.jvm.array(f"{CONNECTOR}.expressions.Transform", transforms)
-
-    def properties(self) -> Any:
-        return self.jvm.java_map({"provider": "paimon"})
-
-    def capabilities(self) -> Any:
-        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
 
     def newScanBuilder(self, options: Any) -> Any:
         table = under_options(self.jvm, self.session, self.table, given_options(options))

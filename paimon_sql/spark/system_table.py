@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.types import DataField
-from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
-from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
-from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import CatalogTable, SystemTable
@@ -30,7 +26,7 @@ Rows = Callable[[Predicate | None], pa.Table]
 """Works out the rows of a system table, perhaps only those that satisfy a condition."""
 
 
-class MetadataTableProxy(TableInterface):
+class MetadataTableProxy(ReadOnlyTable):
     """A table whose rows are known on the driver."""
 
     def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], session: Any) -> None:
@@ -39,9 +35,6 @@ class MetadataTableProxy(TableInterface):
         self._name = name
         self._columns = columns
 
-    def toString(self) -> str:
-        return self._name
-
     def name(self) -> str:
         return self._name
 
@@ -49,26 +42,8 @@ class MetadataTableProxy(TableInterface):
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         """What works out the rows under the options of a read."""
 
-    @cached_property
-    def _struct(self) -> Any:
-        # The connector's system tables have no comments, and tools compare descriptions.
-        struct = spark_struct(replace(f, description=None) for f in self._columns)
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
-
-    def schema(self) -> Any:
-        return self._struct
-
-    def columns(self) -> Any:
-        return v2_columns(self.jvm, self._struct)
-
-    def partitioning(self) -> Any:
-        return self.jvm.array(f"{CONNECTOR}.expressions.Transform")
-
-    def properties(self) -> Any:
-        return self.jvm.java_map({"provider": "paimon"})
-
-    def capabilities(self) -> Any:
-        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
+    def fields(self) -> Sequence[DataField]:
+        return self._columns
 
     def newScanBuilder(self, options: Any) -> SystemScanBuilderProxy:
         rows = self.rows_under(given_options(options))

@@ -11,12 +11,13 @@ _LONGEST = 200
 """Bytes of a name: file systems take 255, of which prefixes and the names of temporary files need some."""
 
 
-def check_file_name(name: str, kind: str) -> str:
+def check_file_name(name: str, kind: str, longest: int = _LONGEST) -> str:
     """The name itself, if it can be a part of a file's name.
 
     Args:
         name: what the user called it.
         kind: what it names, for the error.
+        longest: how many bytes it may have.
 
     Raises:
         InvalidInputError: it is blank, too long, or holds a slash, a backslash or a control character.
@@ -27,9 +28,9 @@ def check_file_name(name: str, kind: str) -> str:
             remedy="A name must not be blank, nor hold a slash, backslash or control character.",
         )
     length = len(name.encode("utf-8", "surrogatepass"))
-    if length > _LONGEST:
+    if length > longest:
         raise InvalidInputError(
             f"'{name[:20]}…' cannot be the name of a {kind}: it has {length} bytes.",
-            remedy=f"A name has {_LONGEST} bytes at most.",
+            remedy=f"A name has {longest} bytes at most.",
         )
     return name

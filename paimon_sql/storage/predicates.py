@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -226,66 +228,59 @@ class StartsWith(Predicate):
 
 
 @dataclass(frozen=True)
-class And(Predicate):
+class _Junction(Predicate):
+    """Several conditions, joined by a word."""
+
+    parts: tuple[Predicate, ...]
+
+    word: ClassVar[str]
+    _join: ClassVar[Callable[..., pa.Array]]
+    _join_known: ClassVar[Callable[..., pa.Array]]
+
+    @property
+    def is_exact(self) -> bool:
+        return all(p.is_exact for p in self.parts)
+
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(p.columns() for p in self.parts))
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return reduce(self._join, [p.evaluate(columns) for p in self.parts])
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return reduce(self._join_known, [p.may_hold(stats) for p in self.parts])
+
+    def _negated_parts(self) -> tuple[Predicate, ...] | None:
+        parts = [p.negate() for p in self.parts]
+        known = tuple(p for p in parts if p is not None)
+        return known if len(known) == len(parts) else None
+
+    def __str__(self) -> str:
+        return "(" + f" {self.word} ".join(str(p) for p in self.parts) + ")"
+
+
+class And(_Junction):
     """All of the conditions hold."""
 
-    parts: tuple[Predicate, ...]
-
-    @property
-    def is_exact(self) -> bool:
-        return all(p.is_exact for p in self.parts)
-
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(p.columns() for p in self.parts))
-
-    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        return _fold(pc.and_kleene, [p.evaluate(columns) for p in self.parts])
-
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return _fold(pc.and_, [p.may_hold(stats) for p in self.parts])
+    word = "AND"
+    _join = staticmethod(pc.and_kleene)
+    _join_known = staticmethod(pc.and_)
 
     def negate(self) -> Predicate | None:
-        parts = [p.negate() for p in self.parts]
-        known = [p for p in parts if p is not None]
-        return Or(tuple(known)) if len(known) == len(parts) else None
-
-    def __str__(self) -> str:
-        return "(" + " AND ".join(str(p) for p in self.parts) + ")"
+        parts = self._negated_parts()
+        return None if parts is None else Or(parts)
 
 
-@dataclass(frozen=True)
-class Or(Predicate):
+class Or(_Junction):
     """At least one of the conditions holds."""
 
-    parts: tuple[Predicate, ...]
-
-    @property
-    def is_exact(self) -> bool:
-        return all(p.is_exact for p in self.parts)
-
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(p.columns() for p in self.parts))
-
-    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        return _fold(pc.or_kleene, [p.evaluate(columns) for p in self.parts])
-
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return _fold(pc.or_, [p.may_hold(stats) for p in self.parts])
+    word = "OR"
+    _join = staticmethod(pc.or_kleene)
+    _join_known = staticmethod(pc.or_)
 
     def negate(self) -> Predicate | None:
-        parts = [p.negate() for p in self.parts]
-        known = [p for p in parts if p is not None]
-        return And(tuple(known)) if len(known) == len(parts) else None
-
-    def __str__(self) -> str:
-        return "(" + " OR ".join(str(p) for p in self.parts) + ")"
-
-
-def _fold(kernel: Callable[..., pa.Array], masks: list[pa.Array]) -> pa.Array:
-    result = masks[0]
-    for mask in masks[1:]:
-        result = kernel(result, mask)
-    return result
+        parts = self._negated_parts()
+        return None if parts is None else And(parts)
 
 
 def all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from paimon_sql.storage.files.protobuf import read_varint
+
 Numbers = npt.NDArray[np.int64]
 
 _WIDTHS = [*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64]
@@ -95,8 +97,8 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
 
 
 def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]:
-    base, at = _varint(data, at)
-    first, at = _varint(data, at)
+    base, at = read_varint(data, at)
+    first, at = read_varint(data, at)
     step = (first >> 1) ^ -(first & 1)
     if width == 0:
         return base + step * np.arange(length, dtype=np.int64), at
@@ -108,14 +110,3 @@ def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]
         rest, at = _bits(data, at, width, length - 2)
         steps[2:] = -rest if step < 0 else rest
     return np.cumsum(steps), at
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7

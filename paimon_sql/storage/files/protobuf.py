@@ -65,14 +65,14 @@ def decode(data: bytes) -> Message:
     message = Message()
     at = 0
     while at < len(data):
-        key, at = _varint(data, at)
+        key, at = read_varint(data, at)
         number, kind = key >> 3, key & 7
         value: Value
         if kind == _VARINT:
-            value, at = _varint(data, at)
+            value, at = read_varint(data, at)
         else:
             if kind == _BYTES:
-                size, at = _varint(data, at)
+                size, at = read_varint(data, at)
             elif kind in (_FIXED64, _FIXED32):
                 size = 8 if kind == _FIXED64 else 4
             else:
@@ -111,7 +111,8 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that begins at a byte, and the byte behind it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -125,5 +126,5 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _varints(data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
-        value, at = _varint(data, at)
+        value, at = read_varint(data, at)
         yield value
