@@ -20,6 +20,7 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.buckets.routers import PartitionRouter
+from paimon_sql.storage.chains import keeps_deletes
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -70,8 +71,7 @@ class RescaleTask:
         try:
             for batch in self._rows():
                 if isinstance(writer, KeyValueWriter):
-                    kinds = pa.repeat(pa.scalar(int(RowKind.INSERT), pa.int8()), batch.num_rows)
-                    writer.write_stored(batch.append_column(VALUE_KIND.name, kinds))
+                    writer.write_stored(_with_kinds(batch))
                 else:
                     writer.write(batch)
             messages = writer.close()
@@ -86,7 +86,8 @@ class RescaleTask:
             marked = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
             sections = tuple(sections_of(self.table.schema, files)) if keyed else ()
             split = Split(self.partition, bucket, files, not keyed, sections, marked)
-            yield from ReadTask(self.table, split, self.table.schema.names).batches()
+            kinds = (VALUE_KIND.name,) if keyed and keeps_deletes(self.table) else ()
+            yield from ReadTask(self.table, split, (*self.table.schema.names, *kinds)).batches()
 
     def _numbered(self, messages: list[CommitMessage]) -> list[CommitMessage]:
         return [CommitMessage(m.partition, m.bucket, self.total_buckets, new_files=m.new_files) for m in messages]
@@ -127,6 +128,14 @@ class RescaleTask:
         locations = self.table.locations
         self.table.file_io.delete_many(p for f in files for p in locations.files_of(self.partition, bucket, f))
         return tuple(result)
+
+
+def _with_kinds(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows with their kinds; those without are there."""
+    if VALUE_KIND.name in rows.schema.names:
+        return rows
+    kinds = pa.repeat(pa.scalar(int(RowKind.INSERT), pa.int8()), rows.num_rows)
+    return rows.append_column(VALUE_KIND.name, kinds)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ class Merging:
         engine = merge_engine(table.schema)
         if type(split) is not Split or not split.sections or not isinstance(engine, SelectingEngine):
             return None
+        if split.origins:
+            return None  # the files do not hold the partition that their rows bear
         if sum(f.row_count for f in split.files) > _MOST_ROWS:
             return None
         keys = set(table.schema.trimmed_primary_keys)
