@@ -9,9 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from chain_tables import make_chain
-from core_tables import again, compact, insert, plan, remove, rows
+from core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
+from paimon_sql.errors import ConstraintViolationError, InvalidInputError, InvalidOptionError, UnsupportedError
+from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import And, Comparison, Or, Predicate
 from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.table import Table
@@ -221,3 +223,46 @@ def test_a_table_without_its_branches_named_is_read_as_it_is(tmp_path: Path) -> 
     plain = again(table, {"scan.fallback-delta-branch": ""})
     assert found(plain) == [row(2, 1, "own", "20250102")]
     assert found(whole) == [row(1, 1, "w", "20250101")] and found(changed) == []
+
+
+def test_whole_partitions_go_with_overwritten_changes(tmp_path: Path) -> None:
+    table, whole, changed = a_week(tmp_path / "t")
+    d = "20250812"
+    overwrite(changed, row(3, 1, "again", d), partitions=on(d))
+    chained = [
+        row(1, 11, "c11", d),
+        row(2, 1, "w9", d),
+        row(3, 1, "again", d),
+        row(10, 1, "new", d),
+        row(11, 1, "new", d),
+    ]
+    assert found(whole, on(d)) == [] and found(table, on(d)) == chained
+    kinds = [again(whole).snapshots.get(i).commit_kind.value for i in (1, 2, 3)]
+    assert kinds == ["APPEND", "APPEND", "OVERWRITE"]
+    overwrite(changed, row(3, 2, "dynamic", d), dynamic=True)
+    assert again(whole).snapshots.latest_id() == 3
+
+
+def test_the_first_whole_partition_of_a_chain_stays(tmp_path: Path) -> None:
+    table, whole, changed = a_week(tmp_path / "t")
+    before, files = found(table), data_files(table)
+    with pytest.raises(ConstraintViolationError, match="dt=20250809 cannot be dropped"):
+        overwrite(whole, partitions=on("20250809"))
+    # The overwritten changes would take the whole partition of their day with them.
+    with pytest.raises(ConstraintViolationError, match="dt=20250809 cannot be dropped"):
+        overwrite(changed, row(9, 1, "c", "20250809"), partitions=on("20250809"))
+    assert found(table) == before and data_files(table) == files
+    overwrite(whole, row(3, 1, "again", "20250809"), partitions=on("20250809"))
+    overwrite(whole, partitions=on("20250812"))
+    assert found(whole) == [row(3, 1, "again", "20250809")]
+
+
+def test_other_buckets_leave_whole_partitions_alone(tmp_path: Path) -> None:
+    table, whole, changed = a_week(tmp_path / "t")
+    remove(changed, row(7, 9, "", "20250813"))
+    before = found(table)
+    for branch in (whole, changed):
+        held = {e.partition for e in live(branch)}
+        rescale(again(branch), dict.fromkeys(held, 3), LocalExecutor())
+    assert found(table) == before
+    assert not any(r[0] == 7 for r in before if r[4] == "20250813")

@@ -205,5 +205,5 @@ def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> l
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
     messages = rescaled(table, plan, executor)
     if plan.replaced:
-        Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
+        Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed, same_rows=True)
     return messages
