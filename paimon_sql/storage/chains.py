@@ -6,7 +6,8 @@ the anchor, and behind it all partitions of the delta branch up to the one asked
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from paimon_sql.format.options.scan import (
 )
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.types import DataField
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.partition_times import PartitionTimes
 from paimon_sql.storage.table import Table
@@ -93,7 +95,7 @@ class Chain:
     def places(self, partitions: Iterable[bytes]) -> list[Place]:
         """Where partitions stand, each once."""
         fields = self.table.schema.partition_fields
-        codec, first = RowCodec([f.type for f in fields]), len(fields) - self._chained
+        codec, first = RowCodec([f.type for f in fields]), len(fields) - len(self.chained_fields)
         found = []
         for partition in dict.fromkeys(partitions):
             values = codec.decode(partition)
@@ -101,49 +103,12 @@ class Chain:
             found.append(Place(partition, values[:first], None if any(v is None for v in chain) else chain))
         return found
 
-    def times(self, places: Iterable[Place]) -> Mapping[bytes, int | None]:
-        """The time of each partition, in nanoseconds of the wall clock since 1970; None where its values tell none."""
-        fields = self.table.schema.partition_fields[-self._chained :]
-        times = PartitionTimes(fields, self.table.options)
-        names = [f.name for f in fields]
-        return {p.partition: times.of(dict(zip(names, p.chain, strict=True))) if p.chain else None for p in places}
-
-    def links(self, asked: Place, anchor: Place | None, deltas: Iterable[Place]) -> list[Place]:
-        """The partitions of changes that lie between an anchor and a partition, in their order, that partition last.
-
-        Args:
-            asked: the partition, which the delta branch has.
-            anchor: the whole partition nearest before it; None if there is none.
-            deltas: the partitions of the delta branch.
-
-        Raises:
-            InvalidInputError: the partition or the anchor tells no time.
-        """
-        if asked.chain is None:
-            return [asked]
-        group = [p for p in deltas if p.group == asked.group and p.chain is not None]
-        if anchor is None:
-            return sorted((p for p in group if _along(p) <= asked.chain), key=_along)
-        times = self.times([*group, asked, anchor])
-        after, last = (self._told(p, times[p.partition]) for p in (anchor, asked))
-        found = [p for p in group if (time := times[p.partition]) is not None and after < time <= last]
-        return sorted(found, key=lambda p: (times[p.partition], p.chain))
-
-    def _told(self, place: Place, time: int | None) -> int:
-        if time is None:
-            raise InvalidInputError(
-                f"The partition {PartitionPaths.of(self.table.schema).name(place.partition)} tells no time as"
-                f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it,"
-                " so its place in the chain is not known.",
-                remedy="Mend the options, or drop the partition.",
-            )
-        return time
-
     @property
-    def _chained(self) -> int:
-        """How many of the partition columns, the last ones, the chains run along."""
+    def chained_fields(self) -> tuple[DataField, ...]:
+        """The partition columns that the chains run along, which are the last ones."""
+        fields = self.table.schema.partition_fields
         names = comma_separated(self.table.options.get(CHAIN_TABLE_CHAIN_PARTITION_KEYS))
-        return len(names or self.table.schema.partition_keys)
+        return fields[-len(names) :] if names else fields
 
     def _branch(self, name: str, key: str) -> Table:
         try:
@@ -162,12 +127,96 @@ def keeps_deletes(table: Table) -> bool:
     return bool(table.options.get(CHAIN_TABLE_ENABLED))
 
 
-def anchor_of(asked: Place, snapshots: Iterable[Place]) -> Place | None:
-    """The whole partition nearest before one in its chain; None if there is none."""
-    if asked.chain is None:
-        return None
-    before = (p for p in snapshots if p.group == asked.group and p.chain is not None and p.chain < asked.chain)
-    return max(before, key=_along, default=None)
+class Timeline:
+    """The partitions of a chain table in the order of their chains.
+
+    Args:
+        chain: the chains.
+        whole: the partitions of the branch with whole partitions, serialised.
+        changed: those of the branch with changes.
+    """
+
+    def __init__(self, chain: Chain, whole: Iterable[bytes], changed: Iterable[bytes]) -> None:
+        self._chain = chain
+        self._whole = _by_group(chain.places(whole))
+        self._changed = _by_group(chain.places(changed))
+        fields = chain.chained_fields
+        self._names = [f.name for f in fields]
+        self._times = PartitionTimes(fields, chain.table.options)
+        self._timed: dict[Values, list[tuple[int, Place]]] = {}
+
+    def anchor(self, place: Place) -> Place | None:
+        """The whole partition nearest before one in its chain; None if there is none."""
+        if place.chain is None:
+            return None
+        group = self._whole.get(place.group, [])
+        before = bisect_left(group, place.chain, key=_along)
+        return group[before - 1] if before else None
+
+    def is_first_needed(self, place: Place) -> bool:
+        """Whether a whole partition has none before it, but changes behind it, up to the next whole one."""
+        if place.chain is None or self.anchor(place) is not None:
+            return False
+        group, changes = self._whole.get(place.group, []), self._changed.get(place.group, [])
+        behind = bisect_right(group, place.chain, key=_along)
+        first = bisect_right(changes, place.chain, key=_along)
+        last = bisect_left(changes, _along(group[behind]), key=_along) if behind < len(group) else len(changes)
+        return first < last
+
+    def links(self, place: Place) -> list[Place]:
+        """The partitions of changes behind a partition's anchor up to itself, in their order.
+
+        Without an anchor they are all up to it.
+
+        Args:
+            place: where a partition of the branch with changes stands.
+
+        Raises:
+            InvalidInputError: the partition or its anchor tells no time.
+        """
+        if place.chain is None:
+            return [place]
+        anchor = self.anchor(place)
+        if anchor is None:
+            changes = self._changed[place.group]
+            return changes[: bisect_right(changes, place.chain, key=_along)]
+        after, last = self._told(anchor), self._told(place)
+        timed = self._by_time(place.group)
+        first, end = (bisect_right(timed, t, key=lambda told: told[0]) for t in (after, last))
+        return [p for _, p in timed[first:end]]
+
+    def _by_time(self, group: Values) -> list[tuple[int, Place]]:
+        """The partitions of changes of a group by their times; those that tell none have no place in a chain."""
+        if group not in self._timed:
+            told = ((self._time(p), p) for p in self._changed[group])
+            self._timed[group] = sorted(((t, p) for t, p in told if t is not None), key=lambda found: found[0])
+        return self._timed[group]
+
+    def _told(self, place: Place) -> int:
+        time = self._time(place)
+        if time is None:
+            name = PartitionPaths.of(self._chain.table.schema).name(place.partition)
+            raise InvalidInputError(
+                f"{self._chain.table.name}: the partition {name} tells no time as"
+                f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it,"
+                " so its place in the chain is not known.",
+                remedy="Mend the options, or drop the partition.",
+            )
+        return time
+
+    def _time(self, place: Place) -> int | None:
+        return self._times.of(dict(zip(self._names, _along(place), strict=True)))
+
+
+def _by_group(places: Iterable[Place]) -> dict[Values, list[Place]]:
+    """The places in chains, in their order."""
+    groups: dict[Values, list[Place]] = {}
+    for place in places:
+        if place.chain is not None:
+            groups.setdefault(place.group, []).append(place)
+    for members in groups.values():
+        members.sort(key=_along)
+    return groups
 
 
 def _along(place: Place) -> Values:

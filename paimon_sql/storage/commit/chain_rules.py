@@ -6,7 +6,7 @@ without a whole one before it would leave the changes behind it without what the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pyarrow.compute as pc
 
@@ -14,7 +14,7 @@ from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.chains import Chain, Place, anchor_of
+from paimon_sql.storage.chains import Chain, Timeline
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -64,26 +64,17 @@ def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[by
 
 
 def _check(chain: Chain, dropped: set[bytes], whole: set[bytes], changed: set[bytes]) -> None:
-    snapshots, deltas = chain.places(whole), chain.places(changed)
+    if not dropped:
+        return
+    timeline = Timeline(chain, whole, changed)
     for place in chain.places(sorted(dropped)):
-        if place.chain is not None and anchor_of(place, snapshots) is None and _needed(place, snapshots, deltas):
+        if timeline.is_first_needed(place):
             raise ConstraintViolationError(
                 f"{chain.table.name}: the whole partition {PartitionPaths.of(chain.table.schema).name(place.partition)}"
                 f" cannot be dropped: later ones of branch '{chain.delta_branch}' are read from it on, and there is no"
                 " whole one before it.",
                 remedy="CALL sys.compact_chain_table for the next of them first, or drop them too.",
             )
-
-
-def _needed(place: Place, snapshots: Sequence[Place], deltas: Sequence[Place]) -> bool:
-    """Whether changes stand between a whole partition and the next."""
-    assert place.chain is not None
-    behind = [p.chain for p in snapshots if p.group == place.group and p.chain is not None and p.chain > place.chain]
-    end = min(behind, default=None)
-    return any(
-        p.group == place.group and p.chain is not None and p.chain > place.chain and (end is None or p.chain < end)
-        for p in deltas
-    )
 
 
 def _newest(table: Table) -> set[bytes]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +20,7 @@ from paimon_sql.format.options.scan import (
 )
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.chains import Chain, anchor_of
+from paimon_sql.storage.chains import Chain, Timeline
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files, partition_predicate
@@ -139,13 +141,13 @@ def chained_partitions(
     of_rows = all_of([p for p in conjuncts(predicate) if not p.columns() & keys])
     every = [live_files(part.table, part.snapshot) for part in (snapshots, deltas)]
     some = [live_files(part.table, part.snapshot, of_rows) for part in (snapshots, deltas)] if of_rows else every
-    anchors, changes = (chain.places(_partitions(live)) for live in every)
+    timeline = Timeline(chain, *(_partitions(live) for live in every))
     whole, changed = (_by_partition(live) for live in some)
     found = []
     for place in wanted:
-        anchor = anchor_of(place, anchors)
+        anchor = timeline.anchor(place)
         files = [(snapshots.table, anchor.partition, whole.get(anchor.partition))] if anchor else []
-        files += [(deltas.table, p.partition, changed.get(p.partition)) for p in chain.links(place, anchor, changes)]
+        files += [(deltas.table, p.partition, changed.get(p.partition)) for p in timeline.links(place)]
         held = [(owner, partition, theirs) for owner, partition, theirs in files if theirs is not None]
         found.append(ChainedPartition(place.partition, held))
     return found
@@ -167,9 +169,13 @@ def _partitions(live: LiveFiles) -> list[bytes]:
 
 def _by_partition(live: LiveFiles) -> dict[bytes, pa.Table]:
     encoded = live.entries["partition"].combine_chunks().dictionary_encode()
+    numbers = encoded.indices.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    starts = np.searchsorted(numbers[order], np.arange(len(encoded.dictionary) + 1))
+    ordered = live.entries.take(pa.array(order))
     return {
-        partition: live.entries.filter(pc.equal(encoded.indices, number))
-        for number, partition in enumerate(encoded.dictionary.to_pylist())
+        partition: ordered.slice(start, end - start)
+        for partition, (start, end) in zip(encoded.dictionary.to_pylist(), pairwise(starts.tolist()), strict=True)
     }
 
 
