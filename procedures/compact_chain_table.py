@@ -30,7 +30,7 @@ class CompactChainTable(Procedure):
         DRY_RUN,
     )
     results = (
-        result("result", BooleanType(), "false if it is whole already and not made anew, or there are no changes of it"),
+        result("result", BooleanType(), "false if it is whole already and stays, or there are no changes of it"),
     )
     details = (
         result("compacted_partitions", BigIntType(), "partitions that became whole, or were made anew"),
@@ -48,7 +48,7 @@ class CompactChainTable(Procedure):
         started = time.monotonic()
         said = str(arguments["partition"]).strip()
         if not said.strip(";"):
-            raise InvalidInputError("No partition is given.", remedy='Write partition => \'dt="20250811"\'.')
+            raise InvalidInputError("No partition is given.", remedy="Write partition => 'dt=\"20250811\"'.")
         if ";" in said.rstrip(";"):
             raise InvalidInputError(
                 f"compact_chain_table takes one partition, not several: {said}.", remedy="Call it for each of them."
