@@ -64,6 +64,14 @@ class NoSuchTableError(NotFoundError):
     """The table does not exist in its database."""
 
 
+class NoSuchViewError(NotFoundError):
+    """The view does not exist in its database."""
+
+
+class NoSuchFunctionError(NotFoundError):
+    """The function does not exist in its database."""
+
+
 class NoSuchSnapshotError(NotFoundError):
     """The snapshot, tag, time or watermark asked for is not retained; the message names what is."""
 
@@ -81,11 +89,19 @@ class DatabaseExistsError(AlreadyExistsError):
 
 
 class DatabaseNotEmptyError(PaimonError):
-    """The database still holds tables and CASCADE was not said."""
+    """The database still holds tables, views or functions, and CASCADE was not said."""
 
 
 class TableExistsError(AlreadyExistsError):
     """The table exists already."""
+
+
+class ViewExistsError(AlreadyExistsError):
+    """The view exists already."""
+
+
+class FunctionExistsError(AlreadyExistsError):
+    """The function exists already."""
 
 
 class CorruptFileError(PaimonError):

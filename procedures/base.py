@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier, parse_identifier
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, DataType, string_type
 from paimon_sql.storage.branching import on_its_branch
@@ -89,7 +89,7 @@ class Context:
         """
         catalog, identifier = self.locate(name)
         if catalog is not self.catalog:
-            raise _no_table(name, self.catalog)
+            raise _not_named(name, "table", self.catalog)
         return on_its_branch(catalog.table(identifier))
 
     def locate(self, name: str) -> tuple[Catalog, Identifier]:
@@ -98,20 +98,35 @@ class Context:
         Raises:
             InvalidInputError: the name is blank, or names no catalog of Paimon.
         """
+        catalog, database, found = self._located(name, "table")
+        return catalog, parse_identifier(database, found)
+
+    def locate_object(self, name: str, kind: str) -> tuple[Catalog, Identifier]:
+        """The same for a view or a function, as ``kind`` says, whose name is whole: it has no system tables.
+
+        Raises:
+            InvalidInputError: the name is blank, or names no catalog of Paimon or what is the catalog's own.
+        """
+        catalog, database, found = self._located(name, kind)
+        if database.lower() == SYSTEM_DATABASE:
+            raise InvalidInputError(f"{database}.{found} is the catalog's own.")
+        return catalog, Identifier(database, found)
+
+    def _located(self, name: str, kind: str) -> tuple[Catalog, str, str]:
         parts = [p.strip("`") for p in name.split(".")] if name else []
         catalog: Catalog | None = self.catalog
         if len(parts) == 3:
             catalog = self.catalog if parts[0] == self.catalog.name else self.others.get(parts[0])
             parts = parts[1:]
         if catalog is None or not parts or len(parts) > 2 or not all(parts):
-            raise _no_table(name, self.catalog)
-        database = parts[0] if len(parts) == 2 else self.database
-        return catalog, parse_identifier(database, parts[-1])
+            raise _not_named(name, kind, self.catalog)
+        return catalog, parts[0] if len(parts) == 2 else self.database, parts[-1]
 
 
-def _no_table(name: str, catalog: Catalog) -> InvalidInputError:
+def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
+    short = kind[0]
     return InvalidInputError(
-        f"'{name}' is no table of catalog {catalog.name}.", remedy="Write t, db.t or catalog.db.t."
+        f"'{name}' is no {kind} of catalog {catalog.name}.", remedy=f"Write {short}, db.{short} or catalog.db.{short}."
     )
 
 

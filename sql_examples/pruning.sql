@@ -16,3 +16,7 @@ DROP TABLE IF EXISTS sensors;
 CREATE TABLE sensors (sensor STRING, celsius DOUBLE) TBLPROPERTIES ('bucket' = '4', 'bucket-key' = 'sensor');
 INSERT INTO sensors SELECT concat('s', id % 20), id FROM range(1000);
 EXPLAIN SELECT max(celsius) FROM sensors WHERE sensor = 's7';
+
+-- What Spark's optimizer should know of rows and columns.
+ANALYZE TABLE measurements COMPUTE STATISTICS FOR ALL COLUMNS;
+SELECT mergedRecordCount, snapshot_id FROM measurements$statistics;

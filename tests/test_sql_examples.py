@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.shell.splitter import split
+from paimon_sql.spark.compat import HAS_VIEWS
 from tests.conformance.session import make
 
 pytestmark = pytest.mark.smoke
@@ -17,6 +18,8 @@ EXAMPLES = sorted((ROOT / "sql_examples").glob("*.sql"))
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if example.stem == "views_and_functions" and not HAS_VIEWS:
+        pytest.skip("Spark asks catalogs for views since 4.2")
     monkeypatch.chdir(ROOT)
     session = make(str(tmp_path / "warehouse"))
     statements = [piece.text for piece in split(example.read_text()) if piece.kind == "statement"]

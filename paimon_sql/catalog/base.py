@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
+from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
@@ -12,8 +13,8 @@ from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.table import Table
 
 
-class Catalog(ABC):
-    """Databases and the tables in them.
+class Catalog(DefinedObjects, ABC):
+    """Databases and the tables, views and functions in them.
 
     Args:
         name: the catalog's name in SQL.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.filesystem_definitions import FUNCTIONS_FOLDER, VIEWS_FOLDER, DefinitionsInFiles
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.errors import (
     DatabaseExistsError,
@@ -39,8 +39,11 @@ def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
     return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
 
 
-class FileSystemCatalog(Catalog):
-    """Databases are folders of the warehouse, tables folders of those; nothing else is kept about them."""
+class FileSystemCatalog(DefinitionsInFiles):
+    """Databases are folders of the warehouse, tables folders of those; nothing else is kept about them.
+
+    Views and functions are files in two more folders of their database.
+    """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         super().__init__(name, options)
@@ -88,11 +91,17 @@ class FileSystemCatalog(Catalog):
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
-        if not cascade and (tables := self.list_tables(database)):
-            raise DatabaseNotEmptyError(
-                f"Database {database} still holds {len(tables)} tables, {tables[0]} among them.",
-                remedy="Drop them first, or say CASCADE.",
-            )
+        held = {
+            "tables": self.list_tables(database),
+            "views": self.list_views(database),
+            "functions": self.list_functions(database),
+        }
+        for what, names in held.items():
+            if names and not cascade:
+                raise DatabaseNotEmptyError(
+                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
+                    remedy="Drop them first, or say CASCADE.",
+                )
         self.file_io.delete_dir(self._database_path(database), recursive=True)
 
     def list_tables(self, database: str) -> list[str]:
@@ -110,6 +119,8 @@ class FileSystemCatalog(Catalog):
         if schema is None:
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             named = f"{self.name}.{own.database}.{own.table}"
+            if self.view_exists(Identifier(own.database, own.table)):
+                raise NoSuchTableError(f"{named} is a view and no table.", name=named)
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
         return Table(
             name=f"{self.name}.{own}",
@@ -122,6 +133,7 @@ class FileSystemCatalog(Catalog):
 
     def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
         self._require(identifier.database)
+        self._refuse_view(identifier)
         check_named_branches(schema, BranchManager(self.file_io, TablePaths(self._table_path(identifier))))
         manager = SchemaManager(self.file_io, self._root(identifier))
         if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
@@ -136,6 +148,7 @@ class FileSystemCatalog(Catalog):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         origin = self.table(source)
         self._require(target.database)
+        self._refuse_view(target)
         if self.table_exists(target) or not self.file_io.rename(origin.path, self._table_path(target)):
             raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
 
@@ -148,6 +161,12 @@ class FileSystemCatalog(Catalog):
 
     def _database_path(self, database: str) -> str:
         return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
+
+    def _refuse_view(self, identifier: Identifier) -> None:
+        if identifier.table in (VIEWS_FOLDER, FUNCTIONS_FOLDER):
+            raise InvalidInputError(f"{identifier.table} cannot be the name of a table: the catalog needs it itself.")
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _table_path(self, identifier: Identifier) -> str:
         return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"

@@ -1,18 +1,44 @@
-"""Aggregates that a scan answers itself: ``COUNT(*)`` of all rows, from metadata or from the keys alone."""
+"""Aggregates that a scan answers: the number of all rows, or those of groups, which Spark puts together once more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.format import types as t
 from paimon_sql.format.types import BigIntType, DataField
 from paimon_sql.spark.java import Jvm
+from paimon_sql.storage.read.aggregate_functions import (
+    MOST_DIGITS,
+    CountRows,
+    CountValues,
+    Extreme,
+    PartialAggregate,
+    Sum,
+    WideSum,
+)
+from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.task import ReadTask
 
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)
+_SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
+_FLOATING = (t.FloatType, t.DoubleType)
+_ORDERED = (
+    *_SMALL,
+    *_FLOATING,
+    t.BigIntType,
+    t.DecimalType,
+    t.BooleanType,
+    t.DateType,
+    t.TimeType,
+    t.TimestampType,
+    t.LocalZonedTimestampType,
+    t.VarCharType,
+    t.VarBinaryType,
+)
 
 
 def is_count(jvm: Jvm, aggregation: Any) -> bool:
@@ -21,6 +47,89 @@ def is_count(jvm: Jvm, aggregation: Any) -> bool:
     # A column of that name would stand in back-quotes.
     functions, groups = aggregation.aggregateExpressions(), aggregation.groupByExpressions()
     return bool(show(functions) == "{COUNT(*)}" and show(groups) == "{}")
+
+
+def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
+    """Whether an aggregation has averages that may be made of sums and counts.
+
+    Spark averages numbers of 64 bits as floating-point numbers. Where a source puts rows together it divides their sum
+    by their number instead, and the sum may overflow.
+
+    Args:
+        aggregation: Spark's ``Aggregation``, as it is before averages are taken apart.
+        fields: the columns of the table.
+    """
+    known = {f.name: f for f in fields}
+    averages = [f for f in aggregation.aggregateExpressions() if f.getClass().getSimpleName() == "Avg"]
+    columns = [_column(f.children()[0], known) for f in averages]
+    return not any(c is None or isinstance(c.type, t.BigIntType) for c in columns)
+
+
+def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
+    """What Spark asks of groups, as far as readers can put rows together; None if they cannot.
+
+    Args:
+        aggregation: Spark's ``Aggregation``; functions with DISTINCT or FILTER never come to a source.
+        fields: the columns of the table.
+    """
+    known = {f.name: f for f in fields}
+    groups = [_column(e, known) for e in aggregation.groupByExpressions()]
+    aggregates = [_aggregate(e, known) for e in aggregation.aggregateExpressions()]
+    names, made = [g.name for g in groups if g is not None], [a for a in aggregates if a is not None]
+    if len(names) < len(groups) or len(made) < len(aggregates):
+        return None
+    if not all(isinstance(known[name].type, _ORDERED) for name in names):
+        return None
+    found = PartialAggregation(tuple(names), tuple(made))
+    # Rows without columns could not be counted on their way.
+    return found if found.columns else None
+
+
+def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) -> tuple[DataField, ...]:
+    """The columns of an answer: those of the groups and one of each aggregate.
+
+    Spark takes the types of an answer as they are, and what it computes with knows no VARCHAR.
+    """
+    known = {f.name: f for f in fields}
+    types = [*(known[name].type for name in aggregation.groups), *(a.type for a in aggregation.aggregates)]
+    plain = [t.string_type(kind.nullable) if isinstance(kind, t.VarCharType) else kind for kind in types]
+    return tuple(DataField(-1, name, kind) for name, kind in zip(aggregation.names, plain, strict=True))
+
+
+def _column(expression: Any, known: dict[str, DataField]) -> DataField | None:
+    """The column that an expression is; None if it is another."""
+    if expression.getClass().getSimpleName() != "FieldReference":
+        return None
+    names = list(expression.fieldNames())
+    return known.get(names[0]) if len(names) == 1 else None
+
+
+def _aggregate(function: Any, known: dict[str, DataField]) -> PartialAggregate | None:
+    kind = function.getClass().getSimpleName()
+    if kind == "CountStar":
+        return CountRows()
+    if kind not in ("Count", "Sum", "Min", "Max") or (kind in ("Count", "Sum") and function.isDistinct()):
+        return None
+    column = _column(function.children()[0], known)
+    if column is None:
+        return None
+    if kind == "Count":
+        return CountValues(column.name)
+    if kind == "Sum":
+        return _sum(column)
+    return Extreme(column.name, column.type, kind.lower()) if isinstance(column.type, _ORDERED) else None
+
+
+def _sum(column: DataField) -> PartialAggregate | None:
+    if isinstance(column.type, (*_SMALL, *_FLOATING)):
+        return Sum(column.name, _is_floating(column))
+    if isinstance(column.type, t.DecimalType) and column.type.precision > MOST_DIGITS:
+        return None
+    return WideSum(column.name, column.type) if isinstance(column.type, (t.BigIntType, t.DecimalType)) else None
+
+
+def _is_floating(column: DataField) -> bool:
+    return isinstance(column.type, _FLOATING)
 
 
 @dataclass(frozen=True)
@@ -36,3 +145,15 @@ class CountTask:
     def count(self) -> int:
         """The number of rows."""
         return sum(batch.num_rows for batch in self.task.batches())
+
+
+@dataclass(frozen=True)
+class AggregateTask:
+    """Puts the rows of a read task together by groups."""
+
+    task: ReadTask
+    aggregation: PartialAggregation
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Partial aggregates."""
+        return self.aggregation.of(self.task.batches())

@@ -36,6 +36,9 @@ class AttachedSession:
         self.catalogs: dict[str, CatalogProxy] = {}
         _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
         register_data_source(jvm, session)
+        # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
+        # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
+        session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         PassOverDeadRows(jvm).add_to(session)
 
     def add(self, name: str, options: dict[str, str]) -> bool:

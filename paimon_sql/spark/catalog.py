@@ -12,6 +12,7 @@ from paimon_sql.errors import (
     DatabaseNotEmptyError,
     InvalidInputError,
     NoSuchDatabaseError,
+    NoSuchFunctionError,
     NoSuchTableError,
     NotFoundError,
     PaimonError,
@@ -22,6 +23,7 @@ from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
+from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
 from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, load_function
@@ -33,11 +35,13 @@ from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, offered_procedures, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
+from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
+from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
@@ -64,7 +68,7 @@ class SessionCatalogs(Protocol):
 _ANALYSIS = f"{CATALYST}.analysis"
 
 
-class CatalogProxy(CatalogInterface):
+class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     """One catalog of one session."""
 
     def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs) -> None:
@@ -141,7 +145,7 @@ class CatalogProxy(CatalogInterface):
         return True
 
     def loadTable(self, ident: Any, *context: Any) -> TableInterface:
-        return self._found(ident, lambda: self._load(ident, *context))
+        return self._found(ident, lambda: self._load(ident, *context), context)
 
     def createTable(self, ident: Any, *definition: Any) -> TableProxy:
         return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)
@@ -165,6 +169,10 @@ class CatalogProxy(CatalogInterface):
         try:
             return self._replace(ident, definition)
         except NoSuchTableError:
+            if self.viewExists(ident):
+                raise UnsupportedError(
+                    f"{self.catalog.name}.{ident} is a view.", remedy="Drop it first, or choose another name."
+                ) from None
             return self.stageCreate(ident, *definition)
 
     def alterTable(self, ident: Any, changes: Any) -> TableInterface:
@@ -232,17 +240,36 @@ class CatalogProxy(CatalogInterface):
     # Functions
 
     def listFunctions(self, namespace: Any) -> Any:
-        names = FUNCTION_NAMES if list(namespace) in ([], [SYSTEM_DATABASE]) else ()
+        database = list(namespace)
+        if database in ([], [SYSTEM_DATABASE]):
+            names = list(FUNCTION_NAMES)
+        else:
+            names = self._answer(namespace, lambda: self.catalog.list_functions(".".join(database)))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
     def functionExists(self, ident: Any) -> bool:
-        return self._function(ident) is not None
+        kept = self._kept_function(ident)
+        return self._function(ident) is not None if kept is None else self.catalog.function_name(kept) is not None
 
     def loadFunction(self, ident: Any) -> Any:
-        found = self._function(ident)
+        kept = self._kept_function(ident)
+        found = self._function(ident) if kept is None else self._load_function(kept)
         if found is None:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchFunctionException", ident))
         return found
+
+    def _kept_function(self, ident: Any) -> Identifier | None:
+        """The name of a function that the catalog may keep; None for one of its own."""
+        database = list(ident.namespace())
+        if len(database) != 1 or database[0].lower() == SYSTEM_DATABASE or not HAS_VIEWS:
+            return None
+        return Identifier(database[0], ident.name())
+
+    def _load_function(self, identifier: Identifier) -> Any:
+        try:
+            return FunctionMaker(self.jvm, self.session, self.catalog).load(identifier)
+        except (NoSuchFunctionError, NoSuchDatabaseError):
+            return None
 
     def _function(self, ident: Any) -> UnboundFunctionProxy | None:
         if [name.lower() for name in ident.namespace()] not in ([], [SYSTEM_DATABASE]):
@@ -327,10 +354,15 @@ class CatalogProxy(CatalogInterface):
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
 
-    def _found(self, ident: Any, action: Callable[[], T]) -> T:
+    def _found(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
         try:
             return action()
         except (NoSuchTableError, NoSuchDatabaseError):
+            if context and (is_write(context) or travel_options(context)) and self.viewExists(ident):
+                raise UnsupportedError(
+                    f"{self.catalog.name}.{ident} is a view: it is neither written to nor read as of another time.",
+                    remedy="Name the tables of its query, which SHOW CREATE TABLE tells.",
+                ) from None
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchTableException", ident))
             raise
 

@@ -9,6 +9,10 @@ import pyspark
 
 from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm
 
+_MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])
+HAS_VIEWS = (_MAJOR, _MINOR) >= (4, 2)
+"""Whether Spark asks catalogs for views and for functions of SQL; before 4.2 it knows both in its own catalog only."""
+
 
 def builtin_function(name: str) -> str:
     """A function of Spark's own as the text of a default value calls it.
@@ -16,8 +20,7 @@ def builtin_function(name: str) -> str:
     Since 4.2 a bare name is looked up on a path that begins with the current catalog, which Spark, when it reads a
     default value, would load anew by the name of a Java class.
     """
-    major, minor = pyspark.__version__.split(".")[:2]
-    return f"system.builtin.{name}" if (int(major), int(minor)) >= (4, 2) else name
+    return f"system.builtin.{name}" if (_MAJOR, _MINOR) >= (4, 2) else name
 
 
 def version(jvm: Jvm) -> tuple[int, int]:

@@ -20,8 +20,8 @@ from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of
+from paimon_sql.storage.predicates import Predicate, about
+from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selects
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
 _POSITION = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
@@ -112,15 +112,20 @@ def marking_scan(
     It cannot where Spark's reader tells no positions, where merging makes new rows, or where the driver would hold the
     bits of too many rows.
     """
-    merging = [Merging.of(plan.table, split, predicate) for split in plan.splits if not split.raw]
-    possible = [m for m in merging if m is not None]
-    if len(possible) < len(merging) or plan.rows_to_mark > _MOST_ROWS:
+    if not can_mark(jvm, plan, fields):
         return None
+    on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
+    merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
+    return MarkingScanProxy(jvm, session, fields, filters, what, plan, merging)
+
+
+def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
+    """Whether Spark's reader can be told which rows of a plan are dead, and tells their positions itself."""
+    if plan.rows_to_mark > _MOST_ROWS or not all(s.raw or selects(s.table or plan.table, s) for s in plan.splits):
+        return False
     settings = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
     reader = jvm.singleton(f"{EXECUTION}.datasources.parquet.ParquetUtils")
-    if not reader.isBatchReadSupportedForSchema(settings, jvm.struct(_wider(fields))):
-        return None
-    return MarkingScanProxy(jvm, session, fields, filters, what, plan, possible)
+    return bool(reader.isBatchReadSupportedForSchema(settings, jvm.struct(_wider(fields))))
 
 
 def _wider(fields: Sequence[DataField]) -> str:

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import DataField, DataType
+from paimon_sql.format.types import BooleanType, CharType, DataField, DataType, MapType, VarCharType
 from paimon_sql.spark.types import spark_type
+from paimon_sql.storage.map_predicates import OfMapKey
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
 
@@ -32,6 +34,8 @@ _COMPARISONS = {
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
 _REMAINDERS = ("Remainder", "Pmod")
+_MAP_VALUES = ("GetMapValue", "ElementAt")
+_PLACES = ("AttributeReference", *_MAP_VALUES)
 _WHOLE = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
 _EPOCH = datetime(1970, 1, 1)
 
@@ -62,18 +66,13 @@ def parse_expression(text: str) -> Node:
     return take()
 
 
-def translate(text: str, types: Mapping[str, DataType]) -> Predicate | None:
-    """The predicate that means the same as a Spark expression; None where there is none.
+def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
+    """The predicates that mean the same as the children of a Spark expression; None where there is none.
 
     Args:
-        text: the expression's ``toJSON``.
+        text: the expression as `expression_text` tells it.
         types: the types of the table's columns.
     """
-    return _translated(parse_expression(text), types)
-
-
-def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
-    """The predicates that mean the same as the children of a Spark expression, each as `translate` gives it."""
     return [_translated(child, types) for child in parse_expression(text).children]
 
 
@@ -81,7 +80,7 @@ def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term]
     """What the children of a Spark expression, one a column, set the columns to.
 
     Args:
-        text: the expression's ``toJSON``; its children may have names.
+        text: the expression as `expression_text` tells it; its children may have names.
         columns: the table's columns, which the children set in their order.
 
     Returns:
@@ -134,12 +133,12 @@ def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
 def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     operator = _COMPARISONS[node.kind]
     left, right = node.children
-    if not {left.kind, right.kind} <= {"Literal", "AttributeReference"} or left.kind == right.kind:
+    if not {left.kind, right.kind} <= {"Literal", *_PLACES} or (left.kind == "Literal") == (right.kind == "Literal"):
         return TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
         left, right, operator = right, left, _MIRRORED[operator]
-    column = _column(left, types)
-    return Comparison(column, operator, _literal(right, types[column]))
+    place = _place(left, types)
+    return place.where(Comparison(place.name, operator, _literal(right, place.type)))
 
 
 def _term(node: Node, types: Mapping[str, DataType]) -> Term:
@@ -189,15 +188,50 @@ def _column(node: Node, types: Mapping[str, DataType]) -> str:
     return str(node.body["name"])
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a value stands that is compared with literals: in a column, or under a key of a map."""
+
+    column: str
+    type: DataType
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a condition calls the value."""
+        return self.column if self.key is None else OfMapKey.VALUE
+
+    def where(self, condition: Predicate) -> Predicate:
+        """The condition on the column, given the one on the value."""
+        return condition if self.key is None else OfMapKey(self.column, self.key, condition)
+
+
+def _place(node: Node, types: Mapping[str, DataType]) -> _Place:
+    if node.kind not in _MAP_VALUES:
+        column = _column(node, types)
+        return _Place(column, types[column])
+    of, key = node.children
+    column = _column(of, types)
+    kind = types[column]
+    if not isinstance(kind, MapType) or not isinstance(kind.key, (CharType, VarCharType)):
+        raise UntranslatableError
+    return _Place(column, kind.value, str(_literal(key, kind.key).as_py()))
+
+
+def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
+    place = _place(node.children[0], types)
+    return place.where(IsNull(place.name, negated))
+
+
 def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    column = _column(node.children[0], types)
-    values = [_literal(child, types[column]) for child in node.children[1:]]
-    return In(column, pa.array([v.as_py() for v in values], arrow_type(types[column])))
+    place = _place(node.children[0], types)
+    values = [_literal(child, place.type) for child in node.children[1:]]
+    return place.where(In(place.name, pa.array([v.as_py() for v in values], arrow_type(place.type))))
 
 
 def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    column = _column(node.children[0], types)
-    return StartsWith(column, str(_literal(node.children[1], types[column]).as_py()))
+    place = _place(node.children[0], types)
+    return place.where(StartsWith(place.name, str(_literal(node.children[1], place.type).as_py())))
 
 
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -207,12 +241,21 @@ def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
     return negated
 
 
+def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    """A column that is a condition by itself."""
+    column = _column(node, types)
+    if not isinstance(types[column], BooleanType):
+        raise UntranslatableError
+    return Comparison(column, "=", pa.scalar(True))
+
+
 _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
     "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
-    "IsNull": lambda n, t: IsNull(_column(n.children[0], t)),
-    "IsNotNull": lambda n, t: IsNull(_column(n.children[0], t), negated=True),
+    "AttributeReference": _truth,
+    "IsNull": lambda n, t: _null(n, t, False),
+    "IsNotNull": lambda n, t: _null(n, t, True),
     "In": _in,
     "StartsWith": _starts_with,
 }
@@ -237,6 +280,10 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
         raise UntranslatableError from None
 
 
+def _timestamp(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
 def _timestamp_ntz(text: str) -> datetime:
     return _EPOCH + timedelta(microseconds=int(text))
 
@@ -252,5 +299,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "string": str,
     "decimal": Decimal,
     "date": date.fromisoformat,
+    "timestamp": _timestamp,
     "timestamp_ntz": _timestamp_ntz,
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table import BRANCH
+from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -51,6 +52,7 @@ class CatalogInterface(JavaObject):
             f"{CATALOG}.SupportsNamespaces",
             f"{CATALOG}.ProcedureCatalog",
             f"{CATALOG}.FunctionCatalog",
+            *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
         ]
 
 

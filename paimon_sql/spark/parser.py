@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.identifier import parse_identifier
+from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.spark.compat import parse_exception, with_parameters
@@ -149,6 +149,7 @@ class ParserProxy(JavaObject):
             other_catalogs=known - ours,
             partition_keys=lambda table: _partition_keys(attached, table),
             merges_schema=self._merges_schema,
+            has_function=lambda function: _has_function(attached, function),
         )
 
     def _merges_schema(self, table: TableName) -> bool:
@@ -172,6 +173,16 @@ def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, .
     except PaimonError:
         return ()
     return found.schema.partition_keys
+
+
+def _has_function(attached: AttachedSession, function: TableName) -> bool:
+    """Whether a catalog keeps a function of that full name."""
+    if len(function) != 3:
+        return False
+    try:
+        return attached.catalogs[function[0]].catalog.function_name(Identifier(function[1], function[2])) is not None
+    except PaimonError:
+        return False
 
 
 class ParserBuilder(JavaObject):

@@ -7,7 +7,7 @@ from typing import Any
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
-from paimon_sql.spark.statistics import statistics
+from paimon_sql.spark.statistics import StatisticsProxy
 from paimon_sql.storage.scan.plan import ScanPlan
 
 
@@ -38,7 +38,7 @@ class PlannedScanProxy(ScanInterface):
         return reported_metrics(self.jvm, self._plan)
 
     def estimateStatistics(self) -> Any:
-        return statistics(self.jvm, self._plan)
+        return StatisticsProxy(self.jvm, self._plan)
 
     def estimateSizeInBytes(self) -> Any:
         return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)

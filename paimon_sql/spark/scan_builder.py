@@ -9,22 +9,36 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
-from paimon_sql.spark.aggregates import COUNT, CountTask, is_count
-from paimon_sql.spark.dead_rows import marking_scan
+from paimon_sql.spark.aggregates import (
+    COUNT,
+    AggregateTask,
+    CountTask,
+    answer_fields,
+    is_count,
+    partial_aggregation,
+    sums_for_averages,
+)
+from paimon_sql.spark.dead_rows import can_mark, marking_scan
+from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
-from paimon_sql.spark.java import CATALYST, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.storage.read.partial_aggregates import PartialAggregation
+from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.table import Table
@@ -40,24 +54,32 @@ class ScanBuilderProxy(JavaObject):
         self._columns: tuple[DataField, ...] = table.schema.fields
         self._pushed: Any = None
         self._predicates: list[Predicate] = []
+        self._row_ids: list[Predicate] = []
         self._limit: int | None = None
+        self._plan: ScanPlan | None = None
+        self._by_python = False
         self._counts = False
-        self._count_plan: ScanPlan | None = None
+        self._averages = True
+        self._aggregation: PartialAggregation | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
         wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
+        if evolves(self.table):
+            self._plan = None  # others of the files may hold these columns
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.schema.fields}
-        found = translate_all(self._as_text(expressions), types)
+        ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in types else {}
+        found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
+        self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
+        found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
+        self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
-        settled = set(self.table.schema.partition_keys)
-        if self._decides():
-            settled |= exact
+        settled = set(types if self._decides() else self.table.schema.partition_keys)
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
         self._pushed, rest = self._chosen(expressions, len(found), pushed, left)
@@ -65,7 +87,11 @@ class ScanBuilderProxy(JavaObject):
 
     def _decides(self) -> bool:
         """Whether Spark need not look at rows again whose filters were understood."""
-        return pins_key(self.table.schema, all_of(self._predicates))
+        if pins_key(self.table.schema, all_of(self._predicates)):
+            return True
+        # Workers leave out exactly the rows that are not wanted, Spark's own reader does so roughly.
+        self._by_python = self._by_python or (bool(self._planned().splits) and not self._is_native(()))
+        return self._by_python
 
     def _chosen(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
         """Some of the expressions, for each choice; they are fetched only if a choice leaves one out but not all."""
@@ -74,48 +100,82 @@ class ScanBuilderProxy(JavaObject):
             items = self.jvm.items(expressions)
         return [expressions if len(c) == count else self.jvm.seq(items[i] for i in c) for c in choices]
 
-    def _as_text(self, expressions: Any) -> str:
-        """All expressions at once: as the elements of an array, of which Spark makes a text."""
-        return str(self.jvm.new(f"{CATALYST}.expressions.CreateArray", expressions, False).toJSON())
-
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts:
+        if self._counts or self._aggregation is not None:
             return False
         self._limit = limit
+        if not self._predicates:
+            self._plan = None
         return True
 
     def isPartiallyPushed(self) -> bool:
         return True
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        # Spark need not add numbers of rows up if there is but one.
-        if not is_count(self.jvm, aggregation):
-            return False
-        self._count_plan = self._planned()
-        return self._counts_here(self._count_plan)
+        if is_count(self.jvm, aggregation):
+            # Spark need not add numbers of rows up if there is but one.
+            self._counts = True
+            return self._counts_here(self._planned())
+        # Averages are seen here alone: what is pushed has sums and counts in their place.
+        fields = self.table.schema.fields
+        self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
+        return False
 
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
-        self._counts = self._count_plan is not None or is_count(self.jvm, aggregation)
-        return self._counts
+        return self._counts or self._aggregates(aggregation)
+
+    def _aggregates(self, aggregation: Any) -> bool:
+        """Whether Python workers will put rows together; the JVM does so by itself with what it reads itself."""
+        # To look at an aggregation takes time, which what the JVM reads had better be spared.
+        schema = self.table.schema
+        if not self._averages or not self._for_workers(schema.fields) or pins_key(schema, all_of(self._predicates)):
+            return False
+        wanted = partial_aggregation(aggregation, schema.fields)
+        if wanted is None or not self._for_workers([schema.field(name) for name in wanted.columns]):
+            return False
+        self._aggregation = wanted
+        return True
+
+    def _for_workers(self, columns: Sequence[DataField]) -> bool:
+        """Whether there are rows that Python workers had better put together: merging is work of theirs anyway."""
+        plan = self._planned()
+        return bool(plan.splits) and (self._by_python or not plan.is_raw or not self._is_native(columns))
+
+    def _is_native(self, columns: Sequence[DataField]) -> bool:
+        """Whether Spark's own reader can read these columns, and be told of dead rows if there are any."""
+        plan = self._planned()
+        if not plan.is_native(columns):
+            return False
+        return not plan.rows_to_mark or can_mark(self.jvm, plan, columns)
 
     def _planned(self) -> ScanPlan:
-        started = time.monotonic()
-        plan = plan_scan(self.table, all_of(self._predicates), limit=self._limit, parallelism=self.parallelism)
-        plan.metrics.seconds = time.monotonic() - started
-        return plan
+        if self._plan is None:
+            started = time.monotonic()
+            self._plan = plan_scan(
+                self.table,
+                all_of(self._predicates),
+                limit=self._limit,
+                parallelism=self.parallelism,
+                columns={f.name for f in self._columns},
+                row_ids=all_of(self._row_ids),
+            )
+            self._plan.metrics.seconds = time.monotonic() - started
+        return self._plan
 
     def build(self) -> Any:
-        predicate = all_of(self._predicates)
-        plan = self._count_plan if self._counts and self._count_plan is not None else self._planned()
+        predicate, plan = all_of(self._predicates), self._planned()
+        if self._aggregation is not None:
+            return self._partially(self._aggregation, plan, predicate)
         what = describe(self.table, plan, predicate)
         if self._counts:
             return self._count(plan, predicate, what)
         names = tuple(f.name for f in self._columns)
-        tasks = [ReadTask(self.table, split, names, predicate) for split in plan.splits]
+        row_ids = all_of(self._row_ids)
+        tasks = [ReadTask(self.table, split, names, predicate, row_ids) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)
@@ -123,7 +183,7 @@ class ScanBuilderProxy(JavaObject):
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
         twin = None
-        if plan.is_native(self._columns) and not self._hidden:
+        if plan.is_native(self._columns) and not self._hidden and not self._by_python:
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
                 return NativeScanProxy(*given)
@@ -148,9 +208,18 @@ class ScanBuilderProxy(JavaObject):
         schema = arrow_schema(self._columns)
         return pa.Table.from_batches([b.cast(schema) for t in tasks for b in t.batches()], schema)
 
+    def _partially(self, wanted: PartialAggregation, plan: ScanPlan, predicate: Predicate | None) -> Any:
+        """A scan that gives partial aggregates."""
+        reads = [ReadTask(self.table, split, wanted.columns, predicate) for split in plan.splits]
+        fields = answer_fields(wanted, self.table.schema.fields)
+        what = describe(self.table, plan, predicate, wanted)
+        return PythonScanProxy(self.jvm, [[AggregateTask(read, wanted)] for read in reads], fields, what, plan)
+
     def _counts_here(self, plan: ScanPlan) -> bool:
         """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""
-        return pins_key(self.table.schema, all_of(self._predicates)) or plan.counts_rows
+        if pins_key(self.table.schema, all_of(self._predicates)):
+            return True
+        return plan.counts_rows and not self._by_python
 
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
         key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
@@ -179,7 +248,9 @@ def _is_floating(data_type: DataType) -> bool:
     return isinstance(data_type, (FloatType, DoubleType))
 
 
-def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:
+def describe(
+    table: Table, plan: ScanPlan, predicate: Predicate | None, aggregation: PartialAggregation | None = None
+) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
     m = plan.metrics
     parts = [
@@ -188,5 +259,6 @@ def describe(table: Table, plan: ScanPlan, predicate: Predicate | None) -> str:
         f"manifests {m.manifests_read} of {m.manifests}",
         f"{m.bytes_read} bytes",
         *([f"filter {predicate}"] if predicate is not None else []),
+        *([str(aggregation)] if aggregation is not None else []),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"

@@ -10,7 +10,8 @@ from typing import Any
 
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.compat import v2_columns
-from paimon_sql.spark.expressions import translate
+from paimon_sql.spark.expression_text import expression_text
+from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
@@ -91,7 +92,7 @@ class ScannedBuilderProxy(JavaObject):
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self._kind.shared(self._table)}
-        found = (translate(e.toJSON(), types) for e in self.jvm.items(expressions))
+        found = translate_all(expression_text(self.jvm, expressions), types)
         self._predicates.extend(p for p in found if p is not None)
         return expressions
 

@@ -1,34 +1,96 @@
-"""What a scan tells Spark's optimizer: about how many rows and bytes it reads."""
+"""What a scan tells Spark's optimizer: about how many rows and bytes it reads, and what ANALYZE TABLE found out."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from paimon_sql.format import types as t
+from paimon_sql.format.binary_field import epoch_nanos
+from paimon_sql.format.table_statistics import ColumnStatistics
+from paimon_sql.format.value_text import parse_text
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.table_statistics import statistics_of
+
+_LONG, _OBJECT = "java.util.OptionalLong", "java.util.Optional"
 
 
 class StatisticsProxy(JavaObject):
-    """Rows and bytes of a scan; columns are not described."""
+    """Rows and bytes of a scan, before rows are merged and filtered, and the columns that were analyzed."""
 
-    def __init__(self, jvm: Jvm, size: int, rows: int) -> None:
+    def __init__(self, jvm: Jvm, plan: ScanPlan) -> None:
         super().__init__(jvm)
-        self._size = size
-        self._rows = rows
+        self._plan = plan
 
     def sizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._size)
+        return self.jvm.cls(_LONG).of(self._plan.metrics.bytes_read)
 
     def numRows(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._rows)
+        return self.jvm.cls(_LONG).of(self._plan.row_count)
 
     def columnStats(self) -> Any:
-        return self.jvm.java_map({})
+        # Spark's optimizer looks at columns only if it reckons costs.
+        settings = self.jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
+        found = statistics_of(self._plan.table, self._plan.snapshot) if settings.cboEnabled() else None
+        types = {f.name: f.type for f in self._plan.table.schema.fields}
+        columns = self.jvm.new("java.util.HashMap")
+        for name, column in (found.columns if found else {}).items():
+            if name in types:
+                reference = self.jvm.cls(f"{CONNECTOR}.expressions.FieldReference").apply(self.jvm.seq([name]))
+                columns.put(reference, ColumnStatisticsProxy(self.jvm, column, types[name]))
+        return columns
 
     class Java:
         implements = [f"{CONNECTOR}.read.Statistics"]
 
 
-def statistics(jvm: Jvm, plan: ScanPlan) -> StatisticsProxy:
-    """The statistics of a plan, before rows are merged and filtered."""
-    return StatisticsProxy(jvm, plan.metrics.bytes_read, plan.row_count)
+class ColumnStatisticsProxy(JavaObject):
+    """What ANALYZE TABLE found out of one column."""
+
+    def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
+        super().__init__(jvm)
+        self._column = column
+        self._type = data_type
+
+    def distinctCount(self) -> Any:
+        return self._number(self._column.distinct_count)
+
+    def min(self) -> Any:
+        return self._bound(self._column.least)
+
+    def max(self) -> Any:
+        return self._bound(self._column.greatest)
+
+    def nullCount(self) -> Any:
+        return self._number(self._column.null_count)
+
+    def avgLen(self) -> Any:
+        return self._number(self._column.average_length)
+
+    def maxLen(self) -> Any:
+        return self._number(self._column.greatest_length)
+
+    def histogram(self) -> Any:
+        return self.jvm.cls(_OBJECT).empty()
+
+    def _number(self, value: int | None) -> Any:
+        optional = self.jvm.cls(_LONG)
+        return optional.empty() if value is None else optional.of(value)
+
+    def _bound(self, text: str | None) -> Any:
+        optional = self.jvm.cls(_OBJECT)
+        return optional.empty() if text is None else optional.of(self._value(text))
+
+    def _value(self, text: str) -> Any:
+        """The value in Spark's own form: a date is its day number, a timestamp its microseconds."""
+        if isinstance(self._type, t.DecimalType):
+            return self.jvm.cls("org.apache.spark.sql.types.Decimal").apply(text)
+        if isinstance(self._type, t.DateType):
+            return int(text)
+        value = parse_text(text, self._type)
+        if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
+            return epoch_nanos(value, self._type.precision) // 1000
+        return value
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]

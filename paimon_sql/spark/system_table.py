@@ -14,7 +14,8 @@ import pyarrow as pa
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.compat import v2_columns
-from paimon_sql.spark.expressions import translate
+from paimon_sql.spark.expression_text import expression_text
+from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.interfaces import TableInterface
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
@@ -121,7 +122,7 @@ class SystemScanBuilderProxy(JavaObject):
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self._all}
-        found = (translate(e.toJSON(), types) for e in self.jvm.items(expressions))
+        found = translate_all(expression_text(self.jvm, expressions), types)
         self._predicates.extend(p for p in found if p is not None)
         return expressions
 

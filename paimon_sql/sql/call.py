@@ -14,6 +14,7 @@ PROCEDURES = {"rollback_to": "rollback"}
 ARGUMENTS: dict[str, dict[str, str]] = {
     "clear_consumers": {"including_consumers": "includingConsumers", "excluding_consumers": "excludingConsumers"},
     "compact_database": {"table_options": "options"},
+    "create_function": {"input_params": "inputParams", "return_params": "returnParams"},
     "create_tag": {"snapshot_id": "snapshot"},
     "migrate_database": {"connector": "source_type", "source_database": "database"},
     "migrate_table": {"connector": "source_type", "source_table": "table"},

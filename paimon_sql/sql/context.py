@@ -19,6 +19,11 @@ def merges_nothing(table: TableName) -> bool:
     return False
 
 
+def knows_no_function(function: TableName) -> bool:
+    """Whether a catalog of which nothing is known has a function."""
+    return False
+
+
 @dataclass(frozen=True)
 class RewriteContext:
     """The session that a statement is run in.
@@ -30,6 +35,7 @@ class RewriteContext:
         other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
+        has_function: tells whether a Paimon catalog keeps a function of that full name.
     """
 
     current_catalog: str
@@ -38,6 +44,7 @@ class RewriteContext:
     other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
     merges_schema: Callable[[TableName], bool] = merges_nothing
+    has_function: Callable[[TableName], bool] = knows_no_function
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """The full name of a table named so, as Spark resolves it."""

@@ -11,11 +11,13 @@ _SYSTEM = "sys"
 
 
 def describe_function(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``DESCRIBE FUNCTION [EXTENDED] sys.f``; all other functions are Spark's."""
+    """``DESCRIBE FUNCTION [EXTENDED] f`` of a function of ``sys`` or of one that a catalog keeps."""
     cursor.accept("DESCRIBE|DESC")
     cursor.accept("FUNCTION")
     extended = cursor.accept("EXTENDED")
     function = context.table(cursor.names())
-    if function is None or len(function) != 3 or function[1].lower() != _SYSTEM or not cursor.done:
+    if function is None or len(function) != 3 or not cursor.done:
+        return None
+    if function[1].lower() != _SYSTEM and not context.has_function(function):
         return None
     return Carried(DescribeFunction(function, extended))

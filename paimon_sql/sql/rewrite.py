@@ -29,6 +29,7 @@ from paimon_sql.sql.ctes import skip_ctes
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.describe_function import describe_function
 from paimon_sql.sql.edits import Edit, apply, outside
+from paimon_sql.sql.functions_ddl import create_function, drop_function
 from paimon_sql.sql.insert import insert_by_name
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
@@ -42,10 +43,13 @@ __all__ = ["RewriteContext", "Rewritten", "holds_ours", "rewrite"]
 READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("CREATE", "CATALOG"), create_catalog),
     (("CREATE", "DATABASE|SCHEMA|NAMESPACE"), database_options),
+    (("CREATE", "FUNCTION"), create_function),
+    (("CREATE", "OR", "REPLACE", "FUNCTION"), create_function),
     (("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL"), create_table),
     (("ALTER", "TABLE"), alter_table),
     (("ALTER", "DATABASE|SCHEMA|NAMESPACE"), database_options),
     (("DROP", "CATALOG"), drop_catalog),
+    (("DROP", "FUNCTION"), drop_function),
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
     (("MERGE", "INTO|WITH"), merge_into),

@@ -298,6 +298,24 @@ class DescribeFunction(Statement):
 
 
 @dataclass(frozen=True)
+class CreateFunction(Statement):
+    """CREATE FUNCTION of a catalog, its full name like a table's; ``definition`` is the text behind the name."""
+
+    function: TableName
+    definition: str
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropFunction(Statement):
+    """DROP FUNCTION of a catalog."""
+
+    function: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class CopyIntoTable(Statement):
     """COPY INTO table FROM 'path'.
 

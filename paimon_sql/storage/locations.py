@@ -36,6 +36,9 @@ class Locations:
 
     def files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
         """The paths of a data file and of the extra files that belong to it."""
+        return [self.data_file(partition, bucket, file), *self.extra_files_of(partition, bucket, file)]
+
+    def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
+        """The paths of the extra files that belong to a data file, such as its indexes."""
         folder = self.bucket(partition, bucket)
-        extras = [beside(folder, name, file.external_path) for name in file.extra_files]
-        return [data_file(folder, file.file_name, file.external_path), *extras]
+        return [beside(folder, name, file.external_path) for name in file.extra_files]

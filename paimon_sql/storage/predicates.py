@@ -7,7 +7,7 @@ only if its condition is true. Whoever cannot express a condition leaves it out,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -72,6 +72,12 @@ def conjuncts(predicate: Predicate | None) -> list[Predicate]:
     if predicate is None:
         return []
     return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
+
+
+def about(predicate: Predicate | None, columns: Collection[str]) -> Predicate | None:
+    """What a condition asks of some columns alone; it may be true where the whole condition is not."""
+    names = frozenset(columns)
+    return all_of([p for p in conjuncts(predicate) if p.columns() <= names])
 
 
 KERNELS: dict[str, Callable[..., pa.Array]] = {

@@ -29,10 +29,12 @@ class JavaPaimon:
         jars = Path(pyspark.__file__).parent / "jars"
         needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
         classpath = [str(_bundle()), *map(str, needed)]
-        sources = [str(source), str(Path(__file__).with_name("PaimonServer.java"))]
+        here = Path(__file__).parent
+        sources = [str(source), *(str(here / name) for name in ("PaimonServer.java", "FilteredRead.java"))]
         subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), *sources], check=True)
+        self._java = ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath])]
         self._server = subprocess.Popen(
-            ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath]), "PaimonServer"],
+            [*self._java, "PaimonServer"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -51,6 +53,15 @@ class JavaPaimon:
     def changes(self, warehouse: Path, table: str, *options: str) -> list[list[Any]]:
         """The table's rows behind their kinds."""
         return [json.loads(line) for line in self._run("read", warehouse, table, options)]
+
+    def filtered(self, warehouse: Path, questions: Path) -> list[tuple[int, list[int]]]:
+        """For each line of a file the number of files that a plan leaves, and the first column of the rows read.
+
+        A line is a table, a column, an operator and a value, with tabs between; see ``FilteredRead``.
+        """
+        asked = [*self._java, "FilteredRead", str(warehouse), str(questions)]
+        answer = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+        return [(files, rows) for files, rows in map(json.loads, answer.splitlines())]
 
     def write(self, warehouse: Path, table: str, rows: Iterable[Sequence[Any]], *options: str) -> None:
         """Append rows in one commit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ IN_THE_CONNECTORS_PLACE = {"compact_manifest", "remove_orphan_files", "remove_un
 CALLS: dict[str, dict[str, Any]] = {
     "compact": {"table": "keyed"},
     "rescale": {"table": "rescaled", "bucket_num": 3},
+    "rewrite_file_index": {"table": "indexed"},
     "rollback": {"table": "keyed", "version": "1"},
     "rollback_to_timestamp": {"table": "keyed", "timestamp": 4_000_000_000_000},
     "reset_consumer": {"table": "keyed", "consumerId": "c", "nextSnapshotId": 2},
@@ -41,6 +43,7 @@ def context(tmp_path: Path) -> Context:
         ("keyed", ["id"], {"bucket": "1", "write-only": "true"}),
         ("rescaled", ["id"], {"bucket": "1"}),
         ("plain", [], {"write-only": "true"}),
+        ("indexed", [], {"write-only": "true"}),
         ("postponed", ["id"], {"bucket": "-2", "postpone.default-bucket-num": "1"}),
     ):
         catalog.create_table(Identifier("d", name), new_schema(FIELDS, primary_keys=keys, options=options))
@@ -49,6 +52,8 @@ def context(tmp_path: Path) -> Context:
             values = [pa.array([n, 7], pa.int32()), pa.array(["a", "b"])]
             batch = pa.RecordBatch.from_arrays(values, schema=arrow_schema(table.schema.fields))
             Committer(table).append(plan_write(table).run([batch]))
+    asked = {"file-index.bitmap.columns": "v"}
+    catalog.alter_table(Identifier("d", "indexed"), lambda s: replace(s, id=s.id + 1, options={**s.options, **asked}))
     return context
 
 

@@ -21,12 +21,12 @@ SEED = int(os.environ.get("PAIMON_SQL_SEED", "0"))
 
 KINDS = {
     "keyed": ("g, k", "'bucket' = '2', 'num-sorted-run.compaction-trigger' = '3'"),
-    "keyed, merged on write": ("k", "'bucket' = '1', 'deletion-vectors.enabled' = 'true', 'file.format' = 'orc'"),
-    "keyed, changes looked up": ("g, k", "'bucket' = '2', 'changelog-producer' = 'lookup'"),
+    "keyed, merged on write": ("k", "'bucket' = '1', 'deletion-vectors.enabled' = 'true'"),
+    "keyed, changes looked up": ("g, k", "'bucket' = '2', 'changelog-producer' = 'lookup', 'file.format' = 'orc'"),
     "keyed, dynamic": ("g, k", "'bucket' = '-1', 'dynamic-bucket.target-row-num' = '5', 'file.format' = 'avro'"),
     "keyed, write only": ("k", "'bucket' = '3', 'write-only' = 'true', 'data-file.thin-mode' = 'true'"),
-    "append": ("", "'compaction.min.file-num' = '3'"),
-    "append, deletion vectors": ("", "'deletion-vectors.enabled' = 'true', 'file.format' = 'orc'"),
+    "append": ("", "'compaction.min.file-num' = '3', 'file.format' = 'orc'"),
+    "append, deletion vectors": ("", "'deletion-vectors.enabled' = 'true'"),
     "append, buckets": ("", "'bucket' = '2', 'bucket-key' = 'k', 'file.format' = 'avro'"),
 }  # fmt: skip
 

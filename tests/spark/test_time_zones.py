@@ -85,3 +85,32 @@ def test_zones_have_names_or_offsets() -> None:
     for name in ("Mars/Phobos", "../etc/passwd", ""):
         with pytest.raises(InvalidInputError, match="is no time zone"):
             zone_of(name)
+
+
+@pytest.mark.parametrize(
+    ("condition", "found", "files"),
+    [
+        ("at = timestamp'2024-10-27 02:30:00'", [1], 1),
+        ("at > timestamp'2024-10-27 02:30:00'", [2], 1),
+        ("at >= timestamp'2024-10-27 02:30:00' + INTERVAL 1 HOUR", [2], 1),
+        ("at < '1600-01-01'", [3], 1),
+        ("at IN (timestamp'2024-10-27 02:30:00', timestamp'1500-01-01')", [1, 3], 2),
+        ("at IS NULL", [4], 1),
+        # What Python does not know is left to Spark.
+        ("at < timestamp'+12000-01-01 00:00:00'", [1, 2, 3], 3),
+    ],
+)
+def test_instants_leave_files_out_in_an_hour_that_comes_twice(
+    spark: SparkSession, sql: Sql, condition: str, found: list[int], files: int
+) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        sql("CREATE TABLE t (a INT, at TIMESTAMP)")
+        for row in ("1, timestamp'2024-10-27 02:30:00'", "3, timestamp'1500-01-01 00:00:00'", "4, NULL"):
+            sql(f"INSERT INTO t VALUES ({row})")
+        sql("INSERT INTO t SELECT 2, timestamp'2024-10-27 02:30:00' + INTERVAL 1 HOUR")
+        assert sorted(sql(f"SELECT a FROM t WHERE {condition}")) == [(a,) for a in found]
+        plan = str(sql(f"EXPLAIN SELECT a FROM t WHERE {condition}")[0][0])
+        assert f"files {files} of 4" in plan
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")

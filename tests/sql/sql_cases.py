@@ -58,6 +58,16 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ("CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)", s.CreateCatalog("c", {"type": "paimon", "n": "5"})),
     ("CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')", s.CreateCatalog("c d", {"a": "b"}, True, "x")),
     ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
+    ("CREATE FUNCTION f(x INT) RETURN x + 1", s.CreateFunction(("paimon", "db", "f"), "(x INT) RETURN x + 1")),
+    (
+        "create or replace function paimon.db.f() RETURN SELECT count(*) FROM t$files",
+        s.CreateFunction(("paimon", "db", "f"), "() RETURN SELECT count(*) FROM `t$files`", replace=True),
+    ),
+    (
+        "CREATE FUNCTION IF NOT EXISTS db.`f` AS 'a.B' LANGUAGE JAVA USING JAR 'x.jar'",
+        s.CreateFunction(("paimon", "db", "f"), "AS 'a.B'  USING JAR 'x.jar'", if_not_exists=True),
+    ),
+    ("DROP FUNCTION IF EXISTS f", s.DropFunction(("paimon", "db", "f"), if_exists=True)),
     ("DESC FUNCTION EXTENDED `sys`.bucket", s.DescribeFunction(("paimon", "sys", "bucket"), True)),
     ("COPY INTO t FROM '/p' FILE_FORMAT = (TYPE = CSV)", s.CopyIntoTable(T, "/p", CSV)),
     (

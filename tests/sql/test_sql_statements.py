@@ -15,6 +15,7 @@ from sql_cases import STATEMENTS, T
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql import statements as s
 from paimon_sql.sql.carry import call_sql, decode, encode
+from paimon_sql.sql.functions_ddl import called_names, with_stand_ins
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.scan import scan, string_value
 
@@ -106,3 +107,20 @@ def test_a_default_is_left_out_and_another_value_is_kept() -> None:
     optional = {f.name for f in fields(s.CreateTag)} - {"table", "tag"}
     assert not optional & set(json.loads(unquote(encode(s.CreateTag(T, "a")))))
     assert "if_not_exists" in json.loads(unquote(encode(s.CreateTag(T, "a", if_not_exists=True))))
+
+
+@pytest.mark.parametrize(
+    "kind", ["CREATE TEMPORARY FUNCTION f() RETURN 1", "DROP TEMPORARY FUNCTION f", "DESC FUNCTION f"]
+)
+def test_functions_of_a_session_stay_sparks(kind: str, sql: Callable[[str], str]) -> None:
+    assert sql(kind) == kind
+
+
+def test_calls_are_found_and_stood_in_for() -> None:
+    text = "f(x, g(1)) + a.`h`() + abs(x) + (SELECT count(*) FROM t WHERE x IN (1)) -- f(1)"
+    assert called_names(text) == [("f",), ("g",), ("a", "h"), ("abs",), ("count",), ("IN",)]
+    kinds = {("f",): "INT", ("a", "h"): "STRING"}
+    null = "CAST(NULL AS INT)"
+    assert with_stand_ins(text, kinds.get) == text.replace(
+        "f(x, g(1))", f"IF(struct(x, g(1)) IS NULL, {null}, {null})"
+    ).replace("a.`h`()", "CAST(NULL AS STRING)")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from core_tables import Row, again, insert, live, make_table, rows, written
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import entries
 from paimon_sql.storage.commit.committer import Committer
-from paimon_sql.storage.compact.run import compact_due, compact_table
+from paimon_sql.storage.compact.run import compact_due, compact_table, plan_table
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.row_level.vectors import mark
@@ -96,7 +96,27 @@ def test_deleted_rows_and_their_vectors_go(tmp_path: Path) -> None:
     assert index_entries(again(table), again(table).snapshots.latest()) == []
 
 
-def test_tables_with_data_evolution_are_refused(tmp_path: Path) -> None:
-    table = make_table(tmp_path / "t", {"row-tracking.enabled": "true", "data-evolution.enabled": "true"})
-    with pytest.raises(UnsupportedError, match="data evolution"):
-        compacted(table)
+@pytest.mark.parametrize("marked_before", [False, True])
+@pytest.mark.parametrize("ran_before", [False, True])
+def test_rows_that_are_deleted_while_their_files_are_compacted_do_not_come_back(
+    tmp_path: Path, marked_before: bool, ran_before: bool
+) -> None:
+    table = filled(tmp_path, {"deletion-vectors.enabled": "true"}, 5)
+    if marked_before:
+        delete(table, 0, 1)
+    planned = again(table)
+    plan = plan_table(planned, full=True)
+    messages = plan.run(LocalExecutor()) if ran_before else []
+    for n in range(5):
+        delete(table, n, 0)
+    before = sorted(rows(table))
+    with pytest.raises(CommitConflictError):
+        Committer(planned).compact(messages or plan.run(LocalExecutor()))
+    assert sorted(rows(table)) == before
+
+
+def delete(table: Table, file: int, place: int) -> None:
+    """Mark a row of one of the files."""
+    latest = again(table).snapshots.latest()
+    held = sorted(entries(live_files(again(table), latest).entries), key=lambda e: e.file.creation_time_millis or 0)
+    Committer(again(table)).append(mark(again(table), latest, [(held[file], DeletionVector([place]))]))

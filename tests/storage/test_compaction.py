@@ -26,16 +26,18 @@ from core_tables import (
 )
 from small_tables import on_disk, reachable
 
-from paimon_sql.errors import PaimonError, UnsupportedError
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import parse_schema
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.compact.plan import plan_compaction
+from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.strategy import pick_full
 from paimon_sql.storage.compact.universal import UniversalCompaction
+from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.read.data_files import read_data_file
@@ -413,8 +415,11 @@ def test_rows_that_a_deletion_vector_hides_do_not_come_back(golden: Path, tmp_pa
     assert len(columns) == len(before) + 1
 
 
-def test_rows_in_several_files_are_refused_instead_of_read_twice(golden: Path, tmp_path: Path) -> None:
-    table = golden_copy(golden, "data_evolution", tmp_path / "t")
-    with pytest.raises(UnsupportedError, match="cannot be read yet"):
-        rows(table)
+def test_rows_in_several_files_are_put_together_by_a_compaction(golden: Path, tmp_path: Path) -> None:
+    table = golden_copy(golden, "data_evolution", tmp_path / "t").with_options({"compaction.min.file-num": "2"})
+    before = rows(table)
+    assert len(before) == 10
     assert len(rows(table.with_options({"scan.snapshot-id": "2"}))) == 9
+    Committer(again(table)).compact(compact_table(again(table), LocalExecutor(), full=True))
+    assert len(live(table)) == 1
+    assert sorted(rows(table), key=repr) == sorted(before, key=repr)

@@ -33,7 +33,7 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.predicates import Comparison, Predicate
+from paimon_sql.storage.predicates import Comparison, Predicate, about
 from paimon_sql.storage.read.data_files import read_places
 from paimon_sql.storage.read.dead_rows import Merging
 from paimon_sql.storage.read.task import ReadTask
@@ -213,7 +213,7 @@ class KeyedTable(RuleBasedStateMachine):
     def _marked(self, split: Split, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         """The rows of a split as somebody finds them who reads each file for itself and leaves dead rows out."""
         table = again(self.table)
-        merging = None if split.raw else Merging.of(table, split, predicate)
+        merging = None if split.raw else Merging(table, split, about(predicate, table.schema.trimmed_primary_keys))
         bits = merging.dead() if merging else {}
         for file in split.files:
             dead = np.unpackbits(np.frombuffer(bits.get(file.file_name, b""), np.uint8), bitorder="little")

@@ -24,7 +24,7 @@ from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.rewrite import plan_rewrite
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.row_level.way import way_of
+from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.tracked import TrackedWriteTask
 
@@ -148,7 +148,6 @@ def test_columns_that_came_later_are_null_in_moved_rows(tmp_path: Path) -> None:
 
 def test_rows_of_tables_with_data_evolution_are_not_rewritten(tmp_path: Path) -> None:
     table = tracked(tmp_path, {"data-evolution.enabled": "true"})
-    with pytest.raises(UnsupportedError):
-        way_of(table, Operation.UPDATE, False)
-    with pytest.raises(UnsupportedError):
-        compact_table(table, LocalExecutor(), full=True)
+    assert way_of(table, Operation.UPDATE, False) is Way.COLUMNS
+    with pytest.raises(UnsupportedError, match="deletion vectors"):
+        way_of(table, Operation.DELETE, True)

@@ -18,6 +18,7 @@ from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.append import change_append
+from paimon_sql.spark.row_level.columns import change_columns
 from paimon_sql.spark.row_level.counts import Counts
 from paimon_sql.spark.row_level.drop import drop_keys
 from paimon_sql.spark.row_level.evolution import evolve
@@ -107,6 +108,8 @@ class RowLevelRun:
         if way is Way.UPSERT:
             self._refuse_key_changes(table, changed)
             return upsert(self._jvm, table, base, changed, self._operation, target)
+        if way is Way.COLUMNS:
+            return change_columns(self._jvm, table, base, changed, self._statement, self._operation, target)
         if way in (Way.REWRITE, Way.VECTORS):
             return change_append(self._jvm, table, base, changed, self._operation, way)
         return drop_keys(self._jvm, table, base, changed)

@@ -15,8 +15,9 @@ from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_values
-from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
@@ -116,7 +117,7 @@ def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> C
     if plan.getClass().getSimpleName() != "Project" or plan.child().getClass().getSimpleName() == "Project":
         return None
     *values, _ = jvm.items(plan.projectList())
-    text = jvm.new(f"{CATALYST}.expressions.CreateArray", jvm.seq(values), False).toJSON()
+    text = expression_text(jvm, jvm.seq(values))
     found = translate_values(str(text), table.schema.fields)
     return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 

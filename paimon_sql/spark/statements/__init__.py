@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.statements.analyze import RunAnalyzeTable
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
-from paimon_sql.spark.statements.functions import RunDescribeFunction
+from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
@@ -19,8 +20,10 @@ RUNNERS: dict[type[Statement], Runner] = {
     runner.statement: runner
     for runner in (
         RunAddColumns(),
+        RunAnalyzeTable(),
         RunCreateBranch(),
         RunCreateCatalog(),
+        RunCreateFunction(),
         RunCreateTableLike(),
         RunCreateTag(),
         RunDelete(),
@@ -28,6 +31,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDeleteTag(),
         RunDescribeFunction(),
         RunDropCatalog(),
+        RunDropFunction(),
         RunExplainChange(),
         RunInsertByName(),
         RunMerge(),

@@ -1,13 +1,62 @@
-"""DESCRIBE FUNCTION."""
+"""CREATE FUNCTION, DROP FUNCTION and DESCRIBE FUNCTION."""
 
 from __future__ import annotations
 
-from paimon_sql.errors import NotFoundError
-from paimon_sql.format.types import DataField, string_type
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
+from paimon_sql.errors import (
+    FunctionExistsError,
+    InvalidInputError,
+    NoSuchFunctionError,
+    NotFoundError,
+    UnsupportedError,
+)
+from paimon_sql.format.function import SQL, FunctionSchema
+from paimon_sql.format.types import DataField
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.functions import load_function
+from paimon_sql.spark.origins import shown_options
+from paimon_sql.spark.sql_functions import CONTAINS_SQL, FunctionMaker
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import DescribeFunction
+from paimon_sql.spark.views import DIALECT
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.statements import CreateFunction, DescribeFunction, DropFunction
+from paimon_sql.sql.types import spark_type
+
+
+class RunCreateFunction(Runner):
+    """CREATE FUNCTION."""
+
+    statement = CreateFunction
+
+    def run(self, statement: CreateFunction, surroundings: Surroundings) -> Answer:
+        identifier = _identifier(statement.function)
+        catalog = surroundings.catalog
+        if statement.replace and statement.if_not_exists:
+            raise InvalidInputError(
+                "CREATE FUNCTION takes either OR REPLACE or IF NOT EXISTS.", remedy="Leave one of them out."
+            )
+        if catalog.function_name(identifier) is not None and not statement.replace:
+            if statement.if_not_exists:
+                return Answer()
+            raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
+        maker = FunctionMaker(surroundings.jvm, surroundings.session, catalog)
+        schema = maker.schema_of(identifier, statement.definition)
+        catalog.create_function(identifier, schema, replace=statement.replace)
+        return Answer()
+
+
+class RunDropFunction(Runner):
+    """DROP FUNCTION."""
+
+    statement = DropFunction
+
+    def run(self, statement: DropFunction, surroundings: Surroundings) -> Answer:
+        try:
+            surroundings.catalog.drop_function(_identifier(statement.function))
+        except NoSuchFunctionError:
+            if not statement.if_exists:
+                raise
+        return Answer()
 
 
 class RunDescribeFunction(Runner):
@@ -17,6 +66,11 @@ class RunDescribeFunction(Runner):
 
     def run(self, statement: DescribeFunction, surroundings: Surroundings) -> Answer:
         catalog, database, name = statement.function
+        if database.lower() != SYSTEM_DATABASE:
+            identifier = Identifier(database, name)
+            told = _told(surroundings.catalog.function(identifier), statement.extended)
+            kept = surroundings.catalog.function_name(identifier) or name
+            return Answer.of_names("function_desc", [f"Function:      {catalog}.{database}.{kept}", *told])
         found = load_function(surroundings.jvm, name, lambda: Context(surroundings.catalog))
         if found is None:
             raise NotFoundError(
@@ -27,4 +81,43 @@ class RunDescribeFunction(Runner):
         lines = [f"Function: {catalog}.{database.lower()}.{found.name()}", f"Usage: {found.description()}"]
         if statement.extended:
             lines.append(f"Extended Usage:\n    Examples:\n      > {found.example}\n")
-        return Answer((DataField(-1, "function_desc", string_type(False)),), [(line,) for line in lines])
+        return Answer.of_names("function_desc", lines)
+
+
+def _identifier(function: TableName) -> Identifier:
+    if len(function) != 3:
+        raise InvalidInputError(f"{'.'.join(function)} is no function: a name is catalog.database.function.")
+    if function[1].lower() == SYSTEM_DATABASE:
+        raise UnsupportedError(f"The functions of {SYSTEM_DATABASE} are the catalog's own.")
+    return Identifier(function[1], function[2])
+
+
+def _told(function: FunctionSchema, extended: bool) -> list[str]:
+    """The lines about a function, each a label and what it says."""
+    told = [("Type", "SCALAR")]
+    told += _several("Input", [_parameter(f) for f in function.parameters] or ["()"])
+    told += _several("Returns", [spark_type(f.type) for f in function.returns] or ["(told by its class)"])
+    if extended:
+        if function.comment is not None:
+            told.append(("Comment", function.comment))
+        told.append(("Deterministic", str(function.deterministic).lower()))
+        if CONTAINS_SQL in function.options:
+            reads = function.options[CONTAINS_SQL] == "false"
+            told.append(("Data Access", "READS SQL DATA" if reads else "CONTAINS SQL"))
+        options = {k: v for k, v in shown_options(function.options).items() if not k.startswith("spark.sql-function.")}
+        told += _several("Options", [f"{k}={v}" for k, v in sorted(options.items())])
+        for engine, definition in sorted(function.definitions.items()):
+            label = "Body" if engine == DIALECT and definition["type"] == SQL else f"Body ({engine})"
+            told.append((label, str(definition.get("definition") or definition.get("className"))))
+    return [f"{label + ':':<15}{text}" if label else f"{'':15}{text}" for label, text in told]
+
+
+def _several(label: str, lines: list[str]) -> list[tuple[str, str]]:
+    return [(label if i == 0 else "", line) for i, line in enumerate(lines)]
+
+
+def _parameter(field: DataField) -> str:
+    text = f"{field.name} {spark_type(field.type)}"
+    if field.default is not None:
+        text += f" DEFAULT {field.default}"
+    return text if field.description is None else f"{text} '{field.description}'"

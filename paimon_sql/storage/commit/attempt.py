@@ -18,6 +18,7 @@ from paimon_sql.storage.commit.row_ids import numbered
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_statistics import inherited_statistics
 
 WRITER_VERSION = "paimon-sql"
 
@@ -100,7 +101,7 @@ class Attempt:
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
-            statistics=latest.statistics if latest else None,
+            statistics=changes.statistics or inherited_statistics(self.table, latest),
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, ConstraintViolationError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.table_statistics import TableStatistics
 from paimon_sql.storage.commit.chain_rules import check_overwrite, overtaken
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
@@ -28,6 +29,7 @@ from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.maintenance import after_batch, after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_statistics import written_statistics
 
 _LOG = logging.getLogger(__name__)
 
@@ -171,6 +173,19 @@ class Committer(SnapshotMaker):
             self._drop_overtaken(replaced)
         return made
 
+    def analyze(self, statistics: TableStatistics, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
+        """Make a snapshot of the same rows that names these statistics."""
+        name = written_statistics(self.table, statistics)
+        try:
+            made = self.commit(CommitKind.ANALYZE, lambda latest: Changes(statistics=name), identifier)
+        except CommitUnknownError:
+            raise
+        except (PaimonError, OSError):
+            self.table.file_io.delete_many([self.table.paths.statistics(name)])
+            raise
+        after_commit(self.table, [made])
+        return made
+
     def _drop_overtaken(self, partitions: set[bytes]) -> None:
         """Drop the whole partitions of a chain table whose changes were overwritten."""
         found = overtaken(self.table, partitions)
@@ -225,8 +240,9 @@ class Committer(SnapshotMaker):
                 table.snapshots.forget()
                 held.update(live_files(table, table.snapshots.latest()).entries["file_name"].to_pylist())
             for changes in made:
-                moved = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
+                moved = {e.file.file_name: e.file for e in changes.entries if e.kind == FileKind.DELETE}
                 added = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name not in moved]
+                extended = [e for e in changes.entries if e.kind == FileKind.ADD and e.file.file_name in moved]
                 if not any(e.file.file_name in held for e in added):
                     table.file_io.delete_many(
                         path
@@ -234,5 +250,12 @@ class Committer(SnapshotMaker):
                         for path in locations.files_of(e.partition, e.bucket, e.file)
                     )
                     table.file_io.delete_many(index_path(table, e) for e in changes.indexes if e.kind is FileKind.ADD)
+                if not held:
+                    table.file_io.delete_many(
+                        path
+                        for e in extended
+                        for path in locations.extra_files_of(e.partition, e.bucket, e.file)
+                        if path not in locations.files_of(e.partition, e.bucket, moved[e.file.file_name])
+                    )
         except (PaimonError, OSError) as error:
             _LOG.warning("%s: files of a refused commit could not be removed: %s", table.name, error)

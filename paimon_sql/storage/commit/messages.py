@@ -55,13 +55,15 @@ class CommitMessage:
 class Changes:
     """What one snapshot changes: entries of data files, of changelog files and of index files.
 
-    Row ids below ``taken_row_ids`` are those of rows that bring their own.
+    Row ids below ``taken_row_ids`` are those of rows that bring their own. ``statistics`` is the file of statistics
+    that the snapshot names, by default that of the one before.
     """
 
     entries: list[ManifestEntry] = field(default_factory=list)
     changelog: list[ManifestEntry] = field(default_factory=list)
     indexes: list[IndexManifestEntry] = field(default_factory=list)
     taken_row_ids: int = 0
+    statistics: str | None = None
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.bucket import BUCKET
@@ -21,7 +20,7 @@ from paimon_sql.format.options.compaction import (
     COMPACTION_MIN_FILE_NUM,
     COMPACTION_SMALL_FILE_RATIO,
 )
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -70,12 +69,7 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
         table: the table.
         full: whether fixed buckets are put together as far as they can be; otherwise only what is due.
         scope: which buckets.
-
-    Raises:
-        UnsupportedError: the table has data evolution.
     """
-    if table.options.get(DATA_EVOLUTION_ENABLED):
-        raise UnsupportedError(f"{table.name} has data evolution; such tables cannot be compacted yet.")
     live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
     return _tasks(table, entries(live), full=full)
 
@@ -103,8 +97,14 @@ def plan_append_triggered(
     return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], full=False)
 
 
-def with_vectors(table: Table, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
-    """The messages of append compactions, and those that let go of the deletion vectors of the files that go."""
+def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
+    """The messages of append compactions, and those that let go of the deletion vectors of the files that go.
+
+    Args:
+        table: the table.
+        base: a snapshot from before the compactions were planned: vectors that came later must not be let go of.
+        messages: the messages.
+    """
     gone = [
         ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
         for m in messages
@@ -118,7 +118,7 @@ def with_vectors(table: Table, messages: Sequence[CommitMessage]) -> list[Commit
             compact_new_indexes=m.new_indexes,
             compact_deleted_indexes=m.deleted_indexes,
         )
-        for m in forget(table, table.snapshots.latest(), gone)
+        for m in forget(table, base, gone)
     )
     return [*messages, *forgotten]
 

@@ -16,10 +16,12 @@ from paimon_sql.storage.compact.append import (
     with_vectors,
 )
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
+from paimon_sql.storage.compact.evolved import plan_evolved_compaction, run_evolved
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.table import Table
 
 
@@ -38,8 +40,9 @@ def compact_due(
         return []
     if table.schema.primary_keys:
         return run_tasks(table, executor, run_task, plan_triggered(table, messages, alone=alone))
+    base = table.snapshots.latest()
     tasks = plan_append_triggered(table, messages, alone=alone)
-    return with_vectors(table, run_tasks(table, executor, run_append_task, tasks))
+    return with_vectors(table, base, run_tasks(table, executor, run_append_task, tasks))
 
 
 def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
@@ -57,11 +60,17 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
     """
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
+    base = table.snapshots.latest()
+    if evolves(table):
+        pieces = plan_evolved_compaction(table, base, scope)
+        return PlannedCompaction(
+            [f for task in pieces for f in task.files], lambda executor: run_evolved(table, executor, base, pieces)
+        )
     if not table.schema.primary_keys:
         packs = plan_append_compaction(table, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in packs for f in task.moved.files],
-            lambda executor: with_vectors(table, run_tasks(table, executor, run_append_task, packs)),
+            lambda executor: with_vectors(table, base, run_tasks(table, executor, run_append_task, packs)),
         )
     if bucket_mode(table.schema) is POSTPONE:
         return plan_postponed(table, scope=scope, full=full and asked)

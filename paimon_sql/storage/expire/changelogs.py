@@ -11,10 +11,10 @@ from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.snapshot import Changelog
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
-from paimon_sql.storage.expire.plan import add_manifests, distinct_files, who_else_stays, without
+from paimon_sql.storage.expire.plan import add_manifests, add_unused, distinct_files, who_else_stays, without
 from paimon_sql.storage.expire.protectors import snapshot_protector, undisturbed, uses_of
 from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left, with_kind
+from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left, named_files, with_kind
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
@@ -135,17 +135,17 @@ def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog
     changelog = _entries(table, [c.changelog_manifest_list for c in own], (FileKind.ADD,))
     # Whoever expired the snapshot left what it added and what it took away, for older changelogs, to this moment.
     data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
-    names = pa.concat_tables([changelog.select(["file_name"]), data.select(["file_name"])])["file_name"]
+    names = pa.concat_arrays([named_files(changelog), named_files(data)])
     earliest = table.snapshots.get(earliest_id)
     protectors, foreign = who_else_stays(table, going[0].id, earliest.id)
     protectors = [snapshot_protector(table, earliest), *protectors]
-    uses = uses_of(table, protectors, [*staying, *foreign], names.combine_chunks())
+    uses = uses_of(table, protectors, [*staying, *foreign], names)
     if any(c.changelog_manifest_list in uses.metadata for c in own):
         # A branch began with the same snapshot and still has it: its changelog is this one.
         left = [c.changelog_manifest_list for c in own if c.changelog_manifest_list not in uses.metadata]
         changelog = _entries(table, left, (FileKind.ADD,))
     files.add_changelog(table, without(changelog, uses))
-    files.add_data(table, without(data, uses))
+    add_unused(table, files, data, uses)
     lists = {c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in own if c.changelog_manifest_list}
     for c in others:
         lists[c.base_manifest_list] = c.base_manifest_list_size or 0

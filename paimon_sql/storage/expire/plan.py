@@ -39,8 +39,11 @@ from paimon_sql.storage.expire.uses import (
     lists_that_are_left,
     live_entries,
     manifests_that_are_left,
+    named_files,
     with_kind,
 )
+from paimon_sql.storage.file_io.paths import name_of
+from paimon_sql.storage.file_paths import extra_file_paths
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.table import Table
 
@@ -95,9 +98,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
         # Those of a time when changelogs had a longer life are still there, and need what they needed.
         changelogs = [*changelogs_of(table), *changelogs]
     protectors = [*(snapshot_protector(table, s) for s in staying), *others]
-    uses = uses_of(table, protectors, changelogs, taken["file_name"].combine_chunks())
+    uses = uses_of(table, protectors, changelogs, named_files(taken))
     files = DoomedFiles()
-    files.add_data(table, without(taken, uses))
+    add_unused(table, files, taken, uses)
     if not keeps_changelog:
         files.add_changelog(table, without(_changelog_files(table, going, uses, known), uses))
     lists: dict[str, int] = {}
@@ -173,9 +176,11 @@ def _taken_away(table: Table, chain: Sequence[Snapshot], known: Lists) -> pa.Tab
 
 
 def distinct_files(parts: Sequence[pa.Table]) -> pa.Table:
-    """The files of manifest entries, each once, with `FILE_COLUMNS`."""
+    """The files of manifest entries, each once with the same extra files, with `FILE_COLUMNS`."""
     table = pa.concat_tables([_FILES.empty_table(), *(part.select(list(FILE_COLUMNS)) for part in parts)])
-    codes = table["file_name"].combine_chunks().dictionary_encode().indices.to_numpy()
+    names = table["file_name"].combine_chunks()
+    extras = pc.binary_join(table["extra_files"].combine_chunks(), "\0")
+    codes = pc.binary_join_element_wise(names, extras, "\0").dictionary_encode().indices.to_numpy()
     first = np.unique(codes, return_index=True)[1]
     return table if len(first) == len(table) else table.take(pa.array(first))
 
@@ -186,6 +191,19 @@ def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses, known:
     return distinct_files([with_kind(e, FileKind.ADD) for e in manifests_that_are_left(table, metas)])
 
 
+def add_unused(table: Table, files: DoomedFiles, entries: pa.Table, uses: Uses) -> None:
+    """Add the data files of manifest entries that nobody uses, and the extra files that those in use have lost."""
+    gone = without(entries, uses)
+    files.add_data(table, gone)
+    if len(gone) < len(entries):
+        extras = extra_file_paths(table, entries.filter(_used(entries, uses))).to_pylist()
+        files.data.update((path, 0) for path in extras if name_of(path) not in uses.data)
+
+
 def without(entries: pa.Table, uses: Uses) -> pa.Table:
     """The entries of files that nobody uses."""
-    return entries.filter(pc.invert(pc.is_in(entries["file_name"], value_set=pa.array(list(uses.data), pa.string()))))
+    return entries.filter(pc.invert(_used(entries, uses)))
+
+
+def _used(entries: pa.Table, uses: Uses) -> pa.ChunkedArray:
+    return pc.is_in(entries["file_name"], value_set=pa.array(list(uses.data), pa.string()))

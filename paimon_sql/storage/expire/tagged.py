@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
-from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files, without
+from paimon_sql.storage.expire.plan import add_indexes, add_manifests, add_unused, distinct_files
 from paimon_sql.storage.expire.protectors import (
     Protector,
     branch_protectors,
@@ -17,7 +17,7 @@ from paimon_sql.storage.expire.protectors import (
     undisturbed,
     uses_of,
 )
-from paimon_sql.storage.expire.uses import live_entries
+from paimon_sql.storage.expire.uses import live_entries, named_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import NamedTag
 
@@ -64,8 +64,8 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     protectors += [p for b in branches for p in branch_protectors(b)]
     changelogs = [c for b in [table, *branches] for c in changelogs_of(b)]
     live = distinct_files([live_entries(table, snapshot)])
-    uses = uses_of(table, protectors, changelogs, live["file_name"].combine_chunks())
-    files.add_data(table, without(live, uses))
+    uses = uses_of(table, protectors, changelogs, named_files(live))
+    add_unused(table, files, live, uses)
     lists = {
         snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
         snapshot.delta_manifest_list: snapshot.delta_manifest_list_size or 0,

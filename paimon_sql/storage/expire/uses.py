@@ -35,7 +35,7 @@ class UsedFiles:
 
     Args:
         table: the table, any branch of it.
-        names: the names of the data files that are asked for; None for all files.
+        names: the names of the data files, and of their extra files, that are asked for; None for all files.
     """
 
     def __init__(self, table: Table, names: pa.Array | None = None) -> None:
@@ -50,10 +50,10 @@ class UsedFiles:
         self._lists.update(lists_that_are_left(self._table, names))
 
     def live(self, snapshot: Snapshot) -> set[str]:
-        """The names of the data files that are live in a snapshot, among those asked for.
+        """The names of the data files and extra files that are live in a snapshot, among those asked for.
 
         A file is live when it was added more often than it was taken away, on whatever level: it moves from one to
-        another by being taken away from the one and added to the other.
+        another by being taken away from the one and added to the other, and so it gets other indexes.
 
         Raises:
             MissingFileError: a manifest is not there, so that nobody can say what the snapshot uses.
@@ -105,10 +105,16 @@ class UsedFiles:
         return self._lists[name]
 
     def _filtered(self, entries: pa.Table) -> pa.Table:
-        entries = entries.select(_NAMES.names)
-        if self._names is None:
-            return entries
-        return entries.filter(pc.is_in(entries["file_name"], value_set=self._names))
+        owners = pc.list_parent_indices(entries["extra_files"].combine_chunks())
+        kinds = entries["kind"].combine_chunks()
+        names = pa.table([pa.concat_arrays([kinds, kinds.take(owners)]), named_files(entries)], schema=_NAMES)
+        return names if self._names is None else names.filter(pc.is_in(names["file_name"], value_set=self._names))
+
+
+def named_files(entries: pa.Table) -> pa.Array:
+    """The names of data files, and behind them those of their extra files, such as indexes."""
+    extras = pc.list_flatten(entries["extra_files"].combine_chunks())
+    return pa.concat_arrays([entries["file_name"].combine_chunks(), extras])
 
 
 def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
@@ -124,7 +130,9 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
 
 
 def changelog_data(table: Table, changelog: Changelog) -> set[str]:
-    """The names of the files that a changelog consists of: its changelog files, else the new rows of its commit.
+    """The names of the files that a changelog consists of, and of their extra files.
+
+    These are its changelog files, else the new rows of its commit.
 
     What a compaction wrote are no new rows; it goes with the snapshots.
     """
@@ -132,7 +140,7 @@ def changelog_data(table: Table, changelog: Changelog) -> set[str]:
     name = own or changelog.delta_manifest_list
     entries = manifests_that_are_left(table, lists_that_are_left(table, [name]).get(name, []))
     added = [with_kind(e, FileKind.ADD) for e in entries]
-    return {n for e in added for n in (e if own else new_rows(e))["file_name"].to_pylist()}
+    return {n for e in added for n in named_files(e if own else new_rows(e)).to_pylist()}
 
 
 def new_rows(entries: pa.Table) -> pa.Table:

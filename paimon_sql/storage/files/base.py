@@ -123,9 +123,15 @@ class DataFileWriter(ABC):
 
 
 class FileFormat(ABC):
-    """Data files of one format. ``name`` is that of the option ``file.format`` and of the files' suffix."""
+    """Data files of one format.
+
+    Class attributes:
+        name: that of the option ``file.format`` and of the files' suffix.
+        is_general: whether files of it hold any columns, so that it can be a table's format.
+    """
 
     name: ClassVar[str]
+    is_general: ClassVar[bool] = True
 
     def read(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.storage.files.avro import AvroFormat
 from paimon_sql.storage.files.base import FileFormat
+from paimon_sql.storage.files.blob import BlobFormat
 from paimon_sql.storage.files.orc import OrcFormat
 from paimon_sql.storage.files.parquet import ParquetFormat
 
@@ -32,9 +33,9 @@ def file_format(name: str) -> FileFormat:
 
 
 def format_names() -> list[str]:
-    """The names of all formats."""
-    return sorted(_FORMATS)
+    """The names of all formats that a table's files can have."""
+    return sorted(name for name, known in _FORMATS.items() if known.is_general)
 
 
-for _format in (ParquetFormat(), OrcFormat(), AvroFormat()):
+for _format in (ParquetFormat(), OrcFormat(), AvroFormat(), BlobFormat()):
     register_format(_format)

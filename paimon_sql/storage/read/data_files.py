@@ -17,14 +17,17 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import Predicate, about
+from paimon_sql.storage.read.file_indexes import IndexLook, as_ranges
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.file_groups import stored_fields
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.table import Table
 
+RowRanges = Sequence[tuple[int, int]]
 _SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
 _TRACKED_FIELDS = {f.name: f for f in TRACKED}
 
@@ -60,6 +63,7 @@ def read_places(
     predicate: Predicate | None = None,
     deletion: Deletion | None = None,
     batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """A data file's rows in its order, each batch with the places of its rows in the file, from 0 on.
 
@@ -72,25 +76,55 @@ def read_places(
         predicate: rows for which it is not true may be passed over.
         deletion: where it says which of the rows are deleted.
         batch_rows: the most rows of a batch.
+        row_ranges: the places wanted, as sorted ``(first, last + 1)``; all by default.
     """
-    ranges = None
-    if pins_key(table.schema, predicate):
-        ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
-        if not ranges:
+    if predicate is not None and row_ranges is None:
+        told = IndexLook(table, predicate).rows(partition, bucket, file)
+        if told is not None and not told:
             return
-    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, ranges)
+        row_ranges = as_ranges(told, file.row_count) if told is not None else None
+    if pins_key(table.schema, predicate):
+        row_ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
+        if not row_ranges:
+            return
     deleted = deletion.read(table.file_io) if deletion else None
+    read = read_stretches(
+        table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
+    )
+    for first, rows in read:
+        places = np.arange(first, first + rows.num_rows, dtype=np.int64)
+        if deleted is not None:
+            mask = deleted.mask(rows.num_rows, first)
+            rows, places = rows.filter(pa.array(mask)), places[mask]
+        yield places, rows
+
+
+def read_stretches(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """A data file's rows in its order, deleted ones too; each batch is of rows that follow one another.
+
+    Args: as of `read_places`.
+
+    Returns:
+        For each batch the place of its first row in the file, from 0 on, and the rows.
+    """
+    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
     lacking = _partition_columns(table, partition, file, columns)
     for first, batch in read:
         rows = plan.apply(batch)
         for name, value in lacking.items():
             place = rows.schema.get_field_index(name)
             rows = rows.set_column(place, rows.schema.field(place), pa.repeat(value, rows.num_rows))
-        places = np.arange(first, first + batch.num_rows, dtype=np.int64)
-        if deleted is not None:
-            mask = deleted.mask(rows.num_rows, first)
-            rows, places = rows.filter(pa.array(mask)), places[mask]
-        yield places, rows
+        yield first, rows
 
 
 def _opened(
@@ -101,10 +135,10 @@ def _opened(
     columns: Sequence[str],
     predicate: Predicate | None,
     batch_rows: int,
-    row_ranges: Sequence[tuple[int, int]] | None = None,
+    row_ranges: RowRanges | None = None,
 ) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
     """The batches of a file as they stand there, with what makes them batches of today's columns."""
-    stored = stored_fields(table.schemas.get(file.schema_id), file)
+    stored = _stored_fields(table.schemas.get(file.schema_id), file)
     if may_lack_partition(table.schema, file):
         stored = [f for f in stored if f.name not in table.schema.partition_keys]
     plan = plan_evolution(stored, wanted_fields(table, columns))
@@ -136,7 +170,7 @@ def _places_of_key(
 ) -> list[tuple[int, int]]:
     """Where in a file the rows of a look-up are, told by its key alone: most files do not hold it at all."""
     keys = set(table.schema.trimmed_primary_keys)
-    on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    on_key = about(predicate, keys)
     assert on_key is not None
     plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
     places = []
@@ -153,13 +187,9 @@ def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
     return [system.get(name) or table.schema.field(name) for name in columns]
 
 
-def stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
+def _stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
     """The columns that a data file of that schema holds."""
-    if schema.primary_keys:
-        return key_value_fields(schema)
-    if file.write_cols is not None:
-        return tuple(f for f in (*schema.fields, *TRACKED) if f.name in file.write_cols)
-    return schema.fields
+    return key_value_fields(schema) if schema.primary_keys else stored_fields(schema, file)
 
 
 def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:

@@ -19,7 +19,7 @@ from paimon_sql.format.special_fields import VALUE_KIND, key_value_fields
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.merge.engines.base import SelectingEngine, is_retract
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.merge_reader import merge_section
 from paimon_sql.storage.read.runs import FILE, PLACE
 from paimon_sql.storage.scan.split import Split
@@ -38,6 +38,16 @@ def bits_of(vector: DeletionVector) -> bytes:
     return _packed(dead)
 
 
+def selects(table: Table, split: Split) -> bool:
+    """Whether merging a split leaves some of its rows as they are and makes no new ones, and not too many at a time."""
+    if type(split) is not Split or not split.sections:
+        return False
+    if split.origins:
+        return False  # the files do not hold the partition that their rows bear
+    few = sum(f.row_count for f in split.files) <= _MOST_ROWS
+    return few and isinstance(merge_engine(table.schema), SelectingEngine)
+
+
 @dataclass(frozen=True)
 class Merging:
     """The files of a split, of which merging leaves some rows as they are and drops the rest.
@@ -51,26 +61,6 @@ class Merging:
     table: Table
     split: Split
     on_key: Predicate | None = None
-
-    @classmethod
-    def of(cls, table: Table, split: Split, predicate: Predicate | None) -> Merging | None:
-        """What must be found out before a split's files can be read one by one; None if they can never be.
-
-        Args:
-            table: the table.
-            split: a split that is not raw.
-            predicate: the condition of the read.
-        """
-        table = split.table or table
-        engine = merge_engine(table.schema)
-        if type(split) is not Split or not split.sections or not isinstance(engine, SelectingEngine):
-            return None
-        if split.origins:
-            return None  # the files do not hold the partition that their rows bear
-        if sum(f.row_count for f in split.files) > _MOST_ROWS:
-            return None
-        keys = set(table.schema.trimmed_primary_keys)
-        return cls(table, split, all_of([p for p in conjuncts(predicate) if p.columns() <= keys]))
 
     @property
     def size(self) -> int:

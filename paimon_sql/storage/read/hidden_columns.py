@@ -18,14 +18,15 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import TRACKED
+from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.types import BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.read.evolved_reader import read_group, rows_with_ids
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.scan.live_files import partition_values
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
 _FIRST_ID = 2**31 - 1 - 100
@@ -46,14 +47,32 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def read_with_hidden(
-    table: Table, split: Split, columns: Sequence[str], hidden: Sequence[DataField], predicate: Predicate | None = None
+    table: Table,
+    split: Split,
+    columns: Sequence[str],
+    hidden: Sequence[DataField],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a split with hidden columns behind the others.
+
+    A row whose columns lie in several files stands where the oldest of them has it.
+
+    Args:
+        table: the table.
+        split: the split.
+        columns: the names of the other columns.
+        hidden: the hidden columns.
+        predicate: rows for which it is not true may be passed over.
+        row_ids: the same, of ``_ROW_ID`` alone.
 
     Raises:
         UnsupportedError: a row's place is asked for where rows are merged out of several files.
     """
     found = _Hidden(table, split, hidden)
+    if isinstance(split, EvolvedSplit):
+        yield from _of_groups(found, split, columns, row_ids)
+        return
     # A batch without columns would not tell how many rows it has.
     read = columns or table.schema.names[:1]
     if not split.raw:
@@ -69,16 +88,48 @@ def read_with_hidden(
         path = table.locations.data_file(split.partition, split.bucket, file)
         deletion = split.deletions.get(file.file_name)
         reader = read_tracked if found.tracked else read_places
-        places = reader(table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion)
+        ranges = None
+        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
+            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
+        places = reader(
+            table,
+            split.partition,
+            split.bucket,
+            file,
+            read,
+            predicate=predicate,
+            deletion=deletion,
+            row_ranges=ranges,
+        )
         for rows, batch in places:
             tracked = {name: batch.column(name) for name in found.tracked}
             yield found.beside(batch.select(list(columns)), batch.num_rows, path, rows, tracked)
+
+
+def _of_groups(
+    found: _Hidden, split: EvolvedSplit, columns: Sequence[str], row_ids: Predicate | None
+) -> Iterator[pa.RecordBatch]:
+    table = found.table
+    for group in split.groups:
+        anchor = group.anchor
+        path, deletion = (
+            table.locations.data_file(split.partition, split.bucket, anchor),
+            split.deletions.get(anchor.file_name),
+        )
+        read = read_group(table, split.partition, split.bucket, group, columns, deletion=deletion, row_ids=row_ids)
+        for places, batch in read:
+            tracked = {
+                ROW_ID.name: pa.array(places + group.first_row_id),
+                SEQUENCE_NUMBER.name: pa.array(np.full(len(places), group.sequence_number, dtype=np.int64)),
+            }
+            yield found.beside(batch, len(places), path, places, tracked)
 
 
 class _Hidden:
     """The hidden columns of one split's rows."""
 
     def __init__(self, table: Table, split: Split, fields: Sequence[DataField]) -> None:
+        self.table = table
         self._fields = fields
         self.tracked = tuple(f.name for f in fields if f in TRACKED)
         self._constants: dict[str, pa.Array] = {BUCKET.name: pa.array([split.bucket], pa.int32())}

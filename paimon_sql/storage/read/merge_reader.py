@@ -14,7 +14,7 @@ from paimon_sql.storage.merge.levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import RowOrder, Window
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.runs import open_run
 from paimon_sql.storage.scan.sections import Section
 from paimon_sql.storage.scan.split import Split
@@ -29,8 +29,7 @@ def read_merged(
     Conditions on the key are used to pass over parts of files; others wait until the rows are merged.
     """
     engine = merge_engine(table.schema)
-    keys = set(table.schema.trimmed_primary_keys)
-    on_key = all_of([p for p in conjuncts(predicate) if p.columns() <= keys])
+    on_key = about(predicate, table.schema.trimmed_primary_keys)
     with_kinds = VALUE_KIND.name in columns
     for section in split.sections:
         for window in current_windows(table, split, section, engine.needs(tuple(columns)), on_key):

@@ -1,4 +1,4 @@
-"""Files read one by one: append files, and files of keyed tables that hold the rows as they are."""
+"""Rows that need no merging: those of append files, and those of keyed tables' files that hold them as they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
 
@@ -31,6 +32,15 @@ def read_raw(
             deletion=split.deletions.get(file.file_name),
         ):
             yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
+
+
+def read_evolved(table: Table, split: EvolvedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of files that hold columns of the same rows, group by group."""
+    stored = [c for c in columns if c != VALUE_KIND.name]
+    for group in split.groups:
+        deletion = split.deletions.get(group.anchor.file_name)
+        for _, rows in read_group(table, split.partition, split.bucket, group, stored, deletion=deletion):
+            yield with_inserts(rows, columns)
 
 
 def with_inserts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:

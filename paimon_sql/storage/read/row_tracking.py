@@ -20,7 +20,7 @@ from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.storage.read.data_files import RowRanges, read_places
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.table import Table
 
@@ -39,13 +39,17 @@ def read_tracked(
     *,
     predicate: Predicate | None = None,
     deletion: Deletion | None = None,
+    row_ranges: RowRanges | None = None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """A data file's rows with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` behind the columns wanted.
 
     Args: as of `read_places`.
     """
     names = [*columns, *(f.name for f in TRACKED)]
-    for places, rows in read_places(table, partition, bucket, file, names, predicate=predicate, deletion=deletion):
+    read = read_places(
+        table, partition, bucket, file, names, predicate=predicate, deletion=deletion, row_ranges=row_ranges
+    )
+    for places, rows in read:
         first = file.first_row_id
         ids = pa.nulls(len(places), pa.int64()) if first is None else pa.array(places + first)
         numbers = pa.array(np.full(len(places), file.max_sequence_number, dtype=np.int64))

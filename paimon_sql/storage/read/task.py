@@ -12,8 +12,8 @@ from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.change_reader import read_difference, read_log
 from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
-from paimon_sql.storage.read.raw_reader import read_raw
-from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
+from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
+from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
 from paimon_sql.storage.table import Table
 
 
@@ -21,13 +21,15 @@ from paimon_sql.storage.table import Table
 class ReadTask:
     """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy.
 
-    ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well.
+    ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well. ``row_ids`` is a
+    condition on ``_ROW_ID`` alone, by which rows may be passed over; others may come all the same.
     """
 
     table: Table
     split: Split
     columns: tuple[str, ...]
     predicate: Predicate | None = None
+    row_ids: Predicate | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in no particular order; those for which the predicate is not true are left out."""
@@ -43,11 +45,13 @@ class ReadTask:
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
         table = self.split.table or self.table
         if hidden:
-            return read_with_hidden(table, self.split, columns, hidden, self.predicate)
+            return read_with_hidden(table, self.split, columns, hidden, self.predicate, self.row_ids)
         if isinstance(self.split, LogSplit):
             return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):
             return read_difference(table, self.split, columns)
+        if isinstance(self.split, EvolvedSplit):
+            return read_evolved(table, self.split, columns)
         read = read_raw if self.split.raw else read_merged
         return read(table, self.split, columns, self.predicate)
 

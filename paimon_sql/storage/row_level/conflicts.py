@@ -33,16 +33,11 @@ def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, mes
     Raises:
         CommitConflictError: a rival has, or nobody can tell any more.
     """
-    if base is not None and (latest is None or latest.id < base.id):
-        raise CommitConflictError(
-            f"{table.name}: the table was rolled back to before snapshot {base.id} while the statement ran.",
-            remedy="Run the statement again.",
-        )
     mine: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     for m in messages:
         mine.setdefault((m.partition, m.bucket), []).extend([*m.new_files, *m.deleted_files])
     partitions = pa.array(sorted({partition for partition, _ in mine}), pa.binary())
-    for snapshot in _since(table, base, latest):
+    for snapshot in changes_since(table, base, latest):
         if snapshot.commit_kind is CommitKind.COMPACT:
             continue
         names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
@@ -55,7 +50,17 @@ def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, mes
                 raise _conflict(table, snapshot, f"wrote keys of the same range in bucket {bucket[1]}")
 
 
-def _since(table: Table, base: Snapshot | None, latest: Snapshot | None) -> Iterable[Snapshot]:
+def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) -> Iterable[Snapshot]:
+    """The snapshots that came after the one that a statement read.
+
+    Raises:
+        CommitConflictError: nobody can tell them any more.
+    """
+    if base is not None and (latest is None or latest.id < base.id):
+        raise CommitConflictError(
+            f"{table.name}: the table was rolled back to before snapshot {base.id} while the statement ran.",
+            remedy="Run the statement again.",
+        )
     first = FIRST_SNAPSHOT_ID if base is None else base.id + 1
     for number in range(first, latest.id + 1 if latest else first):
         try:

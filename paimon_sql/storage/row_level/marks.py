@@ -42,7 +42,7 @@ class ChangeSplitter:
         """The rows to be written, with their kinds and ids; the places of those that go are kept."""
         for batch in batches:
             kinds = batch.column(VALUE_KIND.name)
-            self._mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
+            self.mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
             fresh = batch.filter(pc.is_in(kinds, value_set=_NEW))
             if fresh.num_rows:
                 yield fresh.select([name for name in self._columns if name in fresh.schema.names])
@@ -52,7 +52,8 @@ class ChangeSplitter:
         """The rows that go, of all batches so far."""
         return {path: DeletionVector(np.concatenate(places)) for path, places in self._places.items()}
 
-    def _mark(self, gone: pa.RecordBatch) -> None:
+    def mark(self, gone: pa.RecordBatch) -> None:
+        """Keep the places of rows that go."""
         if not gone.num_rows:
             return
         paths = pc.dictionary_encode(gone.column(FILE_PATH.name))

@@ -15,6 +15,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.index_files import index_entries, index_path, write_deletions
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.table import Table
 
 Vectors = Mapping[str, DeletionVector | None]
@@ -24,7 +25,7 @@ Vectors = Mapping[str, DeletionVector | None]
 def mark(
     table: Table, base: Snapshot | None, gone: Sequence[tuple[ManifestEntry, DeletionVector]]
 ) -> list[CommitMessage]:
-    """Mark rows as deleted; a file of which no row is left goes itself.
+    """Mark rows as deleted; a file of which no row is left goes itself, unless others hold columns of its rows.
 
     Args:
         table: the table.
@@ -47,7 +48,8 @@ def mark(
         for e, vector in group:
             name = e.file.file_name
             whole = old[name] | vector if name in old else vector
-            changed[name] = whole if whole.cardinality < e.file.row_count else None
+            stays = evolves(table) or whole.cardinality < e.file.row_count
+            changed[name] = whole if stays else None
             if changed[name] is None:
                 emptied.append(e.file)
         message = replaced_vectors(table, held, CommitMessage(partition, bucket, total), changed)

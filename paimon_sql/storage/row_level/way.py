@@ -24,6 +24,7 @@ class Way(Enum):
     DROP_KEYS = "files of a keyed table rewritten without the rows of some keys"
     REWRITE = "append files rewritten without some of their rows"
     VECTORS = "rows of append files marked in deletion vectors"
+    COLUMNS = "changed columns written into files beside those of the rows"
 
 
 def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
@@ -36,15 +37,17 @@ def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
 
     Raises:
         UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them,
-            or the table has data evolution.
+            or rows of a table with data evolution would be deleted without deletion vectors.
     """
     options = table.options
     marks = options.get(DELETION_VECTORS_ENABLED)
-    if options.get(DATA_EVOLUTION_ENABLED) and not (marks and operation is Operation.DELETE):
-        raise UnsupportedError(
-            f"{table.name}: rows of tables with data evolution cannot be rewritten yet.",
-            remedy=f"DELETE is possible with '{DELETION_VECTORS_ENABLED.key}' = 'true'.",
-        )
+    if options.get(DATA_EVOLUTION_ENABLED):
+        if deletes and not marks:
+            raise UnsupportedError(
+                f"{table.name}: rows of tables with data evolution are deleted by deletion vectors only.",
+                remedy=f"ALTER TABLE .. SET TBLPROPERTIES ('{DELETION_VECTORS_ENABLED.key}' = 'true') first.",
+            )
+        return Way.VECTORS if operation is Operation.DELETE else Way.COLUMNS
     if not table.schema.primary_keys:
         return Way.VECTORS if marks else Way.REWRITE
     engine = options.get(MERGE_ENGINE)

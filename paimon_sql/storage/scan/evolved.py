@@ -1,37 +1,73 @@
-"""Tables whose columns were changed in files of their own (``data-evolution.enabled``): a row lies in several files.
-
-Source: Paimon's specification of data evolution; its reads bring files of the same row ids together.
-"""
+"""The splits of a table with data evolution: groups of files, with those of their files that are needed."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups, stored_fields
+from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
 
-def refuse_rows_in_pieces(table: Table, snapshot: Snapshot | None) -> None:
-    """Nothing, unless rows of the snapshot lie in several files, which are not brought together yet.
+def evolved_splits(
+    table: Table,
+    place: tuple[bytes, int],
+    files: Sequence[DataFileMeta],
+    columns: Collection[str] | None,
+    size: int,
+    open_cost: int,
+    is_wanted: Callable[[DataFileMeta], bool],
+) -> Iterable[Split]:
+    """The splits of a bucket: files that stand alone are raw, groups of files come with those that are needed.
 
-    Read one by one, such files would give rows that there are not. All files are looked at, since those that a
-    condition leaves out belong to rows of those that it does not.
+    Args:
+        table: the table.
+        place: the partition and the bucket.
+        files: the files of the bucket.
+        columns: the names of the columns that are read; all by default.
+        size: the bytes that one reader takes.
+        open_cost: what a file counts at the least.
+        is_wanted: tells of a file whether it is read; a group is if one of its files is.
+    """
+    known, alone = file_groups(table, files)
+    groups = [g for g in known if any(map(is_wanted, g.files))]
+    several = [needed_files(table, g, columns) for g in groups if len(g.files) > 1]
+    alone = [*(g.anchor for g in groups if len(g.files) == 1), *filter(is_wanted, alone)]
+    for part in pack(alone, lambda f: f.file_size, size, open_cost):
+        yield Split(*place, tuple(part), raw=True)
+    for packed in pack(several, lambda g: g.size, size, open_cost):
+        yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
+
+
+def needed_files(table: Table, group: FileGroup, columns: Collection[str] | None) -> FileGroup:
+    """The group with the files that hold one of the columns; with all of them where none of the table's is read."""
+    wanted = {f.id for f in table.schema.fields if columns is None or f.name in columns}
+    if not wanted:
+        return group
+
+    def fields_of(file: DataFileMeta) -> Sequence[DataField]:
+        return stored_fields(table.schemas.get(file.schema_id), file)
+
+    return group.holding(fields_of, wanted)
+
+
+def refuse_pieces(table: Table, files: Iterable[DataFileMeta]) -> None:
+    """Nothing, unless one of the files that a read of changes tells row by row holds some columns of its rows only.
 
     Raises:
-        UnsupportedError: files of the snapshot share row ids.
+        UnsupportedError: there is such a file: told alone, it would give rows that there are not.
     """
-    if not table.options.get(DATA_EVOLUTION_ENABLED):
-        return
-    entries = live_files(table, snapshot).entries
-    first = entries["first_row_id"].fill_null(-1).to_numpy()
-    order = np.argsort(first, kind="stable")
-    ends = first[order] + entries["row_count"].to_numpy()[order]
-    known = first[order] >= 0
-    if np.any((first[order][1:] < np.maximum.accumulate(ends)[:-1]) & known[:-1]):
+    if evolves(table) and any(f.write_cols is not None and not _is_whole(table, f) for f in files):
         raise UnsupportedError(
-            f"{table.name}: columns were changed in files of their own (data evolution), which cannot be read yet.",
-            remedy="Compact the table with Apache Paimon, or read an older snapshot: VERSION AS OF ...",
+            f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be told"
+            " row by row.",
+            remedy="Read the table itself, or changes of a time in which rows were only added.",
         )
+
+
+def _is_whole(table: Table, file: DataFileMeta) -> bool:
+    return set(table.schemas.get(file.schema_id).names) <= set(file.write_cols or ())

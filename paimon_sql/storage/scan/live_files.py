@@ -17,6 +17,8 @@ from paimon_sql.format.manifest import MANIFEST_SCHEMA, ManifestFileMeta, merge_
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.scan.file_groups import evolves
+from paimon_sql.storage.scan.group_pruning import prune_groups
 from paimon_sql.storage.scan.pinned import prune_buckets
 from paimon_sql.storage.scan.pruning import prune_by_key, prune_by_values
 from paimon_sql.storage.table import Table
@@ -66,7 +68,7 @@ def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | N
     metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
     entries = filter_partitions(table, entries, by_partition)
     if predicate is not None and len(entries):
-        prune = prune_by_key if table.schema.primary_keys else prune_by_values
+        prune = prune_by_key if table.schema.primary_keys else prune_groups if evolves(table) else prune_by_values
         entries = prune(table, prune_buckets(table.schema, entries, predicate), predicate)
     metrics.files_read = len(entries)
     metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0

@@ -6,10 +6,11 @@ for files of a table with a primary key whose keys no other file of the bucket h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
@@ -20,12 +21,15 @@ from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import refuse_rows_in_pieces
+from paimon_sql.storage.scan.evolved import evolved_splits
+from paimon_sql.storage.scan.file_groups import evolves
+from paimon_sql.storage.scan.group_pruning import prune_row_ids
+from paimon_sql.storage.scan.index_pruning import prune_by_indexes
 from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
 from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.scan.visible import is_settled, visible_files
 from paimon_sql.storage.span import span_to_read
@@ -63,12 +67,13 @@ class ScanPlan:
     def row_count(self) -> int:
         """The rows in all files, before merging; those that deletion vectors are known to delete are not counted."""
         deleted = sum(d.range.cardinality or 0 for s in self.splits for d in s.deletions.values())
-        return sum(f.row_count for s in self.splits for f in s.files) - deleted
+        return sum(s.row_count for s in self.splits) - deleted
 
     @property
     def counts_rows(self) -> bool:
         """Whether `row_count` is the number of rows: nothing is merged, and deletion vectors say how much they hold."""
-        return all(s.raw and all(d.range.cardinality is not None for d in s.deletions.values()) for s in self.splits)
+        deletions = [d for s in self.splits for d in s.deletions.values()]
+        return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
     @property
     def is_raw(self) -> bool:
@@ -122,6 +127,8 @@ def plan_scan(
     snapshot: Snapshot | None = None,
     limit: int | None = None,
     parallelism: int = 1,
+    columns: Collection[str] | None = None,
+    row_ids: Predicate | None = None,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -131,10 +138,14 @@ def plan_scan(
         snapshot: what to read; the one that the table's options name, by default the newest.
         limit: the number of rows that are enough; only of use without a predicate.
         parallelism: how many readers work at once; splits are made small enough that all of them have something to do.
+        columns: the names of the columns that are read; all by default. Where columns have files of their own, the
+            others' are left out.
+        row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
     """
+    if columns is not None and predicate is not None:
+        columns = {*columns, *predicate.columns()}
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
-        refuse_rows_in_pieces(table, span.end)
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
         return ScanPlan(table, span.end, changes, metrics)
     if snapshot is None:
@@ -142,18 +153,32 @@ def plan_scan(
     else:
         own = BranchFiles(table, snapshot, live_files(table, snapshot, predicate))
         found = FilesToRead(Version(snapshot, table.schema.id), [own])
+    if row_ids is not None:
+        found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
     since, metrics = found.version.created_from_millis, _metrics(found)
     size = split_size(metrics, parallelism)
     splits: list[Split] = []
     for part in found.parts:
-        refuse_rows_in_pieces(part.table, part.snapshot)
-        made = _with_deletions(_splits(part.table, part.live, since, size), deletions_of(part.table, part.snapshot))
+        whole = _splits(part.table, part.live, since, size, columns)
+        made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
+        made = prune_by_indexes(part.table, made, predicate, metrics)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(size, since)
-    if limit is not None and predicate is None:
+    if any(isinstance(s, EvolvedSplit) for s in splits):
+        metrics.files_read = sum(len(s.files) for s in splits)
+        metrics.bytes_read = sum(s.size for s in splits)
+    if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
     return ScanPlan(table, found.version.snapshot, splits, metrics, size)
+
+
+def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
+    """Those of the files that may hold rows with wanted ids."""
+    left = prune_row_ids(table, live.entries, row_ids)
+    live.metrics.files_read = len(left)
+    live.metrics.bytes_read = pc.sum(left["file_size"]).as_py() or 0
+    return replace(live, entries=left)
 
 
 def split_size(metrics: ScanMetrics, parallelism: int) -> int:
@@ -191,15 +216,22 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
     return True
 
 
-def _splits(table: Table, live: LiveFiles, since_millis: int | None, size: int) -> Iterable[Split]:
+def _splits(
+    table: Table, live: LiveFiles, since_millis: int | None, size: int, columns: Collection[str] | None
+) -> Iterable[Split]:
+    def is_wanted(file: DataFileMeta) -> bool:
+        return since_millis is None or (file.creation_epoch_millis() or 0) >= since_millis
+
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     for e in entries(_by_age(live.entries)):
         if e.bucket == POSTPONE_BUCKET:
             continue  # its rows wait for a compaction
-        if since_millis is None or (e.file.creation_epoch_millis() or 0) >= since_millis:
-            groups.setdefault((e.partition, e.bucket), []).append(e.file)
-    for (partition, bucket), files in groups.items():
-        visible = visible_files(table, files)
+        groups.setdefault((e.partition, e.bucket), []).append(e.file)
+    for (partition, bucket), held in groups.items():
+        if evolves(table):
+            yield from evolved_splits(table, (partition, bucket), held, columns, size, OPEN_COST, is_wanted)
+            continue
+        visible = visible_files(table, list(filter(is_wanted, held)))
         if table.schema.primary_keys and not is_settled(table, visible):
             yield from _merged(table, partition, bucket, visible, size)
             continue
@@ -212,7 +244,8 @@ def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int
         return list(splits)
     found = []
     for split in splits:
-        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in split.files}
+        files = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
+        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in files}
         theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found
@@ -246,8 +279,8 @@ def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
         if rows >= limit:
             break
         found.append(split)
-        if split.raw and not split.deletions:
-            rows += sum(f.row_count - (f.delete_row_count or 0) for f in split.files)
+        if not (split.merges_rows or split.deletions):
+            rows += split.row_count - sum(f.delete_row_count or 0 for f in split.files)
     return found
 
 

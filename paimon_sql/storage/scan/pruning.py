@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,21 +29,36 @@ def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
 
 def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
     """The entries whose column statistics allow that a row satisfies the predicate."""
+    keep = may_match_by_values(table, entries, predicate)
+    return entries if keep.all() else entries.filter(pa.array(keep))
+
+
+def may_match_by_values(
+    table: Table, entries: pa.Table, predicate: Predicate, columns: Collection[str] | None = None
+) -> npt.NDArray[np.bool_]:
+    """For each entry whether its column statistics allow that a row satisfies the predicate.
+
+    Args:
+        table: the table.
+        entries: the entries.
+        predicate: the condition.
+        columns: the columns whose statistics are looked at; all by default.
+    """
     keep = np.ones(len(entries), dtype=bool)
-    for schema_id, columns, rows in _groups(entries):
+    for schema_id, held, rows in _groups(entries):
         group = entries.take(pa.array(rows))
         written = table.schemas.get(schema_id)
-        if columns is not None and not set(columns) <= set(written.names):
+        if held is not None and not set(held) <= set(written.names):
             continue
-        fields = written.select(columns) if columns is not None else written.fields
+        fields = written.select(held) if held is not None else written.fields
         stored = _column_stats(group, fields, "value_stats")
         stats = _as_today(table, written.fields, stored, group["row_count"].combine_chunks())
-        parts = [p for p in conjuncts(predicate) if p.columns() <= set(stats)]
-        wanted = all_of(parts)
+        known = set(stats) if columns is None else set(stats) & set(columns)
+        wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= known])
         if wanted is not None:
             mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
             keep[rows] = mask.to_numpy(zero_copy_only=False)
-    return entries if keep.all() else entries.filter(pa.array(keep))
+    return keep
 
 
 def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.ndarray]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.scan.deletions import Deletion
+from paimon_sql.storage.scan.file_groups import FileGroup
 from paimon_sql.storage.scan.sections import Section
 from paimon_sql.storage.table import Table
 
@@ -45,6 +46,32 @@ class Split:
     def size(self) -> int:
         """The size of the files in bytes."""
         return sum(f.file_size for f in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """The rows in the files, before merging and with deleted ones."""
+        return sum(f.row_count for f in self.files)
+
+    @property
+    def merges_rows(self) -> bool:
+        """Whether reading may give fewer rows than the files hold, deletion vectors aside."""
+        return not self.raw
+
+
+@dataclass(frozen=True)
+class EvolvedSplit(Split):
+    """Files of which several hold columns of the same rows; ``files`` are those of all ``groups``."""
+
+    groups: tuple[FileGroup, ...] = ()
+
+    @property
+    def row_count(self) -> int:
+        """The rows, with deleted ones."""
+        return sum(group.row_count for group in self.groups)
+
+    @property
+    def merges_rows(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format import types as t
+from paimon_sql.format.file_index.declared import split_name, value_type
+from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.options.index import (
     DELETION_VECTORS_ENABLED,
@@ -18,21 +20,12 @@ from paimon_sql.format.options.index import (
     PK_VECTOR_INDEX_COLUMNS,
 )
 from paimon_sql.format.options.merge_engine import FIELD_MAP_STORAGE_LAYOUT
+from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.merge.functions.kinds import UNORDERED
 from paimon_sql.storage.option_columns import GLOBAL_INDEXES
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, listed
 
 _TEXTS = (t.CharType, t.VarCharType)
-_BYTES = (t.BinaryType, t.VarBinaryType)
-FILE_INDEXES: dict[str, tuple[type[t.DataType], ...]] = {
-    "bloom-filter": (*UNORDERED, t.BooleanType, t.DecimalType),
-    "bitmap": (*UNORDERED, *_BYTES, t.DecimalType),
-    "bsi": (*UNORDERED, *_TEXTS, *_BYTES, t.BooleanType, t.FloatType, t.DoubleType),
-    "range-bitmap": (*UNORDERED, *_BYTES),
-}
-"""The kinds of file indexes, with the types that they do not take."""
-
 _DISTANCES = ("l2", "cosine", "inner_product")
 
 
@@ -41,34 +34,50 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
     declared: set[tuple[str, str]] = set()
     for (kind,), text in table.options.matching(FILE_INDEX_COLUMNS):
         key = FILE_INDEX_COLUMNS.for_name(kind)
-        if kind not in FILE_INDEXES:
-            yield conflict(key, f"names no kind of file index: '{kind}'.", f"There are {', '.join(FILE_INDEXES)}.")
+        if kind not in KINDS:
+            yield conflict(key, f"names no kind of file index: '{kind}'.", f"There are {', '.join(KINDS)}.")
             continue
         for name in comma_separated(text):
-            head, bracket, _ = name.partition("[")
-            field = table.columns.get(head if bracket else name)
+            head, map_key = split_name(name)
             declared |= {(kind, name), (kind, head)}
+            field = table.columns.get(head)
             if field is None:
                 continue
-            indexed = field.type
-            if bracket:
-                if not isinstance(field.type, t.MapType) or not isinstance(field.type.key, _TEXTS):
-                    yield conflict(
-                        key, f"names '{name}', but '{head}' is {field.type.sql()} and no map with text keys."
-                    )
-                    continue
-                if table.options.get(FIELD_MAP_STORAGE_LAYOUT, head) == "shared-shredding":
-                    yield conflict(key, f"names '{name}', but the keys of '{head}' share columns.")
-                indexed = field.type.value
-            if isinstance(indexed, FILE_INDEXES[kind]):
+            indexed = value_type(field.type, map_key)
+            if indexed is None:
+                yield conflict(key, f"names '{name}', but '{head}' is {field.type.sql()} and no map with text keys.")
+                continue
+            if map_key is not None and table.options.get(FIELD_MAP_STORAGE_LAYOUT, head) == "shared-shredding":
+                yield conflict(key, f"names '{name}', but the keys of '{head}' share columns.")
+            if not KINDS[kind].takes(indexed):
                 yield conflict(key, f"names '{name}' of type {indexed.sql()}, which the index does not take.")
-    for names, _ in table.options.matching(FILE_INDEX_PROPERTY):
-        if names[0] in FILE_INDEXES and (names[0], names[1]) not in declared:
+    yield from _index_settings(table, declared)
+
+
+def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterator[PaimonError]:
+    known: dict[tuple[str, str], dict[str, str]] = {}
+    for names, text in table.options.matching(FILE_INDEX_PROPERTY):
+        kind, column, setting = names
+        if kind not in KINDS:
+            continue
+        key = FILE_INDEX_PROPERTY.for_name(*names)
+        if (kind, column) not in declared:
             yield conflict(
-                FILE_INDEX_PROPERTY.for_name(*names),
-                f"sets an index of column '{names[1]}' that is not declared.",
-                f"Name the column in '{FILE_INDEX_COLUMNS.for_name(names[0])}'.",
+                key,
+                f"sets an index of column '{column}' that is not declared.",
+                f"Name the column in '{FILE_INDEX_COLUMNS.for_name(kind)}'.",
             )
+            continue
+        option = next((o for o in KINDS[kind].settings if o.key == setting), None)
+        if option is None:
+            there = ", ".join(o.key for o in KINDS[kind].settings)
+            yield conflict(key, "sets nothing.", f"A {kind} index has {there or 'no settings'}.")
+            continue
+        option.read(text or "", key)
+        known.setdefault((kind, column), {})[setting] = text or ""
+    for (kind, column), texts in known.items():
+        if (problem := KINDS[kind].check(TableOptions(texts))) is not None:
+            yield conflict(FILE_INDEX_PROPERTY.for_name(kind, column, next(iter(texts))), f"{problem}.")
 
 
 def table_indexes(table: Definition) -> Iterator[PaimonError]:

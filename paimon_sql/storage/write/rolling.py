@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.data_file import DataFileMeta, FileSource, wall_clock_millis
-from paimon_sql.format.paths import data_extension, data_file_name
+from paimon_sql.format.paths import data_extension, data_file_name, file_index_name
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
@@ -21,6 +21,7 @@ from paimon_sql.format.stats_mode import KEY_MODE
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.file_indexes import FileIndexes
 from paimon_sql.storage.write.settings import WriteSettings
 
 
@@ -45,6 +46,7 @@ class _OpenFile:
     writer: DataFileWriter
     key_stats: StatsCollector | None
     value_stats: StatsCollector
+    indexes: FileIndexes
     row_group: int
     rows: int = 0
     size: int = 0
@@ -167,8 +169,9 @@ class RollingWriter:
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
             value_stats=StatsCollector(
-                self._table.schema.fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
+                s.counted_fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
             ),
+            indexes=FileIndexes(s.file_indexes, s.stored_fields),
             row_group=row_group or _USUAL_ROW_GROUP,
         )
         return self._open
@@ -177,7 +180,8 @@ class RollingWriter:
         current.rows += batch.num_rows
         current.size += batch.nbytes
         current.value_stats.update(batch)
-        if self._settings.write_columns is not None:
+        current.indexes.add(batch)
+        if self._settings.carries_numbers:
             self._account_numbers(current, batch)
         if current.key_stats is None:
             return
@@ -205,13 +209,15 @@ class RollingWriter:
     def _finish(self, current: _OpenFile) -> None:
         size = current.writer.close()
         self._paths.append(current.path)
+        embedded, extra = self._indexes(current)
         value_stats, value_columns = current.value_stats.finish()
         low, high = current.low_sequence, current.high_sequence
         columns = self._settings.write_columns
         if columns is not None:
             # 0 stands for the number of the snapshot to come, as for rows that are new.
-            low, high = low or 0, 0 if current.unnumbered else high
-            value_columns = value_columns if value_columns is not None else self._table.schema.names
+            low, high = low or 0, 0 if current.unnumbered else high or 0
+            counted = tuple(f.name for f in self._settings.counted_fields)
+            value_columns = value_columns if value_columns is not None else counted
         if low is None or high is None:
             low, high = self._next_sequence, self._next_sequence + current.rows - 1
             self._next_sequence = high + 1
@@ -228,14 +234,26 @@ class RollingWriter:
                 max_sequence_number=high,
                 schema_id=self._table.schema.id,
                 level=self._level,
+                extra_files=extra,
                 creation_time_millis=wall_clock_millis(),
                 delete_row_count=current.deletes,
+                embedded_index=embedded,
                 file_source=self._source,
                 value_stats_cols=value_columns,
                 write_cols=columns,
             )
         )
         self._open = None
+
+    def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:
+        """The file's indexes: as bytes for the manifest, or the name of a file that was written beside it."""
+        indexes = current.indexes.finish()
+        if indexes is None or len(indexes) <= self._settings.most_in_manifest:
+            return indexes, ()
+        path = file_index_name(current.path)
+        self._paths.append(path)
+        self._table.file_io.write_bytes(path, indexes)
+        return None, (file_index_name(current.name),)
 
 
 def _values(batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[object]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 
+from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.changelog import (
@@ -23,6 +25,7 @@ from paimon_sql.format.options.data_file import (
     METADATA_STATS_DENSE_STORE,
     TARGET_FILE_SIZE,
 )
+from paimon_sql.format.options.index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import TRACKED, key_value_fields
@@ -80,6 +83,26 @@ class WriteSettings:
         return None
 
     @cached_property
+    def file_indexes(self) -> tuple[DeclaredIndex, ...]:
+        """The indexes that data files get."""
+        return tuple(declared_indexes(self._options))
+
+    @cached_property
+    def most_in_manifest(self) -> int:
+        """The size in bytes up to which a file's indexes stand in the manifest."""
+        return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+
+    @cached_property
+    def counted_fields(self) -> Sequence[DataField]:
+        """The columns of which statistics may be kept."""
+        return self._schema.fields
+
+    @cached_property
+    def carries_numbers(self) -> bool:
+        """Whether rows of append tables bring the snapshots that changed them."""
+        return False
+
+    @cached_property
     def buckets(self) -> int:
         """The option ``bucket``."""
         return self._options.get(BUCKET)
@@ -120,6 +143,38 @@ class TrackedSettings(WriteSettings):
     def write_columns(self) -> tuple[str, ...] | None:
         return tuple(f.name for f in self.stored_fields)
 
+    @cached_property
+    def carries_numbers(self) -> bool:
+        return True
+
+
+class ColumnSettings(WriteSettings):
+    """What a table's options say of writing some columns of rows that stand elsewhere, all rows into one file."""
+
+    def __init__(self, schema: TableSchema, columns: Sequence[str]) -> None:
+        super().__init__(schema)
+        self._columns = tuple(columns)
+
+    @cached_property
+    def target_file_size(self) -> int:
+        return sys.maxsize
+
+    @cached_property
+    def stored_fields(self) -> Sequence[DataField]:
+        return self._schema.select(self._columns)
+
+    @cached_property
+    def counted_fields(self) -> Sequence[DataField]:
+        return self.stored_fields
+
+    @cached_property
+    def write_columns(self) -> tuple[str, ...] | None:
+        return self._columns
+
+    def value_modes(self, level: int) -> list[StatsMode]:
+        modes = dict(zip(self._schema.names, super().value_modes(level), strict=True))
+        return [modes[name] for name in self._columns]
+
 
 class ChangelogSettings(WriteSettings):
     """What a table's options say of writing changelog files, where that differs from data files."""
@@ -127,6 +182,10 @@ class ChangelogSettings(WriteSettings):
     @cached_property
     def file_prefix(self) -> str:
         return self._options.get(CHANGELOG_FILE_PREFIX)
+
+    @cached_property
+    def file_indexes(self) -> tuple[DeclaredIndex, ...]:
+        return ()  # changelogs are read whole
 
     def file_format(self, level: int) -> str:
         return (self._options.get(CHANGELOG_FILE_FORMAT) or super().file_format(level)).lower()

@@ -1,0 +1,251 @@
+"""The compaction of tables with data evolution: files of the same and of neighbouring rows become one.
+
+Rows keep their ids, so a new file holds all rows from its first to its last id, deleted ones too, and their deletion
+vectors move to it. Rows without deleted ones among them get new ids: that is left to whoever asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidOptionError, UnsupportedError
+from paimon_sql.format.data_file import DataFileMeta, FileSource
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.options.compaction import COMPACTION_MIN_FILE_NUM
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit.all_or_nothing import discarding
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.compaction import run_tasks
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.storage.row_level.columns import PlacedGroup, placed_in
+from paimon_sql.storage.row_level.vectors import replaced_vectors
+from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.file_groups import is_dedicated, stored_fields
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.plan import OPEN_COST
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
+
+
+@dataclass(frozen=True)
+class EvolvedTask:
+    """Puts groups of files of one bucket together.
+
+    Attributes:
+        table: the table.
+        groups: the groups, in the order of their row ids.
+        deletions: the deletion vectors that they have, by the names of the groups' oldest files.
+        renumbers: whether deleted rows are left out and the others get new ids; else the groups' rows follow one
+            another, and all of them stay.
+    """
+
+    table: Table
+    groups: tuple[PlacedGroup, ...]
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    renumbers: bool = False
+
+    @property
+    def files(self) -> list[DataFileMeta]:
+        """The files that go."""
+        kept = () if self.renumbers else (f.file_name for f in self._all_files if is_dedicated(f.file_name))
+        staying = set(kept)
+        return [f for f in self._all_files if f.file_name not in staying]
+
+    @property
+    def _all_files(self) -> list[DataFileMeta]:
+        return [f for placed in self.groups for f in placed.group.files]
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        place = self.groups[0]
+        columns, settings = self._columns(), WriteSettings(self.table.schema)
+        if len(columns) < len(self.table.schema.names) or not self.renumbers:
+            settings = ColumnSettings(self.table.schema, columns)
+        source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
+        namer = FileNamer(settings.file_prefix)
+        writer = RollingWriter(self.table, settings, place.partition, place.bucket, namer=namer, source=source)
+        after = tuple(write_all(writer, self._rows(columns)))
+        if not self.renumbers:
+            after = (self._in_place(after[0], columns),)
+        before = tuple(self.files)
+        return CommitMessage(
+            place.partition, place.bucket, place.total_buckets, compact_before=before, compact_after=after
+        )
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns that are written; those in dedicated files stay there."""
+        apart = {
+            f.id
+            for file in self._all_files
+            if is_dedicated(file.file_name)
+            for f in stored_fields(self.table.schemas.get(file.schema_id), file)
+        }
+        if apart and self.renumbers:
+            raise UnsupportedError(
+                f"{self.table.name}: rows with blobs or vectors in files of their own cannot get new ids yet."
+            )
+        return tuple(f.name for f in self.table.schema.fields if f.id not in apart)
+
+    def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for placed in self.groups:
+            deletion = self.deletions.get(placed.group.anchor.file_name) if self.renumbers else None
+            read = read_group(self.table, placed.partition, placed.bucket, placed.group, columns, deletion=deletion)
+            yield from (rows for _, rows in read if rows.num_rows)
+
+    def _in_place(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
+        """The new file with the ids of its rows, as changed by the snapshots that changed those it replaces."""
+        before = self.files
+        assert file.row_count == sum(placed.group.row_count for placed in self.groups)
+        whole = len(columns) == len(self.table.schema.names)
+        return replace(
+            file,
+            first_row_id=self.groups[0].group.first_row_id,
+            min_sequence_number=min(f.min_sequence_number for f in before),
+            max_sequence_number=max(f.max_sequence_number for f in before),
+            write_cols=None if whole else tuple(columns),
+            value_stats_cols=None
+            if whole and len(file.value_stats_cols or ()) == len(columns)
+            else file.value_stats_cols,
+        )
+
+    def moved_vector(self, table: Table) -> DeletionVector | None:
+        """The deleted rows by their places in the new file; None if there are none."""
+        places, start = [], 0
+        for placed in self.groups:
+            deletion = self.deletions.get(placed.group.anchor.file_name)
+            if deletion is not None:
+                places.append(np.asarray(deletion.read(table.file_io).positions, dtype=np.int64) + start)
+            start += placed.group.row_count
+        return DeletionVector(np.concatenate(places)) if places else None
+
+
+def run_evolved_task(task: EvolvedTask) -> CommitMessage:
+    """Run one task; a function of the module, so that it can be sent to a worker."""
+    return task.run()
+
+
+def plan_evolved_compaction(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
+    """The tasks that compact a table with data evolution as it stands in a snapshot.
+
+    Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
+    alone, if they have at least ``compaction.min.file-num`` files.
+
+    Raises:
+        InvalidOptionError: the table asks for compactions that give rows new ids.
+    """
+    if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
+        key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
+        raise InvalidOptionError(
+            f"'{key}' = 'true' is not possible any more: compactions keep row ids.",
+            key=key,
+            remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
+        )
+    target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
+    deletions = deletions_of(table, base)
+    tasks = []
+    for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
+        for packed in pack(run, lambda p: p.group.size, target, OPEN_COST):
+            task = _task(table, packed, deletions)
+            if len(task.files) >= max(least, 2):
+                tasks.append(task)
+    return tasks
+
+
+def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
+    """The tasks that write the rows anew of all groups in which a snapshot marks rows as deleted, with new ids."""
+    target = WriteSettings(table.schema).target_file_size
+    deletions = deletions_of(table, base)
+    marked = [
+        p
+        for p in placed_in(table, scope.of(table, live_files(table, base).entries))
+        if (p.partition, p.bucket, p.group.anchor.file_name) in deletions
+    ]
+    ordered = sorted(marked, key=lambda p: (p.partition, p.bucket, p.group.first_row_id))
+    return [
+        replace(_task(table, packed, deletions), renumbers=True)
+        for _, held in groupby(ordered, key=lambda p: (p.partition, p.bucket))
+        for packed in pack(held, lambda p: p.group.size, target, OPEN_COST)
+    ]
+
+
+def _task(
+    table: Table, groups: Sequence[PlacedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
+) -> EvolvedTask:
+    places = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
+    theirs = {name: deletions[key] for name, key in places.items() if key in deletions}
+    return EvolvedTask(table, tuple(groups), theirs)
+
+
+def _runs(groups: Sequence[PlacedGroup]) -> Iterator[list[PlacedGroup]]:
+    """The groups of each bucket, cut where row ids do not go on."""
+    run: list[PlacedGroup] = []
+    for p in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
+        if run:
+            last = run[-1]
+            end = last.group.first_row_id + last.group.row_count
+            if (last.partition, last.bucket, end) != (p.partition, p.bucket, p.group.first_row_id):
+                yield run
+                run = []
+        run.append(p)
+    if run:
+        yield run
+
+
+def run_evolved(
+    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[EvolvedTask]
+) -> list[CommitMessage]:
+    """What is to be committed when all tasks are done; if one fails, nothing is left of the others.
+
+    Args:
+        table: the table.
+        executor: runs the tasks.
+        base: the snapshot that they were planned on.
+        tasks: the tasks.
+    """
+    messages = run_tasks(table, executor, run_evolved_task, tasks)
+    with discarding(table, messages):
+        return _with_moved_vectors(table, base, tasks, messages)
+
+
+def _with_moved_vectors(
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask], messages: Sequence[CommitMessage]
+) -> list[CommitMessage]:
+    """The messages of the tasks, and those by which deletion vectors go to the new files, or go where rows went."""
+    entries = index_entries(table, base) if any(t.deletions for t in tasks) else []
+    places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+    for task, made in zip(tasks, messages, strict=True):
+        if task.deletions:
+            changed = places.setdefault((made.partition, made.bucket, made.total_buckets), {})
+            changed |= dict.fromkeys(task.deletions)
+            if not task.renumbers:
+                changed[made.compact_after[0].file_name] = task.moved_vector(table)
+    found = list(messages)
+    for (partition, bucket, total), changed in places.items():
+        held = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
+        m = replaced_vectors(table, held, CommitMessage(partition, bucket, total), changed)
+        found.append(
+            replace(
+                m,
+                new_indexes=(),
+                deleted_indexes=(),
+                compact_new_indexes=m.new_indexes,
+                compact_deleted_indexes=m.deleted_indexes,
+            )
+        )
+    return found

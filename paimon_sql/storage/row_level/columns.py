@@ -1,0 +1,234 @@
+"""Changed columns of tables with data evolution: they go into files beside those that hold the rows.
+
+A group of files whose rows change gets one file more, with the changed columns of all its rows: those that did not
+change keep their values. Nothing else is read or written (spec: Data Evolution, Partial Updates).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.storage.row_level.conflicts import changes_since
+from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, is_dedicated, stored_fields
+from paimon_sql.storage.scan.live_files import live_files, partition_values
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.routing import conform_batch
+from paimon_sql.storage.write.settings import ColumnSettings
+
+_Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
+"""The number of a group, and some of its rows that change, with their places."""
+
+
+@dataclass(frozen=True)
+class PlacedGroup:
+    """A group of files, and where it stands."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    group: FileGroup
+
+
+def placed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[PlacedGroup]:
+    """The groups of a snapshot's files in the order of their row ids, without statistics.
+
+    Args:
+        table: a table with data evolution.
+        snapshot: the snapshot.
+        predicate: groups without a row for which it is true may be left out.
+    """
+    return placed_in(table, live_files(table, snapshot, predicate).entries)
+
+
+def placed_in(table: Table, live: pa.Table) -> list[PlacedGroup]:
+    """The groups that live files of a table form, in the order of their row ids, without statistics."""
+    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for e in entries(live):
+        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
+    found = [PlacedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
+    return sorted(found, key=lambda p: p.group.first_row_id)
+
+
+@dataclass(frozen=True)
+class ColumnTask:
+    """Writes some columns of changed rows.
+
+    Attributes:
+        table: the table.
+        columns: their names; those of the partition are not written, and must not change.
+        groups: the groups that the rows may be of, in the order of their row ids.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    groups: tuple[PlacedGroup, ...]
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The columns that are written, in the table's order."""
+        wanted = set(self.columns) - set(self.table.schema.partition_keys)
+        return tuple(name for name in self.table.schema.names if name in wanted)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[CommitMessage]:
+        """Write the rows, a file a group; each message is given as its file is done.
+
+        Args:
+            batches: the rows in the order of their ids, which stand in a column ``_ROW_ID`` beside the columns.
+
+        Raises:
+            UnsupportedError: a row would get into another partition.
+        """
+        namer = FileNamer(ColumnSettings(self.table.schema, self.written).file_prefix)
+        for number, parts in groupby(self._parts(batches), key=lambda part: part[0]):
+            yield self._write(self.groups[number], namer, ((places, rows) for _, places, rows in parts))
+
+    def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Part]:
+        schema = arrow_schema([self.table.schema.field(name) for name in self.columns])
+        starts = np.array([p.group.first_row_id for p in self.groups], dtype=np.int64)
+        ends = starts + np.array([p.group.row_count for p in self.groups], dtype=np.int64)
+        for batch in batches:
+            ids = batch.column(ROW_ID.name).to_numpy()
+            rows = conform_batch(batch.select(schema.names), schema)
+            numbers = np.searchsorted(starts, ids, side="right") - 1
+            if (numbers < 0).any() or (ids >= ends[numbers]).any():
+                raise UnsupportedError(
+                    f"{self.table.name}: rows whose ids stand in their files, as they have moved before"
+                    f" '{DATA_EVOLUTION_ENABLED.key}' was set, cannot be changed.",
+                    remedy="DELETE the rows and INSERT them anew.",
+                )
+            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(ids)]
+            for low, high in pairwise(cuts):
+                if high > low:
+                    number = int(numbers[low])
+                    yield number, ids[low:high] - starts[number], rows.slice(low, high - low)
+
+    def _write(
+        self, placed: PlacedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+    ) -> CommitMessage:
+        group, settings = placed.group, ColumnSettings(self.table.schema, self.written)
+        self._refuse_dedicated(group)
+        writer = RollingWriter(
+            self.table, settings, placed.partition, placed.bucket, namer=namer, first_sequence=group.sequence_number
+        )
+        old = read_group(self.table, placed.partition, placed.bucket, group, self.written)
+        files = write_all(writer, _overlaid(old, self._staying(placed, new)))
+        assert len(files) == 1 and files[0].row_count == group.row_count
+        file = replace(files[0], first_row_id=group.first_row_id)
+        return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=(file,))
+
+    def _refuse_dedicated(self, group: FileGroup) -> None:
+        written = {self.table.schema.field(name).id: name for name in self.written}
+        for file in group.files:
+            held = _column_ids(self.table, file) & written.keys() if is_dedicated(file.file_name) else ()
+            for column in held:
+                raise UnsupportedError(
+                    f"{self.table.name}: column '{written[column]}' has files of its own (blobs or vectors), which"
+                    " cannot be changed yet."
+                )
+
+    def _staying(
+        self, placed: PlacedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+        """The rows with the columns that are written; none of them may leave its partition."""
+        keys = [name for name in self.table.schema.partition_keys if name in self.columns]
+        values = partition_values(self.table, pa.array([placed.partition], pa.binary())) if keys else {}
+        for places, rows in new:
+            for name in keys:
+                here = rows.column(name)
+                value = values[name][0].cast(here.type)
+                same = pc.is_null(here) if not value.is_valid else pc.fill_null(pc.equal(here, value), False)
+                if not pc.all(same).as_py():
+                    raise UnsupportedError(
+                        f"{self.table.name}: a row would get another value of its partition's column '{name}'.",
+                        remedy="DELETE the row and INSERT it anew.",
+                    )
+            yield places, rows.select(list(self.written))
+
+
+def _overlaid(
+    old: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
+    new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:
+    """All old rows in their order, with the new ones in their places; both come in the order of their places."""
+    head = next(new, None)
+    for places, rows in old:
+        end = places[-1] + 1
+        at, taken = [], []
+        while head is not None and head[0][0] < end:
+            cut = int(np.searchsorted(head[0], end))
+            at.append(head[0][:cut])
+            taken.append(head[1].slice(0, cut))
+            head = (head[0][cut:], head[1].slice(cut)) if cut < len(head[0]) else next(new, None)
+        yield _replaced(rows, np.concatenate(at) - places[0], taken) if at else rows
+    assert head is None, "rows changed behind the last of their group"
+
+
+def _replaced(rows: pa.RecordBatch, at: npt.NDArray[np.int64], new: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    order = np.arange(rows.num_rows, dtype=np.int64)
+    order[at] = rows.num_rows + np.arange(len(at))
+    chosen = pa.array(order)
+    columns = [
+        pa.concat_arrays([column, *(part.column(i) for part in new)]).take(chosen)
+        for i, column in enumerate(rows.columns)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+
+def check_columns(
+    table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]
+) -> None:
+    """Nothing if no rival has changed the same columns of the same rows since a snapshot.
+
+    Args:
+        table: a table with data evolution.
+        base: the snapshot that the statement read.
+        latest: the snapshot that it is to be committed on.
+        messages: what it wrote.
+
+    Raises:
+        CommitConflictError: a rival has, or nobody can tell any more.
+    """
+    mine: dict[tuple[int, int], set[int]] = {}
+    for file in (f for m in messages for f in m.new_files if f.first_row_id is not None):
+        mine[_rows(file)] = _column_ids(table, file)
+    if not mine:
+        return
+    for snapshot in changes_since(table, base, latest):
+        if snapshot.commit_kind is CommitKind.COMPACT:
+            continue
+        names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
+        for delta in table.manifests.read_all(names):
+            for e in entries(delta.filter(delta["first_row_id"].is_valid())):
+                if e.kind is FileKind.ADD and mine.get(_rows(e.file), set()) & _column_ids(table, e.file):
+                    raise CommitConflictError(
+                        f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
+                        f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
+                        remedy="Run the statement again.",
+                    )
+
+
+def _rows(file: DataFileMeta) -> tuple[int, int]:
+    assert file.first_row_id is not None
+    return file.first_row_id, file.row_count
+
+
+def _column_ids(table: Table, file: DataFileMeta) -> set[int]:
+    return {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}

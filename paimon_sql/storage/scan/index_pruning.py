@@ -1,0 +1,98 @@
+"""Files left out of a plan by their indexes.
+
+Which conditions count depends on what becomes of the rows. A file that is read as it is goes if no row of it can be
+wanted. Where files are merged, an old version of a row may satisfy a condition that its newest does not: a file goes by
+conditions on the key alone, and all files of a section go together if none holds a wanted row and the engine answers
+with one of the rows that it merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.merge_engine import MERGE_ENGINE
+from paimon_sql.storage.expire.doomed import threads_for
+from paimon_sql.storage.predicates import Predicate, about
+from paimon_sql.storage.read.file_indexes import IndexLook
+from paimon_sql.storage.scan.live_files import ScanMetrics
+from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
+
+_Place = tuple[bytes, int, str]
+_CHOOSING_ENGINES = ("deduplicate", "first-row")
+_MOST_FILES = 1000
+"""How many index files a plan opens; whoever reads the rest of the data opens theirs."""
+_THREADS = 32
+
+
+def prune_by_indexes(
+    table: Table, splits: Iterable[Split], predicate: Predicate | None, metrics: ScanMetrics
+) -> list[Split]:
+    """The splits without the files that hold no wanted row by their indexes.
+
+    Args:
+        table: the table that the files are of.
+        splits: the splits.
+        predicate: the condition.
+        metrics: is told what is not read after all.
+    """
+    before = list(splits)
+    if predicate is None or not IndexLook(table, predicate).is_of_use:
+        return before
+    merged = [split for split in before if not split.raw]
+    on_keys = about(predicate, table.schema.primary_keys)
+    chooses = table.options.get(MERGE_ENGINE) in _CHOOSING_ENGINES
+    alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
+    of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
+    after = [_of_files(split, alone) if split.raw else _of_sections(split, alone, of_keys) for split in before]
+    for old, new in zip(before, after, strict=True):
+        metrics.files_read -= len(old.files) - len(new.files)
+        metrics.bytes_read -= old.size - new.size
+    return [split for split in after if split.files]
+
+
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[_Place]:
+    """The files of which no row satisfies a condition, by their indexes."""
+    look = IndexLook(table, predicate)
+    files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
+    opened = 0
+    chosen = []
+    for split, file in files:
+        opened += look.opens(file)
+        if opened <= _MOST_FILES or not look.opens(file):
+            chosen.append((split, file))
+
+    def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
+        split, file = item
+        rows = look.rows(split.partition, split.bucket, file)
+        return rows is not None and not rows
+
+    answers = spread(is_unwanted, chosen, threads_for(table, opened, _THREADS))
+    return frozenset(_place(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
+
+
+def _place(split: Split, file: DataFileMeta) -> _Place:
+    return split.partition, split.bucket, file.file_name
+
+
+def _of_files(split: Split, unwanted: frozenset[_Place]) -> Split:
+    kept = tuple(f for f in split.files if _place(split, f) not in unwanted)
+    return split if len(kept) == len(split.files) else replace(split, files=kept)
+
+
+def _of_sections(split: Split, unwanted: frozenset[_Place], unwanted_keys: frozenset[_Place]) -> Split:
+    """A split without sections that hold only unwanted files, and without single files that hold only unwanted keys."""
+    sections = []
+    for section in split.sections:
+        if all(_place(split, f) in unwanted for run in section.runs for f in run):
+            continue
+        runs = (tuple(f for f in run if _place(split, f) not in unwanted_keys) for run in section.runs)
+        left = tuple(run for run in runs if run)
+        if left:
+            sections.append(Section(left))
+    files = tuple(f for section in sections for run in section.runs for f in run)
+    return split if len(files) == len(split.files) else replace(split, files=files, sections=tuple(sections))
