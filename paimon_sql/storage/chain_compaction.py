@@ -79,8 +79,8 @@ class ChainCompaction:
 
 def chain_to_compact(table: Table) -> Chain:
     """The chains of a table; UnsupportedError if it is no chain table, or one of its branches."""
-    chain = Chain.of(table)
-    if chain is None or not chain.is_whole:
+    chain = Chain.read_by(table)
+    if chain is None:
         raise UnsupportedError(
             f"{table.name} is no chain table with its branches beside it.",
             remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"

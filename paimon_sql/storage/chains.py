@@ -69,10 +69,11 @@ class Chain:
             return None
         return cls(table, snapshots, deltas)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the table is read with both branches beside it, being neither of them."""
-        return not (self.is_snapshot_branch or self.is_delta_branch)
+    @classmethod
+    def read_by(cls, table: Table) -> Chain | None:
+        """The chains that reads of a table follow; None if it has none or is one of their branches."""
+        chain = cls.of(table)
+        return None if chain is None or chain.is_snapshot_branch or chain.is_delta_branch else chain
 
     @property
     def is_snapshot_branch(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,10 +13,14 @@ from chain_tables import make_chain
 from core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
 from paimon_sql.errors import ConstraintViolationError, InvalidInputError, InvalidOptionError, UnsupportedError
+from paimon_sql.format.types import BigIntType
 from paimon_sql.storage.buckets.rescale import rescale
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import And, Comparison, Or, Predicate
+from paimon_sql.storage.read.dead_rows import Merging, selects
 from paimon_sql.storage.scan.all_branches import newest_entries
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table import Table
 
 Row = tuple[int, int, str, str, str]
@@ -31,6 +36,11 @@ def key(number: int) -> Predicate:
 
 def row(k: int, n: int, v: str, day: str, region: str = "x") -> Row:
     return (k, n, v, region, day)
+
+
+def evolve(table: Table, *changes: AddColumn | DropColumn | SetOption) -> Table:
+    schema = table.schemas.evolve(lambda s: apply_changes(s, changes, has_data=True, case_sensitive=True))
+    return replace(table, schema=schema)
 
 
 def found(table: Table, predicate: Predicate | None = None) -> list[Row]:
@@ -214,6 +224,61 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     insert(again(changed, {"bucket": "2"}), row(2, 1, "c", "20250103"))
     with pytest.raises(UnsupportedError, match="numbers of buckets: 1, 2"):
         found(table, on("20250103"))
+
+
+def test_spark_itself_reads_whole_partitions_only(tmp_path: Path) -> None:
+    table, whole, _ = a_week(tmp_path / "t")
+    insert(whole, row(1, 2, "newer", "20250809"))
+    merged, chained = plan(table, on("20250809")), plan(table, on("20250811"))
+    assert [s.origins for s in merged.splits] == [{}] and chained.splits[0].origins
+    assert merged.is_native(table.schema.fields) and not chained.is_native(())
+    for planned, native in ((merged, True), (chained, False)):
+        assert [selects(planned.owner(s), s) for s in planned.splits] == [native]
+        assert not planned.is_raw and not planned.counts_rows
+    everything = plan(table)
+    assert not everything.is_native(()) and not everything.counts_rows
+    (split,) = merged.splits
+    dead = Merging(merged.owner(split), split).dead()
+    assert sorted(map(len, dead.values())) == [0, 1]
+
+
+def test_a_limit_stops_at_no_chain(tmp_path: Path) -> None:
+    table, whole, changed = make_chain(tmp_path / "t", {"bucket": "2"})
+    insert(whole, *(row(k, 1, "w", "20250101") for k in range(8)))
+    remove(changed, *(row(k, 2, "w", "20250102") for k in range(8)))
+    assert found(table, on("20250102")) == []
+    insert(changed, row(99, 1, "c", "20250103"))
+    assert {s.partition for s in plan_scan(again(table), limit=9).splits} == {s.partition for s in plan(table).splits}
+
+
+@pytest.mark.parametrize("threshold", ["1 b", "1 mb"])
+def test_file_indexes_are_those_of_each_branch(tmp_path: Path, threshold: str) -> None:
+    kinds = ("bloom-filter", "bitmap", "range-bitmap")
+    options = {f"file-index.{kind}.columns": "k,n,v,extra" for kind in kinds}
+    table, whole, changed = make_chain(tmp_path / "t", {"file-index.in-manifest-threshold": threshold})
+    insert(whole, row(1, 1, "old", "20250101"), row(2, 1, "w", "20250101"))
+    insert(changed, row(2, 2, "c", "20250102"), row(3, 1, "c", "20250102"))
+    # Schema 1 has the column in the one branch, 2 in the other, and its id is not the same in both.
+    added = AddColumn(("extra",), BigIntType())
+    whole = evolve(whole, added, *(SetOption(*option) for option in options.items()))
+    changed = evolve(changed, AddColumn(("other",), BigIntType()))
+    changed = evolve(changed, DropColumn(("other",)), added, *(SetOption(*option) for option in options.items()))
+    table = evolve(table, added)
+    ids = [branch.schema.field("extra").id for branch in (whole, changed)]
+    assert ids[0] != ids[1] and whole.schema.id != changed.schema.id
+    insert(whole, (4, 1, "w", "x", "20250101", 7), (1, 2, "new", "x", "20250101", 8))
+    insert(changed, (4, 2, "c", "x", "20250103", 9), (5, 1, "c", "x", "20250103", 7))
+    remove(changed, (3, 2, "", "x", "20250103", None))
+    everything = rows(table)
+    assert [r[5] for r in sorted(everything) if r[4] == "20250103"] == [8, None, 9, 7]
+    long, text = pa.int64(), pa.string()
+    values = [("k", i, long) for i in range(1, 6)] + [("extra", i, long) for i in (7, 8, 9)]
+    for column, value, kind in [*values, *(("v", v, text) for v in ("old", "new", "w", "c", "none")), ("n", 2, long)]:
+        place = table.schema.names.index(column)
+        for operator, holds in (("=", lambda a, b: a == b), (">", lambda a, b: a > b)):
+            wanted = Comparison(column, operator, pa.scalar(value, kind))
+            expected = [r for r in everything if r[place] is not None and holds(r[place], value)]
+            assert sorted(rows(table, wanted), key=repr) == sorted(expected, key=repr), (column, operator, value)
 
 
 def test_a_table_without_its_branches_named_is_read_as_it_is(tmp_path: Path) -> None:

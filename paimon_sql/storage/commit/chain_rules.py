@@ -32,7 +32,7 @@ def check_overwrite(table: Table, latest: Snapshot | None, changes: Changes) -> 
         ConstraintViolationError: a whole partition is dropped that later changes need.
     """
     chain = Chain.of(table)
-    if chain is None or chain.is_whole:
+    if chain is None or not (chain.is_snapshot_branch or chain.is_delta_branch):
         return
     added = {e.partition for e in changes.entries if e.kind is FileKind.ADD}
     gone = {e.partition for e in changes.entries} - added

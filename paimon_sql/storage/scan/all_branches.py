@@ -27,7 +27,7 @@ def version_to_see(table: Table) -> Version:
         return version_to_read(table)
     except NoSuchSnapshotError:
         by_time = table.options.has(SCAN_TIMESTAMP) or table.options.has(SCAN_TIMESTAMP_MILLIS)
-        if not by_time or (chain := Chain.of(table)) is None or not chain.is_whole:
+        if not by_time or Chain.read_by(table) is None:
             raise
         return Version(None, table.schema.id, travelled=True)
 
@@ -57,8 +57,8 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
     Raises:
         InvalidOptionError: another branch does not exist or has other columns.
     """
-    chain, version = Chain.of(table), version_to_see(table)
-    if chain is None or not chain.is_whole:
+    chain, version = Chain.read_by(table), version_to_see(table)
+    if chain is None:
         return FilesToRead(version, files_of_branches(table, version, predicate))
     found = files_of_chain(chain, version, predicate)
     return FilesToRead(version, found.whole, found)
@@ -67,8 +67,8 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
 def newest_entries(table: Table) -> pa.Table:
     """The entries of the files of all partitions that a read of the newest state finds, whatever branch they are of."""
     newest = Version(table.snapshots.latest(), table.schema.id)
-    chain = Chain.of(table)
-    if chain is None or not chain.is_whole:
+    chain = Chain.read_by(table)
+    if chain is None:
         return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
     found = files_of_chain(chain, newest, None)
     return pa.concat_tables([part.live.entries for part in (*found.whole, found.deltas)])
