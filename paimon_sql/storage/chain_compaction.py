@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.scan import (
     CHAIN_TABLE_ENABLED,
     SCAN_FALLBACK_DELTA_BRANCH,
     SCAN_FALLBACK_SNAPSHOT_BRANCH,
 )
-from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.chains import Chain
@@ -23,6 +19,7 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.read.raw_reader import with_inserts
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.chain import ChainFiles, chained_partitions
 from paimon_sql.storage.scan.live_files import live_files
@@ -50,8 +47,7 @@ class MakeWholeTask:
         writer = KeyValueWriter(self.table, {})
         try:
             for rows in ReadTask(self.table, self.split, self.table.schema.names).batches():
-                kinds = pa.repeat(pa.scalar(int(RowKind.INSERT), pa.int8()), rows.num_rows)
-                writer.write_stored(rows.append_column(VALUE_KIND.name, kinds))
+                writer.write_stored(with_inserts(rows, (*rows.schema.names, VALUE_KIND.name)))
             return writer.close()
         except BaseException:
             writer.abort()
@@ -111,7 +107,7 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
         latest = other.snapshots.latest()
         found.append(BranchFiles(other, latest, live_files(other, latest, chosen)))
     snapshots, deltas = found
-    whole, asked = (frozenset(pc.unique(b.live.entries["partition"].combine_chunks()).to_pylist()) for b in found)
+    whole, asked = (frozenset(branch.live.partitions) for branch in found)
     if whole and not overwrite:
         return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
     chained = chained_partitions(chain, snapshots, deltas, sorted(asked))
@@ -144,8 +140,7 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
         return MadeWhole(messages, made)
 
     def guard(latest: Snapshot | None) -> None:
-        held = set(live_files(table, latest).entries["partition"].to_pylist())
-        if held & {m.partition for m in messages}:
+        if {m.partition for m in messages}.intersection(live_files(table, latest).partitions):
             raise CommitConflictError(
                 f"{table.name}: another job wrote a partition while it was being made whole.",
                 remedy="Read it: it is whole now. Or call with overwrite => true.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -107,16 +108,14 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     result = PartitionExpiry()
     most = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
     if (chain := Chain.of(table)) is not None:
-        going, staying, result.left = _of_chain(chain, before, most, result.without_time)
+        result.partitions, staying, result.left = _of_chain(chain, before, most, result.without_time)
     else:
         due: list[ExpiredPartition] = []
         staying = []
         for found in _partitions(table, table.snapshots.latest(), result.without_time):
             (due if found.time < before else staying).append(found)
         due.sort(key=lambda p: (p.time, p.text))
-        going, result.left = due[:most], max(0, len(due) - most)
-    whole = {id(p) for p in going if chain is not None and p.branch and p.branch.branch == chain.snapshot_branch}
-    result.partitions = sorted(going, key=lambda p: (id(p) in whole, p.text.encode("utf-16-be", "surrogatepass")))
+        result.partitions, result.left = sorted(due[:most], key=_as_text), max(0, len(due) - most)
     result.snapshots = [None] * len(result.partitions)
     result.oldest = min(staying, key=lambda p: p.time).text if staying else None
     return result
@@ -132,15 +131,12 @@ def expire_partitions(table: Table, plan: PartitionExpiry) -> PartitionExpiry:
         CommitConflictError: rivals committed first too often.
     """
     size = table.options.get(PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
-    chain = Chain.of(table)
-    # Changes go before the whole partitions that they are read with.
-    for branch in (chain.delta_branch, chain.snapshot_branch) if chain else (table.branch,):
-        places = [i for i, p in enumerate(plan.partitions) if (p.branch or table).branch == branch]
-        for batch in (places[start : start + size] for start in range(0, len(places), size)):
-            gone = [plan.partitions[i] for i in batch]
-            made = _drop(gone[0].branch or table, gone)
-            for i in batch:
-                plan.snapshots[i] = made
+    done = 0
+    for _, members in groupby(plan.partitions, key=lambda p: (p.branch or table).branch):
+        of_branch = list(members)
+        for batch in (of_branch[start : start + size] for start in range(0, len(of_branch), size)):
+            plan.snapshots[done : done + len(batch)] = [_drop(batch[0].branch or table, batch)] * len(batch)
+            done += len(batch)
     return plan
 
 
@@ -148,6 +144,8 @@ def _of_chain(
     chain: Chain, before: int, most: int, without_time: list[str]
 ) -> tuple[list[ExpiredPartition], list[ExpiredPartition], int]:
     """The partitions of a chain table that go, those that stay, and how many whole ones more are due.
+
+    Changes go before the whole partitions that they are read with.
 
     A whole partition goes with the changes behind it up to the next, and with those before the first. The last whole
     one before the time stays with all behind it, and so does a chain without two of them.
@@ -182,9 +180,14 @@ def _of_chain(
             ends[group] = due[len(gone)].time
     behind = [place for place in chain.places(changed) if place.group in ends]
     changes = [p for p in behind if changed[p.partition].time < ends[p.group]]
-    going = [*(changed[p.partition] for p in changes), *going]
+    going = [*sorted((changed[p.partition] for p in changes), key=_as_text), *sorted(going, key=_as_text)]
     taken = {id(p) for p in going}
     return going, [p for p in (*whole.values(), *changed.values()) if id(p) not in taken], left
+
+
+def _as_text(partition: ExpiredPartition) -> bytes:
+    """Sorts partitions as Java sorts their texts."""
+    return partition.text.encode("utf-16-be", "surrogatepass")
 
 
 class _NothingLeftError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import time
 from dataclasses import replace
@@ -275,10 +276,10 @@ def test_file_indexes_are_those_of_each_branch(tmp_path: Path, threshold: str) -
     values = [("k", i, long) for i in range(1, 6)] + [("extra", i, long) for i in (7, 8, 9)]
     for column, value, kind in [*values, *(("v", v, text) for v in ("old", "new", "w", "c", "none")), ("n", 2, long)]:
         place = table.schema.names.index(column)
-        for operator, holds in (("=", lambda a, b: a == b), (">", lambda a, b: a > b)):
-            wanted = Comparison(column, operator, pa.scalar(value, kind))
+        for sign, holds in (("=", operator.eq), (">", operator.gt)):
+            wanted = Comparison(column, sign, pa.scalar(value, kind))
             expected = [r for r in everything if r[place] is not None and holds(r[place], value)]
-            assert sorted(rows(table, wanted), key=repr) == sorted(expected, key=repr), (column, operator, value)
+            assert sorted(rows(table, wanted), key=repr) == sorted(expected, key=repr), (column, sign, value)
 
 
 def test_a_table_without_its_branches_named_is_read_as_it_is(tmp_path: Path) -> None:

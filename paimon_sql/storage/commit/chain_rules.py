@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pyarrow.compute as pc
-
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.partition import PartitionPaths
@@ -82,4 +80,4 @@ def _newest(table: Table) -> set[bytes]:
 
 
 def _partitions(table: Table, snapshot: Snapshot | None) -> set[bytes]:
-    return set(pc.unique(live_files(table, snapshot).entries["partition"].combine_chunks()).to_pylist())
+    return set(live_files(table, snapshot).partitions)

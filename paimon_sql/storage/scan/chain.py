@@ -111,8 +111,8 @@ def files_of_chain(chain: Chain, version: Version, predicate: Predicate | None) 
     snapshots = _beside(table, version, chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH.key, predicate)
     deltas = _beside(table, version, chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH.key, by_partition)
     snapshots = replace(snapshots, live=without(snapshots.live, held))
-    taken = _partitions(held) + _partitions(live_files(snapshots.table, snapshots.snapshot, by_partition))
-    asked = sorted(set(_partitions(deltas.live)) - set(taken))
+    taken = held.partitions + live_files(snapshots.table, snapshots.snapshot, by_partition).partitions
+    asked = sorted(set(deltas.live.partitions).difference(taken))
     return ChainFiles(
         [own, snapshots], snapshots, deltas, chained_partitions(chain, snapshots, deltas, asked, predicate)
     )
@@ -141,7 +141,7 @@ def chained_partitions(
     of_rows = all_of([p for p in conjuncts(predicate) if not p.columns() & keys])
     every = [live_files(part.table, part.snapshot) for part in (snapshots, deltas)]
     some = [live_files(part.table, part.snapshot, of_rows) for part in (snapshots, deltas)] if of_rows else every
-    timeline = Timeline(chain, *(_partitions(live) for live in every))
+    timeline = Timeline(chain, *(live.partitions for live in every))
     whole, changed = (_by_partition(live) for live in some)
     found = []
     for place in wanted:
@@ -160,11 +160,6 @@ def _beside(table: Table, version: Version, other: Table, key: str, predicate: P
         other = other.at_schema(snapshot.schema_id)
     check_columns(table, other, key)
     return BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
-
-
-def _partitions(live: LiveFiles) -> list[bytes]:
-    found: list[bytes] = pc.unique(live.entries["partition"].combine_chunks()).to_pylist()
-    return found
 
 
 def _by_partition(live: LiveFiles) -> dict[bytes, pa.Table]:
