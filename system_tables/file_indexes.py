@@ -13,12 +13,10 @@ from paimon_sql.format.types import BigIntType, BooleanType, IntType, string_typ
 from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.file_indexes import held_indexes
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
-from paimon_sql.storage.travel import version_to_read
 from paimon_sql.system_tables.base import SystemTable, column
-from paimon_sql.system_tables.files import in_real_buckets
+from paimon_sql.system_tables.files import files_seen
 from paimon_sql.system_tables.texts import partition_labels
 
 _THREADS = 32
@@ -46,9 +44,7 @@ class FileIndexes(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        version = version_to_read(table)
-        seen = version.of(table)
-        live = in_real_buckets(seen, live_files(seen, version.snapshot).entries)
+        seen, live = files_seen(table)
         files = list(entries(live))
         found = spread(lambda entry: list(_rows(seen, entry)), files, threads_for(seen, len(files), _THREADS))
         labels = partition_labels(seen.schema, pa.array([e.partition for e in files], pa.binary())).to_pylist()

@@ -59,9 +59,7 @@ class Files(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        version = version_to_read(table)
-        seen = version.of(table)
-        entries = in_real_buckets(seen, live_files(seen, version.snapshot).entries).combine_chunks()
+        seen, entries = files_seen(table)
         low, high, nulls = statistics_texts(seen, entries)
         columns = {
             "partition": partition_labels(seen.schema, entries["partition"]),
@@ -87,6 +85,13 @@ class Files(SystemTable):
         }
         schema = arrow_schema(self.columns)
         return pa.Table.from_arrays([one_chunk(columns[f.name]).cast(f.type) for f in schema], schema=schema)
+
+
+def files_seen(table: Table) -> tuple[Table, pa.Table]:
+    """The table as the read sees it, and the entries of its data files."""
+    version = version_to_read(table)
+    seen = version.of(table)
+    return seen, in_real_buckets(seen, live_files(seen, version.snapshot).entries).combine_chunks()
 
 
 def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paimon_sql.errors import CorruptFileError, InvalidInputError, NotFoundError
+from paimon_sql.errors import InvalidInputError, NotFoundError
+from paimon_sql.format.catalog_object import members_of, object_text, texts
 from paimon_sql.format.types import DataField, parse_field
 
 Definition = Mapping[str, Any]
@@ -48,16 +49,13 @@ class FunctionSchema:
 
     def to_json(self) -> str:
         """The text of the function's file."""
-        body: dict[str, Any] = {
+        members = {
             "inputParams": [f.to_json() for f in self.parameters],
             "returnParams": [f.to_json() for f in self.returns],
             "deterministic": self.deterministic,
             "definitions": {k: dict(v) for k, v in self.definitions.items()},
         }
-        if self.comment is not None:
-            body["comment"] = self.comment
-        body["options"] = dict(self.options)
-        return json.dumps(body, indent=2, ensure_ascii=False)
+        return object_text(members, self.comment, self.options)
 
 
 def parse_function(text: str | bytes, path: str) -> FunctionSchema:
@@ -70,8 +68,7 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
     Raises:
         CorruptFileError: the text is no JSON or lacks a member.
     """
-    try:
-        body = json.loads(text)
+    with members_of("function", text, path) as body:
         definitions = body.get("definitions") or {}
         return FunctionSchema(
             parameters=tuple(parse_field(f) for f in body["inputParams"]),
@@ -79,11 +76,8 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
             definitions={str(k): checked_definition(v) for k, v in definitions.items()},
             deterministic=bool(body.get("deterministic", True)),
             comment=body.get("comment"),
-            options={str(k): str(v) for k, v in (body.get("options") or {}).items()},
+            options=texts(body, "options"),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        detail = f"member {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise CorruptFileError(f"not a function: {detail}", path=path) from error
 
 
 def checked_definition(body: Any) -> Definition:

@@ -5,12 +5,11 @@ The JSON is the ``schema`` of a view in Paimon's REST catalogs (spec: Views, RES
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from paimon_sql.errors import CorruptFileError, InvalidInputError, NotFoundError
+from paimon_sql.errors import InvalidInputError, NotFoundError
+from paimon_sql.format.catalog_object import members_of, object_text, texts
 from paimon_sql.format.types import DataField, parse_field
 
 
@@ -68,15 +67,12 @@ class ViewSchema:
 
     def to_json(self) -> str:
         """The text of the view's file."""
-        body: dict[str, Any] = {
+        members = {
             "fields": [f.to_json() for f in self.fields],
             "query": self.query,
             "dialects": dict(self.dialects),
         }
-        if self.comment is not None:
-            body["comment"] = self.comment
-        body["options"] = dict(self.options)
-        return json.dumps(body, indent=2, ensure_ascii=False)
+        return object_text(members, self.comment, self.options)
 
 
 def parse_view(text: str | bytes, path: str) -> ViewSchema:
@@ -89,15 +85,11 @@ def parse_view(text: str | bytes, path: str) -> ViewSchema:
     Raises:
         CorruptFileError: the text is no JSON or lacks a member.
     """
-    try:
-        body = json.loads(text)
+    with members_of("view", text, path) as body:
         return ViewSchema(
             fields=tuple(parse_field(f) for f in body["fields"]),
             query=str(body["query"]),
-            dialects={str(k): str(v) for k, v in (body.get("dialects") or {}).items()},
+            dialects=texts(body, "dialects"),
             comment=body.get("comment"),
-            options={str(k): str(v) for k, v in (body.get("options") or {}).items()},
+            options=texts(body, "options"),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        detail = f"member {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise CorruptFileError(f"not a view: {detail}", path=path) from error

@@ -43,15 +43,14 @@ def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
 
 def parse_exception(jvm: Jvm, error: Any) -> Any:
     """A checked exception of Spark's parser as the ``ParseException`` that says the same."""
-    given = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(error.getMessageParameters())
-    parameters = getattr(jvm.singleton("scala.collection.immutable.Map"), "from")(given)
+    parameters = jvm.scala_map(error.getMessageParameters())
     condition = error.getCondition()
     return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
 
 
 def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
     """The rows of a ``LocalRelation`` as Arrow, without a job."""
-    zone = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get().sessionLocalTimeZone()
+    zone = jvm.settings.sessionLocalTimeZone()
     converters = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters")
     streams = converters.toBatchWithSchemaIterator(
         relation.data().iterator(), relation.schema(), 1_000_000, 64 * 1024 * 1024, zone, False, False

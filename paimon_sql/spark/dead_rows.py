@@ -23,6 +23,7 @@ from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selects
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
+from paimon_sql.storage.threads import spread
 
 _POSITION = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
@@ -32,6 +33,7 @@ _MOST_ROWS = 1 << 29
 """More rows than these in files with dead rows make bits that a driver should not hold: 64 MiB."""
 _FEW_BYTES = 64 * 1024 * 1024
 """Up to so many bytes the driver finds dead rows itself sooner than workers are called."""
+_THREADS = os.cpu_count() or 2
 _MERGED = BitsCache(64 * 1024 * 1024)
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"
@@ -68,9 +70,7 @@ class MarkingScanProxy(NativeScanProxy):
 
     def _constants(self, file: PlannedRange) -> Any:
         if file.path not in self._rows:
-            bits = self._merged.get(file.path)
-            if bits is None and file.deletion is not None:
-                bits = bits_of(file.deletion.read(self._plan.table.file_io))
+            bits = self._bits.get(file.path)
             value = bytearray(bits) if bits else None
             self._rows[file.path] = self.jvm.new(_ROW, self.jvm.array("java.lang.Object", [value]))
         return self._rows[file.path]
@@ -81,12 +81,28 @@ class MarkingScanProxy(NativeScanProxy):
         return {}
 
     @cached_property
+    def _bits(self) -> dict[str, bytes]:
+        """The bits of the files with dead rows, by their paths."""
+        return self._deleted() | self._merged()
+
+    def _deleted(self) -> dict[str, bytes]:
+        """The bits of the files that have a deletion vector and are not merged."""
+        plan, found = self._plan, {}
+        for split in filter(lambda s: s.raw, plan.splits):
+            for f in split.files:
+                if f.file_name in split.deletions:
+                    path = plan.owner(split).locations.data_file(split.partition, split.bucket, f)
+                    found[path] = split.deletions[f.file_name]
+        io = plan.table.file_io
+        bits = spread(lambda deletion: bits_of(deletion.read(io)), list(found.values()), _THREADS)
+        return dict(zip(found, bits, strict=True))
+
     def _merged(self) -> dict[str, bytes]:
-        """The bits of the files that are merged, by their paths."""
+        """The bits of the files that are merged."""
         held = [_MERGED.get(merging) for merging in self._merging]
         new = [merging for merging, bits in zip(self._merging, held, strict=True) if bits is None]
         few = sum(merging.size for merging in new) <= _FEW_BYTES
-        executor = LocalExecutor(os.cpu_count() or 2) if few else SparkExecutor(self.jvm)
+        executor = LocalExecutor(_THREADS) if few else SparkExecutor(self.jvm)
         found = executor.map(Merging.dead, new)
         merged: dict[str, bytes] = {}
         for merging, bits in zip(self._merging, held, strict=True):
@@ -123,9 +139,8 @@ def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     """Whether Spark's reader can be told which rows of a plan are dead, and tells their positions itself."""
     if plan.rows_to_mark > _MOST_ROWS or not all(s.raw or selects(s.table or plan.table, s) for s in plan.splits):
         return False
-    settings = jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
     reader = jvm.singleton(f"{EXECUTION}.datasources.parquet.ParquetUtils")
-    return bool(reader.isBatchReadSupportedForSchema(settings, jvm.struct(_wider(fields))))
+    return bool(reader.isBatchReadSupportedForSchema(jvm.settings, jvm.struct(_wider(fields))))
 
 
 def _wider(fields: Sequence[DataField]) -> str:
@@ -180,15 +195,14 @@ class PassOverDeadRows(PlanRule):
         shifted = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
         clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
         none = jvm.new(f"{_EXPRESSIONS}.IsNull", dead)
-        behind = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", dead))
+        past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", dead))
         either = f"{_EXPRESSIONS}.Or"
-        return jvm.new(either, none, jvm.new(either, behind, clear))
+        return jvm.new(either, none, jvm.new(either, past_end, clear))
 
     def _byte(self, of: Any, index: Any) -> Any:
         """One byte of a binary value as an int."""
         jvm, objects = self.jvm, f"{_EXPRESSIONS}.objects"
-        loader = jvm.cls("java.lang.Thread").currentThread().getContextClassLoader()
-        buffer = jvm.cls("java.lang.Class").forName("java.nio.ByteBuffer", True, loader)
+        buffer = jvm.java_class("java.nio.ByteBuffer")
         kind = jvm.new(f"{_TYPES}.ObjectType", buffer)
         nothing = jvm.seq([])
         wrapped = jvm.new(

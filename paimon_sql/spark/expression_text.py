@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
+from paimon_sql.spark.java import CATALYST, SETTINGS, JavaObject, Jvm
 
 _ZONE = "spark.sql.session.timeZone"
 _INSTANT = '"dataType":"timestamp"'
@@ -19,10 +19,9 @@ def expression_text(jvm: Jvm, expressions: Any) -> str:
 
 
 def _in_utc(jvm: Jvm, expression: Any) -> str:
-    companion = jvm.singleton("org.apache.spark.sql.internal.SQLConf")
-    settings = companion.get().clone()
+    settings = jvm.settings.clone()
     settings.setConfString(_ZONE, "UTC")
-    return str(companion.withExistingConf(settings, _Json(jvm, expression)))
+    return str(jvm.singleton(SETTINGS).withExistingConf(settings, _Json(jvm, expression)))
 
 
 class _Json(JavaObject):

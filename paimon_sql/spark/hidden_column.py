@@ -18,7 +18,7 @@ def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Any:
     def make() -> Any:
         # Py4J puts Python objects into collections, not into arrays.
         columns = jvm.seq([HiddenColumnProxy(jvm, f) for f in fields])
-        element = jvm.cls("java.lang.Class").forName(f"{CATALOG}.MetadataColumn")
+        element = jvm.java_class(f"{CATALOG}.MetadataColumn")
         return columns.toArray(jvm.singleton("scala.reflect.ClassTag").apply(element))
 
     return jvm.constant(f"hidden columns {json.dumps([f.to_json() for f in fields])}", make)

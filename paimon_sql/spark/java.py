@@ -28,6 +28,7 @@ CATALYST = "org.apache.spark.sql.catalyst"
 CATALOG = "org.apache.spark.sql.connector.catalog"
 CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
+SETTINGS = "org.apache.spark.sql.internal.SQLConf"
 _CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
 _REMEMBERED = 512
 
@@ -65,6 +66,20 @@ class Jvm:
         if key not in self._classes:
             self._classes[key] = getattr(self.cls(f"{name}$"), "MODULE$")
         return self._classes[key]
+
+    def java_class(self, name: str) -> Any:
+        """The ``java.lang.Class`` of that full name, as the context's class loader knows it."""
+
+        def find() -> Any:
+            loader = self.cls("java.lang.Thread").currentThread().getContextClassLoader()
+            return self.cls("java.lang.Class").forName(name, True, loader)
+
+        return self.constant(f"class {name}", find)
+
+    @property
+    def settings(self) -> Any:
+        """The ``SQLConf`` of whatever Spark does just now on this thread."""
+        return self.singleton(SETTINGS).get()
 
     @property
     def none(self) -> Any:
@@ -123,12 +138,25 @@ class Jvm:
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala ``Seq`` as a Python list."""
         # Iterating a Java list through Py4J ends by a Java exception, which costs more than all its elements.
-        elements = self.static(_CONVERTERS, "asJava")(seq)
+        elements = self.as_java(seq)
         return [elements.get(i) for i in range(elements.size())]
 
     def empty_map(self) -> Any:
         """An immutable empty Scala ``Map``."""
         return self.constant("empty Map", lambda: self.singleton("scala.collection.immutable.Map").empty())
+
+    def as_java(self, collection: Any) -> Any:
+        """A Scala ``Seq`` or ``Map`` as Java sees it."""
+        return self.static(_CONVERTERS, "asJava")(collection)
+
+    def scala_map(self, java_map: Any) -> Any:
+        """An immutable Scala ``Map`` of a ``java.util.Map``'s entries."""
+        entries = self.static(_CONVERTERS, "asScala")(java_map)
+        return getattr(self.singleton("scala.collection.immutable.Map"), "from")(entries)
+
+    def scala_iterator(self, items: Iterable[Any]) -> Any:
+        """A Scala ``Iterator``."""
+        return self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
 
     def texts(self, java_map: Any) -> dict[str, str]:
         """A ``java.util.Map`` of texts as a Python dictionary, in one step whatever its size."""
@@ -144,10 +172,7 @@ class Jvm:
         """A member of a Java enum; nested enums are written with ``$``."""
         key = f"{name}.{member}"
         if key not in self._classes:
-            kind = self.cls("java.lang.Class").forName(
-                name, True, self.cls("java.lang.Thread").currentThread().getContextClassLoader()
-            )
-            self._classes[key] = self.cls("java.lang.Enum").valueOf(kind, member)
+            self._classes[key] = self.cls("java.lang.Enum").valueOf(self.java_class(name), member)
         return self._classes[key]
 
     def constant(self, key: str, make: Callable[[], Any]) -> Any:

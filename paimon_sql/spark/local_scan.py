@@ -59,7 +59,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[Data
     if table.num_rows == 1 and all(pa.types.is_int64(kind) for kind in table.schema.types):
         return jvm.array(row_class, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     batches = [_ipc(for_spark(batch)) for batch in table.combine_chunks().to_batches()]
-    iterator = jvm.static("scala.jdk.javaapi.CollectionConverters", "asScala")(jvm.java_list(batches).iterator())
+    iterator = jvm.scala_iterator(batches)
     struct = json.dumps(row_struct(fields))
     frame = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters").toDataFrame(iterator, struct, session)
     data = frame.queryExecution().analyzed().data()
@@ -67,7 +67,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[Data
 
 
 def _class_tag(jvm: Jvm, name: str) -> Any:
-    return jvm.singleton("scala.reflect.ClassTag").apply(jvm.cls("java.lang.Class").forName(name))
+    return jvm.singleton("scala.reflect.ClassTag").apply(jvm.java_class(name))
 
 
 def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> Any:

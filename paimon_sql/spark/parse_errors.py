@@ -51,11 +51,11 @@ class DeclaredErrors:
 
     def _declared(self, exception: Any, text: str) -> Any:
         jvm = self._jvm
-        parameters = jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(exception.getMessageParameters())
+        parameters = jvm.scala_map(exception.getMessageParameters())
         return jvm.new(
             _PARSE_EXCEPTION,
             jvm.some(text),
             jvm.cls(f"{CATALYST}.trees.CurrentOrigin").get(),
             exception.getCondition(),
-            getattr(jvm.singleton("scala.collection.immutable.Map"), "from")(parameters),
+            parameters,
         )

@@ -36,8 +36,7 @@ class PlanRule(JavaObject, ABC):
     def _java_rule(self) -> Any:
         jvm = self.jvm
         factory = jvm.new(f"{_PROXY}.ProxyFactory")
-        loader = jvm.cls("java.lang.Thread").currentThread().getContextClassLoader()
-        factory.setSuperclass(jvm.cls("java.lang.Class").forName(f"{CATALYST}.rules.Rule", True, loader))
+        factory.setSuperclass(jvm.java_class(f"{CATALYST}.rules.Rule"))
         factory.setFilter(_OnlyApply(jvm))
         return factory.create(jvm.array("java.lang.Class"), jvm.array("java.lang.Object"), self)
 

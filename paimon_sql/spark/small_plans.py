@@ -47,8 +47,6 @@ def fits_one_task(jvm: Jvm, plan: Any) -> bool:
 
 def _bytes(jvm: Jvm, leaf: Any) -> int:
     """About how many bytes a leaf of a plan gives; none where the driver knows its rows."""
-    if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
-        local = jvm.constant(_LOCAL, lambda: jvm.cls("java.lang.Class").forName(_LOCAL))
-        if local.isInstance(leaf.scan()):
-            return 0
+    if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation" and jvm.java_class(_LOCAL).isInstance(leaf.scan()):
+        return 0
     return int(leaf.stats().sizeInBytes())

@@ -177,7 +177,7 @@ class FunctionMaker:
         self, identifier: Identifier, made: Any, command: Any, called: list[FunctionSchema]
     ) -> FunctionSchema:
         """What the catalog keeps of a function: the text as ``command`` has it, what Spark found out as ``made``."""
-        properties = self.jvm.texts(self._java_map(made.properties()))
+        properties = self.jvm.texts(self.jvm.as_java(made.properties()))
         for key in _TEMPORARY:
             if names := json.loads(properties.get(key, "[]")):
                 raise InvalidInputError(
@@ -229,7 +229,7 @@ class FunctionMaker:
         jvm, origin, options = self.jvm, Origin.read(schema.options, identifier.database), schema.options
         namespace = jvm.seq([origin.database])
         made = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)
-        properties = jvm.texts(self._java_map(made)) | {_SETTING + k: v for k, v in origin.settings.items()}
+        properties = jvm.texts(jvm.as_java(made)) | {_SETTING + k: v for k, v in origin.settings.items()}
         # Spark looks for names in a body where it is called, unless the function brings a path of its own.
         path = [["system", "builtin"], [origin.catalog or self.catalog.name, origin.database]]
         properties |= {_PATH: json.dumps(path), _PATH_SETTING: "true"}
@@ -253,7 +253,7 @@ class FunctionMaker:
             jvm.some(schema.deterministic),
             jvm.some(options[CONTAINS_SQL] == "true") if CONTAINS_SQL in options else jvm.none,
             False,
-            self._scala_map(properties),
+            jvm.scala_map(jvm.java_map(properties)),
             jvm.none,
             0,
         )
@@ -295,13 +295,6 @@ class FunctionMaker:
         if not first:
             raise NotFoundError("The function's definition is blank.", name="definition")
         return first[0].upper() in ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
-
-    def _java_map(self, scala_map: Any) -> Any:
-        return self.jvm.cls("scala.jdk.javaapi.CollectionConverters").asJava(scala_map)
-
-    def _scala_map(self, items: dict[str, str]) -> Any:
-        converted = self.jvm.cls("scala.jdk.javaapi.CollectionConverters").asScala(self.jvm.java_map(items))
-        return getattr(self.jvm.singleton("scala.collection.immutable.Map"), "from")(converted)
 
 
 def _told(action: Callable[[], T]) -> T:

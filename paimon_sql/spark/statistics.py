@@ -31,11 +31,10 @@ class StatisticsProxy(JavaObject):
 
     def columnStats(self) -> Any:
         # Spark's optimizer looks at columns only if it reckons costs.
-        settings = self.jvm.singleton("org.apache.spark.sql.internal.SQLConf").get()
         table = self._plan.table
         # Those of a chain table would be of its own branch, which holds the least of its rows.
-        told = settings.cboEnabled() and Chain.read_by(table) is None
-        found = statistics_of(table, self._plan.snapshot) if told else None
+        reckons = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
+        found = statistics_of(table, self._plan.snapshot) if reckons else None
         types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():

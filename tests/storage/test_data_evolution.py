@@ -30,8 +30,9 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.row_level.columns import ColumnTask, check_columns, placed_groups
+from paimon_sql.storage.row_level.columns import ColumnTask, check_columns
 from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColumnType, apply_changes
 from paimon_sql.storage.table import Table

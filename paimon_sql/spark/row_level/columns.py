@@ -29,9 +29,10 @@ from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
-from paimon_sql.storage.row_level.columns import ColumnTask, check_columns, placed_groups
+from paimon_sql.storage.row_level.columns import ColumnTask, check_columns
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask

@@ -117,8 +117,7 @@ def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> C
     if plan.getClass().getSimpleName() != "Project" or plan.child().getClass().getSimpleName() == "Project":
         return None
     *values, _ = jvm.items(plan.projectList())
-    text = expression_text(jvm, jvm.seq(values))
-    found = translate_values(str(text), table.schema.fields)
+    found = translate_values(expression_text(jvm, jvm.seq(values)), table.schema.fields)
     return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 
 

@@ -26,12 +26,12 @@ from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.read.evolved_reader import read_group
-from paimon_sql.storage.row_level.columns import PlacedGroup, placed_in
 from paimon_sql.storage.row_level.vectors import replaced_vectors
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.file_groups import is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.placed_groups import PlacedGroup, placed_in
 from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all

@@ -14,6 +14,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_field, arrow_schema
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.files.conform import Leaf, conform
+from paimon_sql.storage.files.settings import WriteSettings
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -191,7 +192,6 @@ class FileFormat(ABC):
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
         """What `read_with_positions` answers."""
 
-    @abstractmethod
     def open_writer(
         self,
         file_io: FileIO,
@@ -214,6 +214,13 @@ class FileFormat(ABC):
             InvalidOptionError: a compression or setting that the format does not have.
             UnsupportedError: a column's type that the format cannot hold.
         """
+        return self.writer(file_io, path, fields, WriteSettings.of(self.name, options, compression))
+
+    @abstractmethod
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
+    ) -> DataFileWriter:
+        """What `open_writer` answers, with the settings that the options make."""
 
     @abstractmethod
     def check_fields(self, fields: Sequence[t.DataField]) -> None:

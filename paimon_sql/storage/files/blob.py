@@ -8,7 +8,7 @@ the other columns; they are read here and not written.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from paimon_sql.format import types as t
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.files.settings import WriteSettings
 
 _VERSION = 1
 _MAGIC = np.frombuffer(bytes.fromhex("cf114e58"), dtype=np.uint8)
@@ -42,14 +43,8 @@ class BlobFormat(FileFormat):
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
         return _read(file_io, wanted)
 
-    def open_writer(
-        self,
-        file_io: FileIO,
-        path: str,
-        fields: Sequence[t.DataField],
-        options: Mapping[str, str] | None = None,
-        *,
-        compression: str | None = None,
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
         raise UnsupportedError(f"{path}: files of blobs cannot be written yet.")
 

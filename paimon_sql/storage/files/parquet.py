@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -22,16 +22,10 @@ class ParquetFormat(FileFormat):
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
         return read_parquet(file_io, wanted)
 
-    def open_writer(
-        self,
-        file_io: FileIO,
-        path: str,
-        fields: Sequence[t.DataField],
-        options: Mapping[str, str] | None = None,
-        *,
-        compression: str | None = None,
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
-        return ParquetWriter(file_io, path, fields, WriteSettings.of(self.name, options, compression))
+        return ParquetWriter(file_io, path, fields, settings)
 
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         return None

@@ -23,11 +23,11 @@ from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.conflicts import changes_since
-from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, is_dedicated, stored_fields
-from paimon_sql.storage.scan.live_files import live_files, partition_values
+from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
+from paimon_sql.storage.scan.live_files import partition_values
+from paimon_sql.storage.scan.placed_groups import PlacedGroup
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
 from paimon_sql.storage.write.routing import conform_batch
@@ -35,36 +35,6 @@ from paimon_sql.storage.write.settings import ColumnSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
 """The number of a group, and some of its rows that change, with their places."""
-
-
-@dataclass(frozen=True)
-class PlacedGroup:
-    """A group of files, and where it stands."""
-
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    group: FileGroup
-
-
-def placed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[PlacedGroup]:
-    """The groups of a snapshot's files in the order of their row ids, without statistics.
-
-    Args:
-        table: a table with data evolution.
-        snapshot: the snapshot.
-        predicate: groups without a row for which it is true may be left out.
-    """
-    return placed_in(table, live_files(table, snapshot, predicate).entries)
-
-
-def placed_in(table: Table, live: pa.Table) -> list[PlacedGroup]:
-    """The groups that live files of a table form, in the order of their row ids, without statistics."""
-    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in entries(live):
-        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
-    found = [PlacedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
-    return sorted(found, key=lambda p: p.group.first_row_id)
 
 
 @dataclass(frozen=True)
