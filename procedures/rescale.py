@@ -56,7 +56,8 @@ class Rescale(Procedure):
         dry_run, made, files = bool(arguments["dry_run"]), None, []
         if plan.replaced and not dry_run:
             messages = rescaled(table, plan, context.executor)
-            made = Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
+            committer = Committer(table, operation=Operation.OVERWRITE)
+            made = committer.overwrite(messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"
         return [

@@ -10,7 +10,7 @@ from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.types import BigIntType, BooleanType, IntType, TimestampType, string_type
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.two_branches import newest_entries
+from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.buckets import summed

@@ -27,7 +27,8 @@ from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import paimon_type
 from paimon_sql.sql.functions import BUCKET_FUNCTIONS, session_function
 from paimon_sql.storage.casts import cast
-from paimon_sql.storage.scan.live_files import live_files, partition_values
+from paimon_sql.storage.scan.all_branches import newest_entries
+from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
@@ -124,7 +125,7 @@ def largest_partition(table: Table) -> str:
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
     field = table.schema.partition_fields[0]
-    live = pc.unique(live_files(table, table.snapshots.latest()).entries["partition"])
+    live = pc.unique(newest_entries(table)["partition"])
     texts = cast(partition_values(table, live)[field.name], field.type, t.string_type())
     largest = pc.max(texts).as_py()
     if largest is None:

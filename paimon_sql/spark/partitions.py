@@ -18,8 +18,8 @@ from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
+from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
-from paimon_sql.storage.scan.two_branches import newest_entries
 from paimon_sql.storage.table import Table
 
 

@@ -9,6 +9,7 @@ from paimon_sql.format.binary_field import epoch_nanos
 from paimon_sql.format.table_statistics import ColumnStatistics
 from paimon_sql.format.value_text import parse_text
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table_statistics import statistics_of
 
@@ -30,9 +31,11 @@ class StatisticsProxy(JavaObject):
 
     def columnStats(self) -> Any:
         # Spark's optimizer looks at columns only if it reckons costs.
-        reckons = self.jvm.settings.cboEnabled()
-        found = statistics_of(self._plan.table, self._plan.snapshot) if reckons else None
-        types = {f.name: f.type for f in self._plan.table.schema.fields}
+        table = self._plan.table
+        # Those of a chain table would be of its own branch, which holds the least of its rows.
+        reckons = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
+        found = statistics_of(table, self._plan.snapshot) if reckons else None
+        types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
             if name in types:

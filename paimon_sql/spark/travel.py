@@ -11,8 +11,9 @@ from py4j.java_gateway import JavaObject
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.local_times import in_zone
+from paimon_sql.storage.scan.all_branches import version_to_see
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import TRAVEL_KEYS, version_to_read
+from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
 _PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
@@ -70,7 +71,7 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo]) 
     if not options:
         return table
     moved = table.with_options(options)
-    return version_to_read(in_zone(moved, zone)).of(moved)
+    return version_to_see(in_zone(moved, zone)).of(moved)
 
 
 def is_write(context: tuple[Any, ...]) -> bool:

@@ -89,7 +89,7 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
     Raises:
         InvalidOptionError: there is no such branch.
     """
-    for option in (BRANCH, SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH):
+    for option in (BRANCH, *NAMING_OPTIONS):
         name = schema.options.get(option.key)
         if name and (before is None or before.options.get(option.key) != name) and not branches.exists(name):
             raise InvalidOptionError(

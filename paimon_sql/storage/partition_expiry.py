@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +25,7 @@ from paimon_sql.format.options.partition import (
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_sql.format.value_text import cast_text
+from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes
@@ -47,6 +50,7 @@ class ExpiredPartition:
         files: the number of its live files.
         records: the records in them.
         bytes: their size.
+        branch: the branch that holds it, where that is not the table.
     """
 
     partition: bytes
@@ -55,6 +59,7 @@ class ExpiredPartition:
     files: int
     records: int
     bytes: int
+    branch: Table | None = None
 
 
 @dataclass
@@ -62,7 +67,7 @@ class PartitionExpiry:
     """What an expiry of partitions does, or did.
 
     Attributes:
-        partitions: the partitions that go, sorted by their text.
+        partitions: the partitions that go, sorted by their text; of chain tables the whole ones behind the others.
         snapshots: for each of them the snapshot that took it away, None where it was not done.
         left: how many more are due but over the limit.
         without_time: the texts of partitions whose values tell no time.
@@ -101,14 +106,16 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
         raise refusal
     result = PartitionExpiry()
-    due: list[ExpiredPartition] = []
-    staying: list[ExpiredPartition] = []
-    for found in _partitions(table, table.snapshots.latest(), result.without_time):
-        (due if found.time < before else staying).append(found)
-    due.sort(key=lambda p: (p.time, p.text))
     most = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
-    result.left = max(0, len(due) - most)
-    result.partitions = sorted(due[:most], key=lambda p: p.text.encode("utf-16-be", "surrogatepass"))
+    if (chain := Chain.of(table)) is not None:
+        result.partitions, staying, result.left = _of_chain(chain, before, most, result.without_time)
+    else:
+        due: list[ExpiredPartition] = []
+        staying = []
+        for found in _partitions(table, table.snapshots.latest(), result.without_time):
+            (due if found.time < before else staying).append(found)
+        due.sort(key=lambda p: (p.time, p.text))
+        result.partitions, result.left = sorted(due[:most], key=_as_text), max(0, len(due) - most)
     result.snapshots = [None] * len(result.partitions)
     result.oldest = min(staying, key=lambda p: p.time).text if staying else None
     return result
@@ -124,11 +131,63 @@ def expire_partitions(table: Table, plan: PartitionExpiry) -> PartitionExpiry:
         CommitConflictError: rivals committed first too often.
     """
     size = table.options.get(PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
-    for start in range(0, len(plan.partitions), size):
-        batch = plan.partitions[start : start + size]
-        made = _drop(table, batch)
-        plan.snapshots[start : start + size] = [made] * len(batch)
+    done = 0
+    for _, members in groupby(plan.partitions, key=lambda p: (p.branch or table).branch):
+        of_branch = list(members)
+        for batch in (of_branch[start : start + size] for start in range(0, len(of_branch), size)):
+            plan.snapshots[done : done + len(batch)] = [_drop(batch[0].branch or table, batch)] * len(batch)
+            done += len(batch)
     return plan
+
+
+def _of_chain(
+    chain: Chain, before: int, most: int, without_time: list[str]
+) -> tuple[list[ExpiredPartition], list[ExpiredPartition], int]:
+    """The partitions of a chain table that go, those that stay, and how many whole ones more are due.
+
+    Changes go before the whole partitions that they are read with.
+
+    A whole partition goes with the changes behind it up to the next, and with those before the first. The last whole
+    one before the time stays with all behind it, and so does a chain without two of them.
+
+    Args:
+        chain: the chains.
+        before: the time, in nanoseconds of the wall clock since 1970, before which partitions are due.
+        most: how many whole partitions of a chain may go.
+        without_time: takes the texts of partitions that tell no time.
+    """
+    if _strategy(chain.table) != VALUES_TIME:
+        raise InvalidOptionError(
+            f"{chain.table.name} is a chain table, whose partitions expire by their values alone.",
+            key=PARTITION_EXPIRATION_STRATEGY.key,
+            remedy=f"Set '{PARTITION_EXPIRATION_STRATEGY.key}' to '{VALUES_TIME}'.",
+        )
+    whole, changed = (
+        {p.partition: replace(p, branch=branch) for p in _partitions(branch, branch.snapshots.latest(), without_time)}
+        for branch in (chain.snapshots(), chain.deltas())
+    )
+    groups: dict[tuple[Any, ...], list[ExpiredPartition]] = {}
+    for place in chain.places(whole):
+        groups.setdefault(place.group, []).append(whole[place.partition])
+    ends: dict[tuple[Any, ...], int] = {}
+    going, left = [], 0
+    for group, members in groups.items():
+        due = sorted((p for p in members if p.time < before), key=lambda p: (p.time, p.text))
+        gone = due[:-1][:most]
+        left += len(due[:-1]) - len(gone)
+        going += gone
+        if gone:
+            ends[group] = due[len(gone)].time
+    behind = [place for place in chain.places(changed) if place.group in ends]
+    changes = [p for p in behind if changed[p.partition].time < ends[p.group]]
+    going = [*sorted((changed[p.partition] for p in changes), key=_as_text), *sorted(going, key=_as_text)]
+    taken = {id(p) for p in going}
+    return going, [p for p in (*whole.values(), *changed.values()) if id(p) not in taken], left
+
+
+def _as_text(partition: ExpiredPartition) -> bytes:
+    """Sorts partitions as Java sorts their texts."""
+    return partition.text.encode("utf-16-be", "surrogatepass")
 
 
 class _NothingLeftError(Exception):

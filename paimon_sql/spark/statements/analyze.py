@@ -14,6 +14,7 @@ from paimon_sql.spark.java import EXECUTION, Jvm
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import AnalyzeTable
+from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
@@ -35,6 +36,12 @@ class RunAnalyzeTable(Runner):
             )
         if statement.noscan:
             raise UnsupportedError("NOSCAN does not help: the size of the files is known.", remedy="Leave NOSCAN out.")
+        chain = Chain.read_by(table)
+        if chain is not None:
+            raise UnsupportedError(
+                f"{table.name} is a chain table, whose rows no snapshot holds that could keep statistics of them.",
+                remedy=f"Analyze {table.name}$branch_{chain.snapshot_branch} or $branch_{chain.delta_branch}.",
+            )
         columns = self._columns(statement, table, surroundings)
         latest = table.snapshots.latest()
         if latest is None:

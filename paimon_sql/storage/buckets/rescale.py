@@ -16,10 +16,10 @@ import pyarrow as pa
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.buckets.routers import PartitionRouter
+from paimon_sql.storage.chains import keeps_deletes
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -27,6 +27,7 @@ from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.read.merge_reader import merge_section
+from paimon_sql.storage.read.raw_reader import with_inserts
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
@@ -70,8 +71,7 @@ class RescaleTask:
         try:
             for batch in self._rows():
                 if isinstance(writer, KeyValueWriter):
-                    kinds = pa.repeat(pa.scalar(int(RowKind.INSERT), pa.int8()), batch.num_rows)
-                    writer.write_stored(batch.append_column(VALUE_KIND.name, kinds))
+                    writer.write_stored(batch)
                 else:
                     writer.write(batch)
             messages = writer.close()
@@ -81,12 +81,16 @@ class RescaleTask:
             raise
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
-        keyed = bool(self.table.schema.primary_keys)
+        """The rows, of keyed tables with their kinds."""
+        keyed, names = bool(self.table.schema.primary_keys), self.table.schema.names
+        with_kinds = (*names, VALUE_KIND.name)
+        told = keyed and keeps_deletes(self.table)
         for bucket, files in sorted(self.buckets.items()):
             marked = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
             sections = tuple(sections_of(self.table.schema, files)) if keyed else ()
             split = Split(self.partition, bucket, files, not keyed, sections, marked)
-            yield from ReadTask(self.table, split, self.table.schema.names).batches()
+            for batch in ReadTask(self.table, split, with_kinds if told else names).batches():
+                yield with_inserts(batch, with_kinds) if keyed and not told else batch
 
     def _numbered(self, messages: list[CommitMessage]) -> list[CommitMessage]:
         return [CommitMessage(m.partition, m.bucket, self.total_buckets, new_files=m.new_files) for m in messages]
@@ -196,5 +200,5 @@ def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> l
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
     messages = rescaled(table, plan, executor)
     if plan.replaced:
-        Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed)
+        Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed, same_rows=True)
     return messages

@@ -12,10 +12,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, PaimonError
-from paimon_sql.format.manifest import FileKind, ManifestEntry
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, ConstraintViolationError, PaimonError
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.table_statistics import TableStatistics
+from paimon_sql.storage.commit.chain_rules import check_overwrite, overtaken
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
@@ -121,6 +125,8 @@ class Committer(SnapshotMaker):
         messages: Sequence[CommitMessage],
         removed: Callable[[Snapshot | None], list[ManifestEntry]],
         identifier: int = BATCH_COMMIT_IDENTIFIER,
+        *,
+        same_rows: bool = False,
     ) -> Snapshot | None:
         """Replace files by others, then commit the compactions that came with them; None if nothing changed.
 
@@ -132,23 +138,39 @@ class Committer(SnapshotMaker):
             removed: given the snapshot that is built upon, the DELETE entries of what goes, which are all files of the
                 partitions that they are of: their index files go too.
             identifier: the writer's number of the commit.
+            same_rows: whether the new rows are those that go, so that nothing but their files is new.
+
+        Raises:
+            ConstraintViolationError: a whole partition of a chain table would be dropped that others need.
         """
         compaction = compact_changes(messages)
         untold = replace(compaction, changelog=[])
         added = append_changes(upgraded(self.table, messages) if compaction.is_empty() else messages)
+
+        replaced: set[bytes] = set()
 
         def changes(latest: Snapshot | None) -> Changes:
             gone = removed(latest)
             indexes = indexes_of_partitions(self.table, latest, frozenset(e.partition for e in gone))
             return Changes([*gone, *added.entries], added.changelog, [*indexes, *added.indexes])
 
+        def checked(latest: Snapshot | None) -> Changes:
+            wanted = changes(latest)
+            if not same_rows:
+                check_overwrite(self.table, latest, wanted)
+            replaced.clear()
+            replaced.update(e.partition for e in wanted.entries)
+            return wanted
+
         if changes(self.table.snapshots.latest()).is_empty():
             return None
-        made = self._commit_or_discard(CommitKind.OVERWRITE, changes, identifier, [added, compaction])
+        made = self._commit_or_discard(CommitKind.OVERWRITE, checked, identifier, [added, compaction])
         self._discard([Changes(changelog=compaction.changelog)])
         compacted = self._compaction(untold, identifier, after_rows=True)
         after_commit(self.table, [made, *compacted])
         self._end_of_batch(messages, identifier)
+        if not same_rows:
+            self._drop_overtaken(replaced)
         return made
 
     def analyze(self, statistics: TableStatistics, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
@@ -163,6 +185,21 @@ class Committer(SnapshotMaker):
             raise
         after_commit(self.table, [made])
         return made
+
+    def _drop_overtaken(self, partitions: set[bytes]) -> None:
+        """Drop the whole partitions of a chain table whose changes were overwritten."""
+        found = overtaken(self.table, partitions)
+        if found is None:
+            return
+        table, whole = found
+        what = pa.array(whole, pa.binary())
+
+        def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+            live = live_files(table, latest).entries
+            gone = live.filter(pc.is_in(live["partition"], value_set=what))
+            return [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
+
+        Committer(table, operation=Operation.TRUNCATE).overwrite([], removed)
 
     def _commit_or_discard(
         self,
@@ -179,7 +216,7 @@ class Committer(SnapshotMaker):
         except CommitUnknownError:
             raise
         except (PaimonError, OSError) as error:
-            if self._fresh or isinstance(error, CommitConflictError):
+            if self._fresh or isinstance(error, CommitConflictError | ConstraintViolationError):
                 self._discard(made)
             raise
 

@@ -13,6 +13,7 @@ from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.chains import keeps_deletes
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -79,6 +80,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
     }
     whole = full or merge_engine(table.schema).merges_whole
     settles = table.options.get(DELETION_VECTORS_ENABLED)
+    keeps = keeps_deletes(table)
     expiry = RecordExpiry.of(table)
     found = []
     for (partition, bucket, total), held in buckets.items():
@@ -89,7 +91,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
             expired = {f.file_name for f in held if expiry is not None and expiry.is_due(table, f)}
             unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
-            drop = unit.output_level != 0 and (settles or _nothing_below(unit, held))
+            drop = not keeps and unit.output_level != 0 and (settles or _nothing_below(unit, held))
             taken = {f.file_name for f in unit.files}
             below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
             place = partition, bucket

@@ -42,6 +42,8 @@ def selects(table: Table, split: Split) -> bool:
     """Whether merging a split leaves some of its rows as they are and makes no new ones, and not too many at a time."""
     if type(split) is not Split or not split.sections:
         return False
+    if split.origins:
+        return False  # the files do not hold the partition that their rows bear
     few = sum(f.row_count for f in split.files) <= _MOST_ROWS
     return few and isinstance(merge_engine(table.schema), SelectingEngine)
 

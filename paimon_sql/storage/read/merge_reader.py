@@ -41,8 +41,11 @@ def read_merged(
 def current_windows(
     table: Table, split: Split, section: Section, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[Window]:
-    """The windows of `merge_section`, without the rows that newer ones stand for by their level."""
-    if merges_by_level(table.options):
+    """The windows of `merge_section`, without the rows that newer ones stand for by their level.
+
+    Levels of files from several buckets say nothing about each other.
+    """
+    if merges_by_level(table.options) and not split.origins:
         for window in merge_section(table, split, section, [*columns, LEVEL.name], predicate):
             yield up_to_date(window)
     else:

@@ -14,8 +14,9 @@ from paimon_sql.format.special_fields import LEVEL, key_value_fields
 from paimon_sql.storage.merge.windows import Run
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places, wanted_fields
+from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.sections import SortedRun
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split import Origin, Split
 from paimon_sql.storage.table import Table
 
 FILE, PLACE = "_FILE", "_PLACE"
@@ -49,11 +50,14 @@ def open_run(
     expiry = split.expiry if split.expiry and split.expiry.column in read_names else None
     missing = {f.name: arrow_type(f.type) for f in wanted_fields(table, [n for n in stored if n in unread])}
 
+    moved = _partition_values(table, split, stored)
+
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
+            origin = split.origins.get(file.file_name) or Origin(table, split.partition)
             for places, rows in read_places(
-                table,
-                split.partition,
+                origin.table,
+                origin.partition,
                 split.bucket,
                 file,
                 read_names,
@@ -69,6 +73,7 @@ def open_run(
                     rows, places = rows.filter(pa.array(alive)), places[alive]
                 found = dict(zip(rows.schema.names, rows.columns, strict=True))
                 found |= {name: pa.nulls(rows.num_rows, kind) for name, kind in missing.items()}
+                found |= {name: pa.repeat(value, rows.num_rows) for name, value in moved.items()}
                 found |= _origins(split, file, places, columns)
                 yield pa.RecordBatch.from_arrays([found[name] for name in columns], names=list(columns))
 
@@ -76,6 +81,14 @@ def open_run(
     size = sum(f.file_size for f in run) * _EXPANSION * min(len(read_names), width) // width
     name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
     return Run(sum(f.row_count for f in run), size, read, name)
+
+
+def _partition_values(table: Table, split: Split, columns: Sequence[str]) -> dict[str, pa.Scalar]:
+    """The partition columns of rows that bear another partition than their files'."""
+    if not split.origins:
+        return {}
+    values = partition_values(table, pa.array([split.partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
 
 
 def _origins(

@@ -44,6 +44,12 @@ class LiveFiles:
     entries: pa.Table
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
 
+    @property
+    def partitions(self) -> list[bytes]:
+        """The serialised partitions that they are of, each once."""
+        found: list[bytes] = pc.unique(self.entries["partition"]).to_pylist()
+        return found
+
 
 def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> LiveFiles:
     """The live files of a snapshot that may hold rows for which the predicate is true.

@@ -14,13 +14,11 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
-from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
-from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.evolved import evolved_splits
@@ -32,10 +30,11 @@ from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
-from paimon_sql.storage.scan.two_branches import BranchFiles, files_of_branches
+from paimon_sql.storage.scan.two_branches import BranchFiles
+from paimon_sql.storage.scan.visible import is_settled, visible_files
 from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import version_to_read
+from paimon_sql.storage.travel import Version
 
 SPLIT_BYTES = 128 * 1024 * 1024
 OPEN_COST = 4 * 1024 * 1024
@@ -91,6 +90,8 @@ class ScanPlan:
         files = [f for s in self.splits for f in s.files]
         if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
             return False
+        if any(s.origins for s in self.splits):
+            return False  # their files do not hold the partition that the rows bear
         keys = set(self.table.schema.partition_keys)
         if any(c.name in keys for c in columns) and any(may_lack_partition(self.table.schema, f) for f in files):
             return False
@@ -147,29 +148,29 @@ def plan_scan(
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
         return ScanPlan(table, span.end, changes, metrics)
-    version = version_to_read(table) if snapshot is None else None
-    if version is None:
-        parts = [BranchFiles(table, snapshot, live_files(table, snapshot, predicate))]
+    if snapshot is None:
+        found = files_to_read(table, predicate)
     else:
-        parts = files_of_branches(table, version, predicate)
-    chosen = snapshot if version is None else version.snapshot
-    since = version.created_from_millis if version else None
+        own = BranchFiles(table, snapshot, live_files(table, snapshot, predicate))
+        found = FilesToRead(Version(snapshot, table.schema.id), [own])
     if row_ids is not None:
-        parts = [replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in parts]
-    metrics = parts[0].live.metrics if len(parts) == 1 else _summed(p.live.metrics for p in parts)
+        found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
+    since, metrics = found.version.created_from_millis, _metrics(found)
     size = split_size(metrics, parallelism)
     splits: list[Split] = []
-    for part in parts:
-        found = _splits(part.table, part.live, since, size, columns)
-        made = _with_deletions(found, deletions_of(part.table, part.snapshot))
+    for part in found.parts:
+        whole = _splits(part.table, part.live, since, size, columns)
+        made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
+    if found.chain is not None:
+        splits += found.chain.splits(size, since)
     if any(isinstance(s, EvolvedSplit) for s in splits):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    return ScanPlan(table, chosen, splits, metrics, size)
+    return ScanPlan(table, found.version.snapshot, splits, metrics, size)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
@@ -186,9 +187,12 @@ def split_size(metrics: ScanMetrics, parallelism: int) -> int:
     return max(OPEN_COST, min(SPLIT_BYTES, work // max(1, parallelism)))
 
 
-def _summed(found: Iterable[ScanMetrics]) -> ScanMetrics:
+def _metrics(found: FilesToRead) -> ScanMetrics:
+    each = found.chain.metrics if found.chain else [part.live.metrics for part in found.parts]
+    if len(each) == 1:
+        return each[0]
     total = ScanMetrics()
-    for m in found:
+    for m in each:
         total.manifests += m.manifests
         total.manifests_read += m.manifests_read
         total.files += m.files
@@ -227,12 +231,10 @@ def _splits(
         if evolves(table):
             yield from evolved_splits(table, (partition, bucket), held, columns, size, OPEN_COST, is_wanted)
             continue
-        files = list(filter(is_wanted, held))
-        if table.schema.primary_keys and not (table.read_optimized or _reads_compacted(table)):
-            yield from _merged(table, partition, bucket, files, size)
+        visible = visible_files(table, list(filter(is_wanted, held)))
+        if table.schema.primary_keys and not is_settled(table, visible):
+            yield from _merged(table, partition, bucket, visible, size)
             continue
-        least = max_level(table.options) if table.read_optimized else 1
-        visible = [f for f in files if f.level >= least] if table.schema.primary_keys else files
         for group in pack(visible, lambda f: f.file_size, size, OPEN_COST):
             yield Split(partition, bucket, tuple(group), raw=True)
 
@@ -247,14 +249,6 @@ def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int
         theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found
-
-
-def _reads_compacted(table: Table) -> bool:
-    """Whether reads see compacted files only, in which deletion vectors or the engine have settled every key."""
-    options = table.options
-    if options.get(MERGE_ENGINE) == "first-row":
-        return True
-    return options.get(DELETION_VECTORS_ENABLED) and not options.get(DELETION_VECTORS_MERGE_ON_READ)
 
 
 def _by_age(table: pa.Table) -> pa.Table:

@@ -32,8 +32,14 @@ class Section:
         return sum(f.file_size for run in self.runs for f in run)
 
 
-def sections_of(schema: TableSchema, files: Sequence[DataFileMeta]) -> list[Section]:
-    """The files of one bucket in sections of ascending keys."""
+def sections_of(schema: TableSchema, files: Sequence[DataFileMeta], ages: Sequence[int] | None = None) -> list[Section]:
+    """The files of one bucket in sections of ascending keys.
+
+    Args:
+        schema: the table's schema.
+        files: the files.
+        ages: for files of several buckets, how old each is: those of greater numbers are newer, whatever their level.
+    """
     if not files:
         return []
     low, high = key_ranks(schema, files)
@@ -43,11 +49,11 @@ def sections_of(schema: TableSchema, files: Sequence[DataFileMeta]) -> list[Sect
     bound = -1
     for i in by_key:
         if members and low[i] > bound:
-            sections.append(_section(files, members, low, high))
+            sections.append(_section(files, members, low, high, ages))
             members = []
         members.append(int(i))
         bound = max(bound, int(high[i]))
-    sections.append(_section(files, members, low, high))
+    sections.append(_section(files, members, low, high, ages))
     return sections
 
 
@@ -69,7 +75,13 @@ def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.nd
     return ranks[: len(files)], ranks[len(files) :]
 
 
-def _section(files: Sequence[DataFileMeta], members: Sequence[int], low: np.ndarray, high: np.ndarray) -> Section:
+def _section(
+    files: Sequence[DataFileMeta],
+    members: Sequence[int],
+    low: np.ndarray,
+    high: np.ndarray,
+    ages: Sequence[int] | None,
+) -> Section:
     """Members come in the order of their smallest keys: each joins the first run whose last file ends before it.
 
     Rows of one key must come from the oldest to the newest run, so only files of one level share a run; level 0 holds
@@ -78,8 +90,8 @@ def _section(files: Sequence[DataFileMeta], members: Sequence[int], low: np.ndar
     runs: dict[object, list[int]] = {}
     for i in members:
         level = files[i].level
-        runs.setdefault(level if level > 0 else (level, i), []).append(i)
-    ordered = sorted(runs.values(), key=lambda run: _age(files[run[0]]))
+        runs.setdefault((ages[i] if ages else 0, level, i if level <= 0 else 0), []).append(i)
+    ordered = sorted(runs.values(), key=lambda run: (ages[run[0]] if ages else 0, *_age(files[run[0]])))
     result: list[SortedRun] = []
     for run in ordered:
         result.extend(tuple(files[i] for i in part) for part in _disjoint(run, low, high))

@@ -14,13 +14,22 @@ from paimon_sql.storage.table import Table
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a file stands that a split has from elsewhere: its branch and its partition."""
+
+    table: Table
+    partition: bytes
+
+
+@dataclass(frozen=True)
 class Split:
     """Files of one bucket that one reader reads.
 
     ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
     all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
     expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
-    branch that the files are of, if a read of another one takes them too.
+    branch that the files are of, if a read of another one takes them too. Files of several branches and partitions have
+    their ``origins`` by file name, and their rows bear the split's partition.
     """
 
     partition: bytes
@@ -31,6 +40,7 @@ class Split:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     expiry: RecordExpiry | None = None
     table: Table | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, NotFoundError
 from paimon_sql.format.options.scan import (
     SCAN_FALLBACK_BRANCH,
+    SCAN_FALLBACK_DELTA_BRANCH,
+    SCAN_FALLBACK_SNAPSHOT_BRANCH,
     SCAN_MODE,
     SCAN_PRIMARY_BRANCH,
     SCAN_TIMESTAMP,
@@ -27,7 +28,13 @@ from paimon_sql.storage.scan.live_files import LiveFiles, live_files, partition_
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import Version, version_to_read
 
-OTHER_BRANCHES = frozenset((SCAN_FALLBACK_BRANCH.key, SCAN_PRIMARY_BRANCH.key))
+OTHER_BRANCHES = frozenset(
+    option.key
+    for option in (
+        *(SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH),
+        *(SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH),
+    )
+)
 """The options of a read that name another branch to be read with the table's own."""
 
 
@@ -57,21 +64,15 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     if not name or name == table.branch:
         return [own]
     other = _other(table, name, option.key)
-    snapshot = _snapshot(table, version, other)
+    snapshot = state_beside(table, version, other)
     if version.travelled and snapshot is not None:
         other = other.at_schema(snapshot.schema_id)
-    _check_columns(table, other, option.key)
+    check_columns(table, other, option.key)
     read = BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
     first, second = (own, read) if option is SCAN_FALLBACK_BRANCH else (read, own)
     # A partition is there whatever the condition says of its rows.
     held = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
-    return [first, replace(second, live=_without(second.live, held))]
-
-
-def newest_entries(table: Table) -> pa.Table:
-    """The entries of all files that a read of the newest state takes, whatever branch they are of."""
-    newest = Version(table.snapshots.latest(), table.schema.id)
-    return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
+    return [first, replace(second, live=without(second.live, held))]
 
 
 def _other(table: Table, name: str, key: str) -> Table:
@@ -88,7 +89,7 @@ def _other(table: Table, name: str, key: str) -> Table:
     return replace(other, schema=schema, read_optimized=table.read_optimized)
 
 
-def _snapshot(table: Table, version: Version, other: Table) -> Snapshot | None:
+def state_beside(table: Table, version: Version, other: Table) -> Snapshot | None:
     """What is read of the other branch: its state at the time of the table's, as numbers and tags are each branch's."""
     if not version.travelled or version.created_from_millis is not None:
         return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot
@@ -102,7 +103,8 @@ def _snapshot(table: Table, version: Version, other: Table) -> Snapshot | None:
         return None
 
 
-def _check_columns(table: Table, other: Table, key: str) -> None:
+def check_columns(table: Table, other: Table, key: str) -> None:
+    """Nothing if both branches have the same columns, however null they may be; InvalidOptionError otherwise."""
     one, two = ([(f.name, f.type.as_nullable().sql()) for f in t.schema.fields] for t in (table, other))
     if one != two or table.schema.partition_keys != other.schema.partition_keys:
         shown = (", ".join(f"{name} {kind}" for name, kind in columns) for columns in (one, two))
@@ -114,7 +116,7 @@ def _check_columns(table: Table, other: Table, key: str) -> None:
         )
 
 
-def _without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
+def without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
     """The files of partitions that another read does not hold."""
     taken = held.entries["partition"].combine_chunks().unique()
     entries = live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken)))
