@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,13 +45,12 @@ MICROS = 6
 
 @dataclass(frozen=True)
 class PlannedRange:
-    """Some bytes of a data file, for a reader that splits files by row groups, and where its deletion vector stands."""
+    """Some bytes of a data file, for a reader that splits files by row groups."""
 
     path: str
     start: int
     length: int
     file_size: int
-    deletion: Deletion | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ScanPlan:
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
     split_size: int = SPLIT_BYTES
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         """The rows in all files, before merging; those that deletion vectors are known to delete are not counted."""
         deleted = sum(d.range.cardinality or 0 for s in self.splits for d in s.deletions.values())
@@ -75,31 +75,41 @@ class ScanPlan:
         deletions = [d for s in self.splits for d in s.deletions.values()]
         return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
-    @property
+    @cached_property
     def is_raw(self) -> bool:
         """Whether nothing is merged."""
         return all(s.raw for s in self.splits)
 
-    @property
+    @cached_property
     def rows_to_mark(self) -> int:
         """The rows of those files of which some rows are dead: they have a deletion vector or are merged."""
         return sum(f.row_count for s in self.splits for f in s.files if not s.raw or f.file_name in s.deletions)
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether a Parquet reader that matches columns by name reads the files rightly, dead rows aside."""
-        files = [f for s in self.splits for f in s.files]
-        if any(format_of(f.file_name) != "parquet" or f.write_cols is not None for f in files):
+        if not self._is_whole_parquet or any(_finer_than_micros(column.type) for column in columns):
             return False
-        if any(s.origins for s in self.splits):
-            return False  # their files do not hold the partition that the rows bear
         keys = set(self.table.schema.partition_keys)
-        if any(c.name in keys for c in columns) and any(may_lack_partition(self.table.schema, f) for f in files):
-            return False
-        if any(_finer_than_micros(column.type) for column in columns):
+        if any(c.name in keys for c in columns) and self._may_lack_partition:
             return False
         owners = {t.branch: t for t in map(self.owner, self.splits)}
-        written = {(self.owner(s).branch, f.schema_id) for s in self.splits for f in s.files}
-        return all(_reads_by_name(owners[branch], schema_id, columns) for branch, schema_id in written)
+        return all(_reads_by_name(owners[branch], schema_id, columns) for branch, schema_id in self._written_under)
+
+    @cached_property
+    def _is_whole_parquet(self) -> bool:
+        """Whether each file is of Parquet and holds the rows as they are to be read."""
+        if any(s.origins for s in self.splits):
+            return False  # their files do not hold the partition that the rows bear
+        return all(format_of(f.file_name) == "parquet" and f.write_cols is None for s in self.splits for f in s.files)
+
+    @cached_property
+    def _may_lack_partition(self) -> bool:
+        return any(may_lack_partition(self.table.schema, f) for s in self.splits for f in s.files)
+
+    @cached_property
+    def _written_under(self) -> set[tuple[str, int]]:
+        """The branches and schemas that the files were written under."""
+        return {(self.owner(s).branch, f.schema_id) for s in self.splits for f in s.files}
 
     def owner(self, split: Split) -> Table:
         """The branch that a split's files are of."""
@@ -112,9 +122,8 @@ class ScanPlan:
         for split in self.splits:
             for f in split.files:
                 path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
-                deletion = split.deletions.get(f.file_name)
                 ranges.extend(
-                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size, deletion)
+                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size)
                     for start in range(0, f.file_size, split_bytes)
                 )
         return pack(ranges, lambda r: r.length, split_bytes, OPEN_COST)
