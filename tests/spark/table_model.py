@@ -9,6 +9,8 @@ from typing import Any
 
 Value = int | str | None
 Record = dict[int, Value]
+Engine = Callable[["TableModel", Record, Record], Record]
+"""What becomes of a record and a new one of the same key."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,34 @@ class Condition:
 
     text: str
     holds: Callable[[dict[str, Value]], bool]
+
+
+def _deduplicate(table: TableModel, old: Record, new: Record) -> Record:
+    return new
+
+
+def _partial_update(table: TableModel, old: Record, new: Record) -> Record:
+    return old | {i: value for i, value in new.items() if value is not None}
+
+
+def _aggregation(table: TableModel, old: Record, new: Record) -> Record:
+    i = table.columns["v"]
+    before, after = old.get(i), new.get(i)
+    both = isinstance(before, int) and isinstance(after, int)
+    return _partial_update(table, old, new | ({i: before + after} if both else {}))  # type: ignore[operator]
+
+
+def _first_row(table: TableModel, old: Record, new: Record) -> Record:
+    return old
+
+
+ENGINES: dict[str, Engine] = {
+    "deduplicate": _deduplicate,
+    "partial-update": _partial_update,
+    "aggregation": _aggregation,
+    "first-row": _first_row,
+}
+"""The merge engines by their names; that of aggregation adds ``v`` up and takes the last value of other columns."""
 
 
 @dataclass
@@ -28,12 +58,14 @@ class TableModel:
         columns: the field id of each column, in order; columns that were dropped are forgotten, their values are not
             seen any more.
         records: the rows.
+        engine: the merge engine of a keyed table.
     """
 
     keys: tuple[str, ...]
     columns: dict[str, int] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     ids: Iterable[int] = field(default_factory=count)
+    engine: str = "deduplicate"
 
     def add_column(self, name: str) -> None:
         """A new column, empty in the rows that there are."""
@@ -48,12 +80,14 @@ class TableModel:
         del self.columns[name]
 
     def insert(self, rows: Iterable[dict[str, Value]]) -> None:
-        """Rows by column names; those of a keyed table replace the rows of their keys."""
+        """Rows by column names; those of a keyed table are merged with the rows of their keys."""
         for row in rows:
-            if self.keys:
-                key = self.key(row)
-                self.records = [r for r in self.records if self.key(self.named(r)) != key]
-            self.records.append({self.columns[name]: value for name, value in row.items()})
+            new = {self.columns[name]: value for name, value in row.items()}
+            same = [n for n, r in enumerate(self.records) if self.keys and self.key(self.named(r)) == self.key(row)]
+            if same:
+                self.records[same[0]] = ENGINES[self.engine](self, self.records[same[0]], new)
+            else:
+                self.records.append(new)
 
     def delete(self, condition: Condition) -> int:
         """Rows of which the condition holds go; how many."""
@@ -104,4 +138,5 @@ class TableModel:
         return tuple(row[name] for name in self.keys)
 
     def _changed(self, record: Record, change: Callable[[dict[str, Any]], dict[str, Value]]) -> Record:
-        return record | {self.columns[name]: value for name, value in change(self.named(record)).items()}
+        changed = record | {self.columns[name]: value for name, value in change(self.named(record)).items()}
+        return ENGINES[self.engine](self, record, changed)

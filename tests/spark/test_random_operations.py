@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Callable
 from random import Random
 
@@ -19,12 +20,20 @@ Sql = Callable[[str], list[tuple[object, ...]]]
 OPERATIONS = int(os.environ.get("PAIMON_SQL_OPERATIONS", "25"))
 SEED = int(os.environ.get("PAIMON_SQL_SEED", "0"))
 
+_PARTIAL = "'bucket' = '2', 'merge-engine' = 'partial-update'"
+_SUMS = "'bucket' = '2', 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum'"
+_REMOVES = "remove-record-on-delete' = 'true'"
 KINDS = {
     "keyed": ("g, k", "'bucket' = '2', 'num-sorted-run.compaction-trigger' = '3'"),
     "keyed, merged on write": ("k", "'bucket' = '1', 'deletion-vectors.enabled' = 'true'"),
     "keyed, changes looked up": ("g, k", "'bucket' = '2', 'changelog-producer' = 'lookup', 'file.format' = 'orc'"),
     "keyed, dynamic": ("g, k", "'bucket' = '-1', 'dynamic-bucket.target-row-num' = '5', 'file.format' = 'avro'"),
     "keyed, write only": ("k", "'bucket' = '3', 'write-only' = 'true', 'data-file.thin-mode' = 'true'"),
+    "partial update": ("g, k", f"{_PARTIAL}, 'partial-update.{_REMOVES}, 'changelog-producer' = 'lookup'"),
+    "partial update, no deletes": ("k", f"{_PARTIAL}, 'file.format' = 'avro', 'write-only' = 'true'"),
+    "aggregation": ("g, k", f"{_SUMS}, 'file.format' = 'orc'"),
+    "aggregation, merged on write": ("k", f"{_SUMS}, 'aggregation.{_REMOVES}, 'deletion-vectors.enabled' = 'true'"),
+    "first row": ("g, k", "'bucket' = '2', 'merge-engine' = 'first-row'"),
     "append": ("", "'compaction.min.file-num' = '3', 'file.format' = 'orc'"),
     "append, deletion vectors": ("", "'deletion-vectors.enabled' = 'true'"),
     "append, buckets": ("", "'bucket' = '2', 'bucket-key' = 'k', 'file.format' = 'avro'"),
@@ -53,7 +62,10 @@ class _Driver:
         self._random = random
         self._names = iter(f"c{n}" for n in range(1, 1_000_000))
         self._keys = tuple(keys.split(", ")) if keys else ()
-        self._model = TableModel(self._keys)
+        engine = re.search(r"'merge-engine' = '([a-z-]+)'", options)
+        self._model = TableModel(self._keys, engine=engine[1] if engine else "deduplicate")
+        self._changeable = self._model.engine in ("deduplicate", "partial-update")
+        self._merge_deletes = self._model.engine == "deduplicate" or "remove-record-on-delete" in options
         self._history: dict[int, TableModel] = {}
         self._said: list[str] = []
         self._wide = False
@@ -67,7 +79,8 @@ class _Driver:
     def step(self) -> list[str]:
         """One statement, and what is wrong after it."""
         steps = {
-            self._insert: 8, self._insert_many: 1, self._overwrite: 1, self._update: 4, self._delete: 4, self._merge: 4,
+            self._insert: 8, self._insert_many: 1, self._overwrite: 1, self._delete: 4,
+            self._update: 4 * self._changeable, self._merge: 4 * self._changeable,
             self._compact: 3, self._add: 1, self._drop: 1, self._rename: 1, self._widen: 1, self._roll_back: 1,
             self._expire: 1,
         }  # fmt: skip
@@ -118,13 +131,17 @@ class _Driver:
         if self._keys == ("k",):
             source, on = list({r["k"]: r for r in source}.values()), ["k"]
         met = " AND ".join(f"t.{name} = q.{name}" for name in on)
+        doomed = " WHEN MATCHED AND q.v % 3 = 0 THEN DELETE" if self._merge_deletes else ""
         self._sql(
             f"MERGE INTO t USING (SELECT * FROM VALUES {', '.join(map(_tuple, source))} AS r(k, g, v, s)) AS q ON {met}"
-            " WHEN MATCHED AND q.v % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET t.v = q.v, t.s = q.s"
+            f"{doomed} WHEN MATCHED THEN UPDATE SET t.v = q.v, t.s = q.s"
             " WHEN NOT MATCHED THEN INSERT (k, g, v, s) VALUES (q.k, q.g, q.v, q.s)"
         )
         self._model.merge(
-            source, on, lambda s: isinstance(s["v"], int) and s["v"] % 3 == 0, lambda _, s: {"v": s["v"], "s": s["s"]}
+            source,
+            on,
+            lambda s: self._merge_deletes and isinstance(s["v"], int) and s["v"] % 3 == 0,
+            lambda _, s: {"v": s["v"], "s": s["s"]},
         )
 
     def _compact(self) -> None:
@@ -164,7 +181,7 @@ class _Driver:
         self._history = {n: model for n, model in self._history.items() if n in there}
 
     def _look(self) -> None:
-        if "deletion-vectors" in self._said[0] and self._keys:
+        if self._keys and ("deletion-vectors" in self._said[0] or self._model.engine == "first-row"):
             self._run("CALL sys.compact(table => 't', compact_strategy => 'minor')")
         self._same("SELECT * FROM t", self._model)
         condition = self._condition()
