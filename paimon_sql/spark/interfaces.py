@@ -7,6 +7,7 @@ that a new Spark adds fails there first and by name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
@@ -78,11 +79,16 @@ class TableInterface(JavaObject):
 class ScanInterface(JavaObject):
     """Defaults of ``Scan``."""
 
+    stream: Callable[[], Any] | None = None
+    """Makes the stream of micro-batches that the scan can be as well."""
+
     def toBatch(self) -> Any:
         return self
 
     def toMicroBatchStream(self, checkpoint: str) -> Any:
-        raise self._unsupported("a streaming read")
+        if self.stream is None:
+            raise self._unsupported("a streaming read")
+        return self.stream()
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         raise self._unsupported("a continuous read")
@@ -100,6 +106,16 @@ class ScanInterface(JavaObject):
         return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
 
 
+class StreamingWriteInterface(JavaObject):
+    """Defaults of ``StreamingWrite``."""
+
+    def useCommitCoordinator(self) -> bool:
+        return True
+
+    class Java:
+        implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
+
+
 class WriteInterface(JavaObject):
     """Defaults of ``V1Write``."""
 
@@ -108,9 +124,6 @@ class WriteInterface(JavaObject):
 
     def toBatch(self) -> Any:
         raise UnsupportedError("A V1 write has no batch form.")
-
-    def toStreaming(self) -> Any:
-        raise UnsupportedError("A streaming write is not offered yet.")
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")

@@ -33,6 +33,7 @@ from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
@@ -41,6 +42,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 
 
@@ -167,6 +169,18 @@ class ScanBuilderProxy(JavaObject):
         return self._plan
 
     def build(self) -> Any:
+        scan = self._batch()
+        scan.stream = self._stream
+        return scan
+
+    def _stream(self) -> MicroBatchStreamProxy:
+        table, predicate, names = self.table, all_of(self._predicates), tuple(f.name for f in self._columns)
+        source = StreamSource(table, predicate)
+        return MicroBatchStreamProxy(
+            self.jvm, source, self._columns, lambda split: ReadTask(table, split, names, predicate)
+        )
+
+    def _batch(self) -> Any:
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)

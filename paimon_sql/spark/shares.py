@@ -17,6 +17,8 @@ from paimon_sql.storage.table import Table
 
 R = TypeVar("R")
 Batches = Iterable[pa.RecordBatch]
+ANSWER = "answer binary"
+"""The column of the workers' answers."""
 
 
 def shared_out(
@@ -33,11 +35,13 @@ def shared_out(
     Raises:
         PaimonError: a worker failed; the files of all of them are deleted.
     """
-    answers = [pickle.loads(found.answer) for found in rows.mapInArrow(_worker_of(work), "answer binary").collect()]
+    answers = [pickle.loads(found.answer) for found in rows.mapInArrow(worker_of(work), ANSWER).collect()]
     return all_or_nothing(table, answered(answers), written)
 
 
-def _worker_of(work: Callable[[Batches], R]) -> Any:
+def worker_of(work: Callable[[Batches], R]) -> Any:
+    """The work as ``mapInArrow`` runs it: each partition's only row is its pickled answer."""
+
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made = pickle.dumps(answering(work)(gathered(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([made], pa.binary())})

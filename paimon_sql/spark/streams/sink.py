@@ -1,0 +1,125 @@
+"""Tables as sinks: each micro-batch of a stream is one commit, made once whatever fails in between.
+
+Spark writes a micro-batch's rows as they lie in their partitions; a table's rows must reach the owners of their buckets
+first. So a rule puts into the plan of a micro-batch what other writes do by a job of their own: the exchange and the
+Python workers that write. What is left for Spark to carry to the driver are the workers' answers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.interfaces import StreamingWriteInterface
+from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.owners import owned
+from paimon_sql.spark.plan_rules import PlanRule, with_leaves
+from paimon_sql.spark.shares import ANSWER, worker_of
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.worker_errors import answered
+from paimon_sql.spark.write_job import commit_write
+from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
+from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.write_task import WriteTask
+
+_SOURCES = f"{EXECUTION}.streaming.sources"
+_ROOT = "WriteToDataSourceV2"
+_MICRO_BATCH = "MicroBatchWrite"
+
+
+class StreamingWriteProxy(StreamingWriteInterface):
+    """The write of one micro-batch.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        overwrite: what the rows replace; None appends.
+        stream: the stream's identity, the same after each restart from its checkpoint.
+    """
+
+    def __init__(self, jvm: Jvm, table: Table, overwrite: Overwrite | None, stream: str) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self._overwrite = overwrite
+        self._stream = stream
+        self._task: WriteTask | None = None
+
+    def toString(self) -> str:
+        return f"paimon {self.table.name}"
+
+    def answers_of(self, session: Any, query: Any) -> Any | None:
+        """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already."""
+        if self._task is not None:
+            return None
+        self._task = plan_write(self.table, self._overwrite)
+        return answers_of(self.jvm, session, self._task, query)
+
+    def createStreamingWriterFactory(self, info: Any) -> Any:
+        if self._task is None:
+            raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of ours.")
+        return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
+
+    def commit(self, epoch: int, messages: Any) -> None:
+        rows = [row for message in messages for row in message.rows()]
+        answers = answered([pickle.loads(row.getBinary(0)) for row in rows])
+        shares = all_or_nothing(self.table, answers, lambda written: written)
+        assert self._task is not None
+        written = [message for share in shares for message in share]
+        commit_write(self.jvm, self._task, written, self._overwrite, self._stream, epoch)
+
+    def abort(self, epoch: int, messages: Any) -> None:
+        pass
+
+
+def answers_of(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
+    """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
+
+    It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
+    only a stream's own execution can.
+    """
+    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
+    rows = DataFrame(empty, SparkSession(jvm.context, session))
+    writer, rows = owned(task, rows.to(_struct(task.table)))
+    plan = rows.mapInArrow(worker_of(writer.run), ANSWER)._jdf.queryExecution().optimizedPlan()
+    (leaf,) = jvm.items(plan.collectLeaves())
+    return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
+
+
+def _struct(table: Table) -> StructType:
+    """The table's columns, nulls allowed: the writers refuse them where they are not."""
+    return StructType.fromJson(spark_struct([replace(f, type=f.type.as_nullable()) for f in table.schema.fields]))
+
+
+def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
+    """A query under the names and ids of a leaf's columns."""
+    columns = [
+        jvm.new(
+            f"{CATALYST}.expressions.Alias", source, target.name(), target.exprId(), jvm.seq([]), jvm.none, jvm.seq([])
+        )
+        for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
+    ]
+    return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+
+
+class WriteByWorkers(PlanRule):
+    """Brings the rows of a stream's micro-batch to the workers that write them."""
+
+    def __init__(self, jvm: Jvm, session: Any) -> None:
+        super().__init__(jvm)
+        self._session = session
+
+    def rewritten(self, plan: Any) -> Any:
+        if plan.getClass().getSimpleName() != _ROOT or plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
+            return plan
+        write = behind(self.jvm, plan.batchWrite().writeSupport())
+        if not isinstance(write, StreamingWriteProxy):
+            return plan
+        answers = write.answers_of(self._session, plan.query())
+        return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))
