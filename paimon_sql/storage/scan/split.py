@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.storage.record_expiry import RecordExpiry
+from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.file_groups import FileGroup
 from paimon_sql.storage.scan.sections import Section
@@ -20,7 +21,8 @@ class Split:
     ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
     all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
     expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
-    branch that the files are of, if a read of another one takes them too.
+    branch that the files are of, if a read of another one takes them too. ``row_ids`` are the rows that may be wanted,
+    if a global index tells them; others may be passed over.
     """
 
     partition: bytes
@@ -31,6 +33,7 @@ class Split:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     expiry: RecordExpiry | None = None
     table: Table | None = None
+    row_ids: RowIds | None = None
 
     @property
     def size(self) -> int:
