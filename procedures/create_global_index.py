@@ -25,9 +25,9 @@ class CreateGlobalIndex(Procedure):
     results = (result("result", BooleanType(), "always true"),)
     details = (
         result("rows", BigIntType(), "rows that were indexed, deleted ones counted too"),
-        result("files", BigIntType(), "index files made; null in a dry run"),
-        result("bytes", BigIntType(), "their bytes; null in a dry run"),
-        result("replaced_files", BigIntType(), "index files that went, as values were changed since they were built"),
+        result("new_files", BigIntType(), "index files made; null in a dry run"),
+        result("new_bytes", BigIntType(), "their bytes; null in a dry run"),
+        result("old_files", BigIntType(), "index files that went, as values were changed since they were built"),
         result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
         result("seconds", DoubleType(), "how long it took"),
         result("note", string_type(), "why nothing was to do"),

@@ -64,16 +64,22 @@ GLOBAL_INDEX_EXTERNAL_PATH = string(
     "global-index.external-path", None, "The directory of global index files; without it index/ of the table."
 )
 GLOBAL_INDEX_ROW_COUNT_PER_SHARD = long(
-    "global-index.row-count-per-shard", "100000", "How many rows one file of a global index covers.", check=at_least(1)
+    "global-index.row-count-per-shard",
+    "100000",
+    "How many rows one file of a native global index covers.",
+    check=at_least(1),
 )
 GLOBAL_INDEX_BUILD_MAX_SHARD = integer(
     "global-index.build.max-shard",
     "32",
-    "How many files a global index is built of, where that suffices.",
+    "How many files a native global index is built of, where that suffices.",
     check=at_least(1),
 )
 GLOBAL_INDEX_BUILD_MAX_PARALLELISM = integer(
-    "global-index.build.max-parallelism", "4096", "How many tasks build a global index at most.", check=at_least(1)
+    "global-index.build.max-parallelism",
+    "4096",
+    "How many tasks build a native global index at most.",
+    check=at_least(1),
 )
 GLOBAL_INDEX_THREAD_NUM = integer(
     "global-index.thread-num", "32", "How many files of global indexes are read at a time.", check=at_least(1)
@@ -84,7 +90,8 @@ GLOBAL_INDEX_SEARCH_MODE = optional_choice(
 SCALAR_INDEX_SEARCH_MODE = choice(
     "scalar-index.search-mode",
     "fast",
-    "Whether look-ups by value read indexed rows only, or also those that no index covers yet.",
+    "Whether look-ups by value read indexed rows only, or also those that no index covers yet. Where nothing is set"
+    " they read those too; only a 'fast' that is written down leaves them out.",
     _SEARCH_MODES,
 )
 VECTOR_INDEX_SEARCH_MODE = choice(
@@ -108,7 +115,7 @@ SORTED_INDEX_RECORDS_PER_RANGE = long(
 SORTED_INDEX_BUILD_MAX_PARALLELISM = integer(
     "sorted-index.build.max-parallelism",
     "4096",
-    "How many tasks build a sorted index at most.",
+    "Into how many files the keys of rows that follow one another are parted at most.",
     alternatives=("btree-index.build.max-parallelism",),
 )
 BTREE_INDEX_COMPRESSION = choice(

@@ -33,7 +33,14 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.global_index.entries import changed_since, covered, global_entries, indexed_fields, meta_of
+from paimon_sql.storage.global_index.entries import (
+    changed_since,
+    covered,
+    global_entries,
+    indexed_fields,
+    meta_of,
+    of_another_type,
+)
 from paimon_sql.storage.global_index.sorted_rows import Keyed, sorted_portions
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.evolved_reader import read_group
@@ -226,7 +233,10 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     live = filter_partitions(table, live_files(table, snapshot).entries, partitions)
     chosen = set(pc.unique(live["partition"]).to_pylist())
     held = [e for e in global_entries(table, snapshot) if column.covers(e) and e.partition in chosen]
-    changed = changed_since(table, live, held, column.field.id)
+    changed = {
+        *changed_since(table, live, held, column.field.id),
+        *of_another_type(table, held, column.field),
+    }
     # Files over the same rows hold some of the keys each, so they go together.
     stale = {_rows(e) for e in held if e.file.file_name in changed}
     replaced = [e for e in held if _rows(e) in stale]

@@ -12,9 +12,12 @@ import pyarrow.compute as pc
 from paimon_sql.format.global_index.meta import source_snapshot
 from paimon_sql.format.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.types import DataField
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.table import Table
+
+_FIRST_SCHEMA = 0
 
 
 def global_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifestEntry]:
@@ -73,6 +76,27 @@ def changed_since(
             if some.any():
                 found[entry.file.file_name] = RowIds.of_ranges(starts[some], ends[some]).within(low, high)
     return found
+
+
+def of_another_type(table: Table, entries: Sequence[IndexManifestEntry], field: DataField) -> frozenset[str]:
+    """The names of the index files whose keys may be of another type than the column is today.
+
+    The schema of the snapshot of which an index was built tells; if that is gone, the type must never have changed.
+    """
+    if table.schema.id == _FIRST_SCHEMA:
+        return frozenset()
+    sources = {e.file.file_name: source_snapshot(meta_of(e).source_meta) for e in entries}
+    wrong = {s for s in set(sources.values()) if not _had_type(table, s, field)}
+    return frozenset(name for name, source in sources.items() if source in wrong)
+
+
+def _had_type(table: Table, snapshot_id: int | None, field: DataField) -> bool:
+    if snapshot_id is not None and table.snapshots.exists(snapshot_id):
+        schemas = [table.schemas.get(table.snapshots.get(snapshot_id).schema_id)]
+    else:
+        schemas = table.schemas.all()
+    types = {f.type.as_nullable().sql() for s in schemas for f in s.fields if f.id == field.id}
+    return types <= {field.type.as_nullable().sql()}
 
 
 def _holding(table: Table, files: pa.Table, field_id: int) -> npt.NDArray[np.bool_]:

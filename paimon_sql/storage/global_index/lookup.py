@@ -32,7 +32,7 @@ from paimon_sql.format.options.index import (
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.expire.doomed import threads_for
-from paimon_sql.storage.global_index.entries import changed_since, covered, global_entries, meta_of
+from paimon_sql.storage.global_index.entries import changed_since, covered, global_entries, meta_of, of_another_type
 from paimon_sql.storage.global_index.question import Question, question
 from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.predicates import And, Or, Predicate
@@ -132,6 +132,8 @@ class _Look:
     def _answer(self, asked: Question, field: DataField) -> BitMap64 | None:
         """The rows of a condition on one column: those that its indexes tell, and those they know nothing of."""
         held = [e for e in self.entries if meta_of(e).index_field_id == field.id]
+        wrong = of_another_type(self.table, held, field)
+        held = [e for e in held if e.file.file_name not in wrong]
         changed = changed_since(self.table, self.files, held, field.id)
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(held):

@@ -132,9 +132,10 @@ def _parted(path: Path, borders: pa.Array, folder: Path) -> list[Path]:
 
 def _portions_of(keys: pa.Array, borders: pa.Array) -> Longs:
     """The portion of each key: how many borders are not greater; nulls belong to the first."""
-    order = pc.sort_indices(pa.concat_arrays([borders, keys]), null_placement="at_start").to_numpy().astype(np.int64)
+    valued = np.flatnonzero(pc.is_valid(keys).to_numpy(zero_copy_only=False))
+    numbers, found = np.zeros(len(keys), np.int64), np.zeros(len(valued), np.int64)
+    order = pc.sort_indices(pa.concat_arrays([borders, keys.drop_null()])).to_numpy().astype(np.int64)
     is_border = order < len(borders)
-    before = np.cumsum(is_border)
-    numbers = np.empty(len(keys), np.int64)
-    numbers[order[~is_border] - len(borders)] = before[~is_border]
+    found[order[~is_border] - len(borders)] = np.cumsum(is_border)[~is_border]
+    numbers[valued] = found
     return numbers
