@@ -11,7 +11,10 @@ from paimon_sql import procedures
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.format.global_index.meta import source_snapshot
 from paimon_sql.format.schema import new_schema
+from paimon_sql.storage.global_index.entries import global_entries, meta_of
+from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.progress import running
 from paimon_sql.storage.table import Table
 from tests.storage.small_tables import COLUMNS, insert
@@ -105,3 +108,13 @@ def test_what_cannot_be_built_is_refused(catalog: FileSystemCatalog, given: dict
 def test_the_type_must_be_given(catalog: FileSystemCatalog) -> None:
     with pytest.raises(InvalidInputError, match="index_type"):
         procedures.call(catalog, "create_global_index", table="d.t", index_column="v")
+
+
+def test_an_index_goes_along_with_a_copy_and_is_known_to_be_older_than_its_changes(catalog: FileSystemCatalog) -> None:
+    call(catalog, "create_global_index")
+    (row,) = procedures.call(catalog, "copy", source_table="d.t", target_table="d.c")
+    assert row["copied_index_files"] == 4
+    copy = catalog.table(Identifier("d", "c"))
+    (entry, *_) = global_entries(copy, copy.snapshots.latest())
+    assert source_snapshot(meta_of(entry).source_meta) == 1
+    assert Path(index_path(copy, entry)).exists()
