@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.global_index.meta import source_snapshot, written_source
 from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.bucket import BUCKET, BUCKET_FUNCTION_TYPE
@@ -180,7 +181,8 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
     """
     names, ids = _Names(), _schema_ids(plan, target)
     files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(e.file, names, ids))) for e in plan.files]
-    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names))) for e in plan.indexes]
+    made = (target.snapshots.latest_id() or 0) + 1
+    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names, made))) for e in plan.indexes]
     pairs = [*_data_paths(plan.source, target, files)]
     pairs += [(index_path(plan.source, old), index_path(target, new), old.file.file_size) for old, new in indexes]
     try:
@@ -255,11 +257,17 @@ def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataF
     )
 
 
-def _renamed_index(file: IndexFileMeta, names: _Names) -> IndexFileMeta:
+def _renamed_index(file: IndexFileMeta, names: _Names, snapshot_id: int) -> IndexFileMeta:
     vectors = file.deletion_vectors
     if vectors is not None:
         vectors = tuple(replace(v, data_file_name=names.of(v.data_file_name)) for v in vectors)
-    return replace(file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors)
+    index = file.global_index
+    if index is not None and source_snapshot(index.source_meta) is not None:
+        # Changes of the copy have numbers of its own snapshots, by which the index must be seen to be older.
+        index = replace(index, source_meta=written_source(snapshot_id))
+    return replace(
+        file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors, global_index=index
+    )
 
 
 def _data_paths(

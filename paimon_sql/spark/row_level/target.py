@@ -77,6 +77,8 @@ class TargetScanProxy(ScanBuilderProxy):
         buckets: the reads of each bucket, if each is read by one task; None if not.
     """
 
+    thorough = True
+
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
