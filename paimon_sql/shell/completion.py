@@ -17,7 +17,7 @@ from paimon_sql.shell.keywords import KEYWORDS, OPENING
 from paimon_sql.shell.names import Names
 from paimon_sql.shell.splitter import split, tokens_of
 from paimon_sql.sql.scan import Token, name_sql, unquote_name
-from paimon_sql.system_tables import system_tables
+from paimon_sql.system_tables import catalog_tables, system_tables
 
 _WORD = re.compile(r"(?:`[^`]*`?|[\w$.])*$")
 _BEFORE_TABLE = frozenset(
@@ -103,6 +103,7 @@ class SqlCompleter(Completer):
         elif len(parts) == 1:
             yield from self._names.databases(parts[0]) if parts[0] in self._names.catalogs() else ()
             yield from self._names.tables(parts[0]) if tables and parts[0] in self._names.databases() else ()
+            yield from catalog_tables() if tables and parts[0].lower() == _SYS else ()
         elif len(parts) == 2 and tables:
             yield from self._names.tables(*parts)
 
