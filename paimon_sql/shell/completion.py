@@ -103,9 +103,10 @@ class SqlCompleter(Completer):
         elif len(parts) == 1:
             yield from self._names.databases(parts[0]) if parts[0] in self._names.catalogs() else ()
             yield from self._names.tables(parts[0]) if tables and parts[0] in self._names.databases() else ()
-            yield from catalog_tables() if tables and parts[0].lower() == _SYS else ()
         elif len(parts) == 2 and tables:
             yield from self._names.tables(*parts)
+        if tables and parts and parts[-1].lower() == _SYS:
+            yield from catalog_tables()
 
     def _of_qualifier(self, parts: Sequence[str], tokens: Sequence[Token], rest: str) -> Iterator[str]:
         named = dict(_tables_of([*tokens, *tokens_of(rest)[0]]))

@@ -64,3 +64,27 @@ def test_all_tables_are_asked_in_one_query(sql: Sql) -> None:
         ("consumer_id", "string"),
         ("next_snapshot_id", "bigint"),
     ]
+
+
+def test_a_tables_health_is_one_query(sql: Sql) -> None:
+    sql("CREATE TABLE well (k INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '1', 'write-only' = 'true')")
+    for k in range(5):
+        sql(f"INSERT INTO well VALUES ({k})")
+    database = sql("SELECT current_database()")[0][0]
+    assert sql("SELECT metric, number, advice FROM well$summary WHERE advice IS NOT NULL OR metric = 'files'") == [
+        ("files", 5.0, None),
+        (
+            "most_sorted_runs",
+            5.0,
+            f"1 bucket has 5 or more sorted runs to be merged by reads: CALL sys.compact(table => '{database}.well')",
+        ),
+    ]
+    ((call,),) = sql("SELECT split(advice, ': ')[1] FROM well$summary WHERE metric = 'most_sorted_runs'")
+    sql(str(call))
+    assert sql("SELECT value FROM well$summary WHERE metric = 'levels'") == [("L5: 1",)]
+    assert [row[:2] for row in sql("DESCRIBE well$summary")] == [
+        ("metric", "string"),
+        ("value", "string"),
+        ("number", "double"),
+        ("advice", "string"),
+    ]
