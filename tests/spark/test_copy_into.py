@@ -272,6 +272,8 @@ def test_what_stands_there_is_replaced_only_if_that_is_said(sql: Sql, spark: Spa
         sql(copy.format("SELECT raise_error('it was run')"))
     assert sql(copy.format("SELECT 2 AS a") + " OVERWRITE = TRUE")[0][2] == 1
     assert sql(f"SELECT * FROM csv.`{tmp_path}/out`") == [("2",)]
+    with pytest.raises(PySparkException, match="also being read"):
+        sql(copy.format(f"SELECT * FROM csv.`{tmp_path}/out`") + " OVERWRITE = TRUE")
     unknown = "FILE_FORMAT = (TYPE = JSON, DATE_FORMAT = 'bbb')"
     with pytest.raises(PySparkException, match="pattern"):
         sql(f"COPY INTO '{tmp_path}/out' FROM (SELECT 1 AS a) {unknown} OVERWRITE = TRUE")

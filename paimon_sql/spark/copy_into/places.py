@@ -42,6 +42,11 @@ class Place:
             self._file_system = written.getFileSystem(session.sessionState().newHadoopConf())
             self._path = self._file_system.makeQualified(written)
 
+    @property
+    def path(self) -> Any:
+        """The full path as Hadoop's ``Path``."""
+        return self._path
+
     def exists(self) -> bool:
         """Whether anything stands there."""
         with one_error(f"'{self._named}' cannot be looked at"):

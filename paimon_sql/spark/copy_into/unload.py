@@ -12,7 +12,7 @@ from paimon_sql.errors import AlreadyExistsError, InvalidInputError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
-from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.sql.scan import string_sql
@@ -20,6 +20,7 @@ from paimon_sql.sql.statements import CopyIntoLocation
 
 _PLANS = f"{CATALYST}.plans.logical"
 _NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
+_DDL = f"{EXECUTION}.command.DDLUtils"
 _ROWS = "rows"
 
 
@@ -63,6 +64,8 @@ class UnloadRun:
         counted = Observation()
         try:
             with one_error(f"The rows cannot be written to '{statement.path}'"):
+                read = rows._jdf.queryExecution().analyzed()
+                self._jvm.singleton(_DDL).verifyNotReadPath(read, place.path, self._jvm.none)
                 self._check_formats()
                 self._write(rows.observe(counted, f.count(f.lit(1)).alias(_ROWS)))
         except InvalidInputError:
