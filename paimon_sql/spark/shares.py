@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_sql.spark.arrow_batches import gathered
+from paimon_sql.spark.arrow_batches import gathered, map_in_arrow
 from paimon_sql.spark.worker_errors import answered, answering
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -33,7 +33,7 @@ def shared_out(
     Raises:
         PaimonError: a worker failed; the files of all of them are deleted.
     """
-    answers = [pickle.loads(found.answer) for found in rows.mapInArrow(_worker_of(work), "answer binary").collect()]
+    answers = [pickle.loads(found.answer) for found in map_in_arrow(rows, _worker_of(work), "answer binary").collect()]
     return all_or_nothing(table, answered(answers), written)
 
 

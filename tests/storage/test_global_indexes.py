@@ -36,8 +36,9 @@ from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.row_level.columns import ColumnTask, placed_groups
+from paimon_sql.storage.row_level.columns import ColumnTask
 from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.schema_change import RenameColumn, UpdateColumnType, apply_changes
 from paimon_sql.storage.table import Table
