@@ -8,3 +8,13 @@ SELECT bucket, level, record_count, min_key, max_key FROM facts$files ORDER BY b
 SELECT bucket, record_count, file_count FROM facts$buckets ORDER BY bucket;
 SELECT num_added_files, num_deleted_files FROM facts$manifests;
 SELECT key, value FROM facts$options ORDER BY key;
+-- Is the table well, and what could be done?
+SELECT metric, value, advice FROM facts$summary;
+SELECT sum(number) AS bytes FROM facts$summary WHERE metric IN ('older_snapshots_size', 'tags_size');
+-- All tables of the catalog at once.
+SELECT table_name, table_type, partitioned, primary_key FROM sys.tables WHERE database_name = current_database();
+SELECT table_name, partition_name, record_count FROM sys.partitions ORDER BY ALL;
+SELECT table_name, key, value FROM sys.all_table_options WHERE table_name = 'facts' AND key = 'bucket';
+SELECT table_name, count(*) AS snapshots, max(commit_time) AS newest FROM sys.snapshots WHERE table_name = 'facts' GROUP BY ALL;
+SELECT * FROM sys.tags;
+SELECT * FROM sys.consumers;

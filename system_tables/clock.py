@@ -26,3 +26,8 @@ def wall_clock(epoch_millis: int) -> datetime:
 def wall_clocks(wall_millis: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     """Wall-clock times that are kept as milliseconds, as manifests keep the creation of files."""
     return wall_millis.cast(pa.timestamp("ms")).cast(_WALL)
+
+
+def epoch_millis(wall: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The milliseconds since the epoch of the times that `wall_clocks` gives."""
+    return pa.array([None if w is None else round(w.timestamp() * 1000) for w in wall.to_pylist()], pa.int64())

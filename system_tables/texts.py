@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from paimon_sql.storage.evolution import evolve
 
 _STRING = t.string_type()
 _NULL = "null"
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIMESTAMPS = t.TimestampType | t.LocalZonedTimestampType
 _BYTES = t.BinaryType | t.VarBinaryType | t.BlobType
 
@@ -94,6 +96,14 @@ def pair_texts(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> 
     order = sorted(range(len(names)), key=lambda i: names[i].encode("utf-16-be"))
     pairs = [pc.binary_join_element_wise(names[i], pc.fill_null(columns[i], _NULL), "=") for i in order]
     return _listed("{", pairs, "}")
+
+
+def size_text(size: float) -> str:
+    """A size in bytes as it is read: ``12 B``, ``1.5 KiB``, ``220.0 MiB``."""
+    if size < 1024:
+        return f"{size:.0f} B"
+    power = min(int(math.log(size, 1024)), len(_UNITS))
+    return f"{size / 1024**power:,.1f} {_UNITS[power - 1]}"
 
 
 def one_chunk(array: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -45,11 +45,17 @@ class CatalogTable(ABC):
         name: its name in ``sys``.
         summary: what its rows are, in one sentence.
         columns: its columns.
+        is_listed: whether `SHOW TABLES IN sys` names it, as it does with those that Paimon has everywhere.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     columns: ClassVar[tuple[DataField, ...]]
+    is_listed: ClassVar[bool] = False
+
+    def exists_in(self, catalog: Catalog) -> bool:
+        """Whether the catalog has this table."""
+        return True
 
     @abstractmethod
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:

@@ -28,9 +28,11 @@ from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
 
 _DATABASE_SUFFIX = ".db"
 _RUNS_FOLDER = "_maintenance_runs"
+_THREADS = 8
 
 
 def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
@@ -106,9 +108,12 @@ class FileSystemCatalog(DefinitionsInFiles):
 
     def list_tables(self, database: str) -> list[str]:
         self._require(database)
-        folders = [s for s in self.file_io.list(self._database_path(database)) if s.is_dir]
+        path = self._database_path(database)
+        folders = [s for s in self.file_io.list(path) if s.is_dir]
+        threads = _THREADS if self.file_io.is_object_store(path) else 1
         # A table whose schema cannot be read is still there, to be repaired or dropped.
-        return sorted(s.name for s in folders if SchemaManager(self.file_io, s.path).ids())
+        are_tables = spread(lambda s: bool(SchemaManager(self.file_io, s.path).ids()), folders, threads)
+        return sorted(s.name for s, is_table in zip(folders, are_tables, strict=True) if is_table)
 
     def table_exists(self, identifier: Identifier) -> bool:
         return self._latest_schema(self._root(identifier)) is not None

@@ -145,6 +145,11 @@ def index_name(uuid: str, count: int) -> str:
     return f"index-{uuid}-{count}"
 
 
+def global_index_name(kind: str, uuid: str) -> str:
+    """The name of a new file of a global index of some kind."""
+    return f"{kind}-global-index-{uuid}{INDEX_SUFFIX}"
+
+
 def statistics_name(uuid: str, count: int) -> str:
     """The name of a new file of table statistics."""
     return f"stat-{uuid}-{count}"

@@ -17,7 +17,7 @@ from paimon_sql.shell.keywords import KEYWORDS, OPENING
 from paimon_sql.shell.names import Names
 from paimon_sql.shell.splitter import split, tokens_of
 from paimon_sql.sql.scan import Token, name_sql, unquote_name
-from paimon_sql.system_tables import system_tables
+from paimon_sql.system_tables import catalog_tables, system_tables
 
 _WORD = re.compile(r"(?:`[^`]*`?|[\w$.])*$")
 _BEFORE_TABLE = frozenset(
@@ -105,6 +105,8 @@ class SqlCompleter(Completer):
             yield from self._names.tables(parts[0]) if tables and parts[0] in self._names.databases() else ()
         elif len(parts) == 2 and tables:
             yield from self._names.tables(*parts)
+        if tables and parts and parts[-1].lower() == _SYS:
+            yield from catalog_tables()
 
     def _of_qualifier(self, parts: Sequence[str], tokens: Sequence[Token], rest: str) -> Iterator[str]:
         named = dict(_tables_of([*tokens, *tokens_of(rest)[0]]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -34,6 +35,18 @@ def unmeasured_batches(frame: DataFrame) -> Iterator[None]:
     finally:
         for key in given:
             conf.unsetConf(key)
+
+
+def map_in_arrow(
+    frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], struct: StructType | str
+) -> DataFrame:
+    """``frame.mapInArrow``, whatever the columns are called: PySpark takes a dot in a name for a field's."""
+    names = frame.columns
+
+    def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return function(batch.rename_columns(names) for batch in batches)
+
+    return frame.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(mapped, struct)
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

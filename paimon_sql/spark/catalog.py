@@ -127,7 +127,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def listTables(self, namespace: Any) -> Any:
         if namespace[0] == SYSTEM_DATABASE:
-            names = list(catalog_tables())
+            names = [n for n, t in catalog_tables().items() if t.is_listed and t.exists_in(self.catalog)]
         else:
             names = self._answer(namespace, lambda: self.catalog.list_tables(namespace[0]))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
@@ -347,7 +347,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def _catalog_table(self, identifier: Identifier) -> TableInterface:
         found = catalog_tables().get(identifier.object_name.lower())
-        if found is None:
+        if found is None or not found.exists_in(self.catalog):
             raise NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
         return CatalogTableProxy(self.jvm, View(self.catalog, offered_procedures()), found, self.session)
 

@@ -18,6 +18,7 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
+from paimon_sql.spark.references import reference_to
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -56,8 +57,7 @@ class DynamicOverwriteProxy(WriteInterface):
         return self
 
     def requiredDistribution(self) -> Any:
-        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
-        columns = [expressions.column(name) for name in self.table.schema.partition_keys]
+        columns = [reference_to(self.jvm, name) for name in self.table.schema.partition_keys]
         clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
 

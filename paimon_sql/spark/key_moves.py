@@ -17,6 +17,7 @@ from pyspark.sql.functions import hash as spark_hash
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
 
 from paimon_sql.format.special_fields import BUCKET, VALUE_KIND
+from paimon_sql.spark.arrow_batches import map_in_arrow
 from paimon_sql.spark.arrow_types import returned
 from paimon_sql.spark.table_columns import column_of
 from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
@@ -49,7 +50,7 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     by_key = keyed.repartitionById(lanes, pmod(spark_hash(col(KEY)), lit(lanes))).sortWithinPartitions(KEY, _ORDER)
     fields = [frame.schema[name] for name in schema.names]
     struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
-    return by_key.mapInArrow(_relocator(task, lanes), struct)
+    return map_in_arrow(by_key, _relocator(task, lanes), struct)
 
 
 def _places(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:

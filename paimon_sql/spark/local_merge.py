@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ByteType, StructField, StructType
 
 from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.spark.arrow_batches import map_in_arrow
 from paimon_sql.spark.arrow_types import returned
 from paimon_sql.spark.worker_errors import one_message
 from paimon_sql.storage.write.local_merge import merged_locally, merges_locally
@@ -40,4 +41,4 @@ def locally_merged(task: WriteTask, frame: DataFrame) -> DataFrame:
                 yield returned(rows.select([*names, VALUE_KIND.name]), types)
 
     fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in names)]
-    return frame.mapInArrow(merge, StructType([*fields, StructField(VALUE_KIND.name, ByteType())]))
+    return map_in_arrow(frame, merge, StructType([*fields, StructField(VALUE_KIND.name, ByteType())]))

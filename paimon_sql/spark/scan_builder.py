@@ -45,9 +45,20 @@ from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 
+_FEW_ROWS, _FEW_FILES = 10_000, 64
+"""How many rows, of how many files, the driver reads by itself if a global index tells them."""
+_WORTH = 8
+"""Python workers read what an index tells if it leaves out all rows but this part of them."""
+
 
 class ScanBuilderProxy(JavaObject):
-    """Builds one scan of one table."""
+    """Builds one scan of one table.
+
+    Attributes:
+        thorough: whether rows that no global index covers are read whatever the table's search mode.
+    """
+
+    thorough = False
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
         super().__init__(jvm)
@@ -150,7 +161,7 @@ class ScanBuilderProxy(JavaObject):
     def _is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether Spark's own reader can read these columns, and be told of dead rows if there are any."""
         plan = self._planned()
-        if not plan.is_native(columns):
+        if _narrows(plan) or not plan.is_native(columns):
             return False
         return not plan.rows_to_mark or can_mark(self.jvm, plan, columns)
 
@@ -164,6 +175,7 @@ class ScanBuilderProxy(JavaObject):
                 parallelism=self.parallelism,
                 columns={f.name for f in self._columns},
                 row_ids=all_of(self._row_ids),
+                thorough=self.thorough,
             )
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
@@ -190,14 +202,14 @@ class ScanBuilderProxy(JavaObject):
         names = tuple(f.name for f in self._columns)
         row_ids = all_of(self._row_ids)
         tasks = [ReadTask(self.table, split, names, predicate, row_ids) for split in plan.splits]
-        if not tasks or pins_key(self.table.schema, predicate):
+        if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)
 
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
         twin = None
-        if plan.is_native(self._columns) and not self._hidden and not self._by_python:
+        if not self._hidden and not self._by_python and not _narrows(plan) and plan.is_native(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
                 return NativeScanProxy(*given)
@@ -257,6 +269,18 @@ class ScanBuilderProxy(JavaObject):
         ]
 
 
+def _is_little(plan: ScanPlan) -> bool:
+    """Whether an index leaves so few rows that the driver reads them quicker than a job would begin."""
+    told = plan.told_rows
+    return told is not None and told <= _FEW_ROWS and sum(len(s.files) for s in plan.splits) <= _FEW_FILES
+
+
+def _narrows(plan: ScanPlan) -> bool:
+    """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
+    told = plan.told_rows
+    return told is not None and told * _WORTH <= sum(s.row_count for s in plan.splits)
+
+
 def _is_floating(data_type: DataType) -> bool:
     """Whether a column can hold NaN, of which the statistics of Parquet files say nothing."""
     return isinstance(data_type, (FloatType, DoubleType))
@@ -272,6 +296,7 @@ def describe(
         f"files {m.files_read} of {m.files}",
         f"manifests {m.manifests_read} of {m.manifests}",
         f"{m.bytes_read} bytes",
+        *([f"{plan.told_rows} rows by global indexes"] if plan.told_rows is not None else []),
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
     ]

@@ -13,6 +13,7 @@ from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
+from paimon_sql.spark.references import partitioned_by
 from paimon_sql.spark.scan_builder import ScanBuilderProxy, describe
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
@@ -35,9 +36,7 @@ class DerivedTableProxy(ReadOnlyTable):
         return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields
 
     def partitioning(self) -> Any:
-        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
-        transforms = [expressions.identity(name) for name in self.table.schema.partition_keys]
-        return self.jvm.array(f"{CONNECTOR}.expressions.Transform", transforms)
+        return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
     def newScanBuilder(self, options: Any) -> Any:
         table = under_options(self.jvm, self.session, self.table, given_options(options))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_sql.spark.arrow_batches import gathered
+from paimon_sql.spark.arrow_batches import gathered, map_in_arrow
 from paimon_sql.spark.worker_errors import answered, answering
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -17,8 +17,6 @@ from paimon_sql.storage.table import Table
 
 R = TypeVar("R")
 Batches = Iterable[pa.RecordBatch]
-ANSWER = "answer binary"
-"""The column of the workers' answers."""
 
 
 def shared_out(
@@ -35,13 +33,16 @@ def shared_out(
     Raises:
         PaimonError: a worker failed; the files of all of them are deleted.
     """
-    answers = [pickle.loads(found.answer) for found in rows.mapInArrow(worker_of(work), ANSWER).collect()]
+    answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
     return all_or_nothing(table, answered(answers), written)
 
 
-def worker_of(work: Callable[[Batches], R]) -> Any:
-    """The work as ``mapInArrow`` runs it: each partition's only row is its pickled answer."""
+def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
+    """A row for each partition of the rows: what a worker answers that does the work with them, pickled."""
+    return map_in_arrow(rows, _worker_of(work), "answer binary")
 
+
+def _worker_of(work: Callable[[Batches], R]) -> Any:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made = pickle.dumps(answering(work)(gathered(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([made], pa.binary())})

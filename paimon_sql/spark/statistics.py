@@ -9,6 +9,7 @@ from paimon_sql.format.binary_field import epoch_nanos
 from paimon_sql.format.table_statistics import ColumnStatistics
 from paimon_sql.format.value_text import parse_text
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.references import reference_to
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table_statistics import statistics_of
@@ -39,7 +40,7 @@ class StatisticsProxy(JavaObject):
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
             if name in types:
-                reference = self.jvm.cls(f"{CONNECTOR}.expressions.FieldReference").apply(self.jvm.seq([name]))
+                reference = reference_to(self.jvm, name)
                 columns.put(reference, ColumnStatisticsProxy(self.jvm, column, types[name]))
         return columns
 

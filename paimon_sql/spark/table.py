@@ -10,9 +10,10 @@ from paimon_sql.format.options.table import PATH
 from paimon_sql.spark.compat import v2_columns
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.interfaces import TableInterface
-from paimon_sql.spark.java import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
 from paimon_sql.spark.read_options import given_options, under_options
+from paimon_sql.spark.references import partitioned_by
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.write import WriteBuilderProxy
@@ -55,9 +56,7 @@ class TableProxy(TableInterface, PartitionManagement):
         return self.jvm.remember(f"columns {self._struct}", lambda: v2_columns(self.jvm, self.schema()))
 
     def partitioning(self) -> Any:
-        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
-        transforms = [expressions.identity(name) for name in self.table.schema.partition_keys]
-        return self.jvm.array(f"{CONNECTOR}.expressions.Transform", transforms)
+        return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
     def properties(self) -> Any:
         schema = self.table.schema

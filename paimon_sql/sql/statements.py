@@ -14,6 +14,8 @@ from typing import Literal
 from paimon_sql.sql.context import TableName
 
 Options = Mapping[str, str]
+OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
+"""What COPY INTO does with rows that cannot be read: stop, leave them out, or leave their files out."""
 PartitionSpec = tuple[tuple[str, str | None], ...]
 """Columns of a partition with the SQL of their values; None for a column that was only named."""
 
@@ -319,7 +321,8 @@ class DropFunction(Statement):
 class CopyIntoTable(Statement):
     """COPY INTO table FROM 'path'.
 
-    ``file_format`` has the keys as written in upper case (``TYPE`` is one of them); a list is its values in order.
+    ``file_format`` is what ``file_format.file_format`` reads: checked, its keys and all fixed words in upper case;
+    ``TYPE`` is one of the keys, and a list is its values in order.
     """
 
     table: TableName
@@ -328,7 +331,7 @@ class CopyIntoTable(Statement):
     columns: tuple[str, ...] = ()
     pattern: str | None = None
     force: bool = False
-    on_error: Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"] = "ABORT_STATEMENT"
+    on_error: OnError = "ABORT_STATEMENT"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.global_index.meta import source_snapshot, written_source
 from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.bucket import BUCKET, BUCKET_FUNCTION_TYPE
@@ -179,8 +180,10 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
         CommitConflictError: the source's files went while they were copied; nothing was changed.
     """
     names, ids = _Names(), _schema_ids(plan, target)
-    files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(e.file, names, ids))) for e in plan.files]
-    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names))) for e in plan.indexes]
+    made = (target.snapshots.latest_id() or 0) + 1
+    numbered = _numbered_anew(plan, made)
+    files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(f, names, ids))) for e, f in numbered]
+    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names, made))) for e in plan.indexes]
     pairs = [*_data_paths(plan.source, target, files)]
     pairs += [(index_path(plan.source, old), index_path(target, new), old.file.file_size) for old, new in indexes]
     try:
@@ -245,6 +248,40 @@ class _Names:
         return renamed if count else f"{self._run}-{name}"
 
 
+def _numbered_anew(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, DataFileMeta]]:
+    """The files, those with data evolution under sequence numbers that the snapshot which is made may have.
+
+    There the newest of the files with the same rows is told by its number, which is that of its snapshot: numbers of
+    the source's later snapshots would let the copy's next changes pass for older ones. 0 is for files without a number.
+    """
+    files = [e.file for e in plan.files]
+    if not plan.source.options.get(DATA_EVOLUTION_ENABLED):
+        return list(zip(plan.files, files, strict=True))
+    found = dict.fromkeys(range(len(files)), snapshot_id)
+    for same in _of_same_rows(files):
+        newest_first = sorted({files[i].max_sequence_number for i in same}, reverse=True)
+        for i in same:
+            number = snapshot_id - newest_first.index(files[i].max_sequence_number)
+            found[i] = number if number > 0 else number - 1
+    pairs = zip(plan.files, found.values(), strict=True)
+    return [(e, replace(e.file, min_sequence_number=n, max_sequence_number=n)) for e, n in pairs]
+
+
+def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[int]]:
+    """The numbers of files whose ranges of row ids meet, together."""
+    known = [(f.first_row_id, i) for i, f in enumerate(files) if f.first_row_id is not None]
+    same: list[int] = []
+    end = 0
+    for first, i in sorted(known):
+        if same and first >= end:
+            yield same
+            same, end = [], 0
+        same.append(i)
+        end = max(end, first + files[i].row_count)
+    if same:
+        yield same
+
+
 def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataFileMeta:
     return replace(
         file,
@@ -255,11 +292,17 @@ def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataF
     )
 
 
-def _renamed_index(file: IndexFileMeta, names: _Names) -> IndexFileMeta:
+def _renamed_index(file: IndexFileMeta, names: _Names, snapshot_id: int) -> IndexFileMeta:
     vectors = file.deletion_vectors
     if vectors is not None:
         vectors = tuple(replace(v, data_file_name=names.of(v.data_file_name)) for v in vectors)
-    return replace(file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors)
+    index = file.global_index
+    if index is not None and source_snapshot(index.source_meta) is not None:
+        # Changes of the copy have numbers of its own snapshots, by which the index must be seen to be older.
+        index = replace(index, source_meta=written_source(snapshot_id))
+    return replace(
+        file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors, global_index=index
+    )
 
 
 def _data_paths(

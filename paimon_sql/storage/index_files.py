@@ -71,6 +71,6 @@ def write_deletions(
 
 
 def _path(table: Table, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    beside_data = table.options.get(INDEX_FILE_IN_DATA_FILE_DIR)
+    beside_data = file.global_index is None and table.options.get(INDEX_FILE_IN_DATA_FILE_DIR)
     directory = table.locations.bucket(partition, bucket) if beside_data else None
     return table.paths.index(file.file_name, file.external_path, directory)

@@ -10,6 +10,7 @@ import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.globalindex.IndexedSplit;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReaderIterator;
@@ -19,6 +20,7 @@ import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.types.DataType;
+import org.apache.paimon.utils.TypeUtils;
 
 /**
  * Reads tables under conditions: each line of standard input is table, column, operator and value with tabs between.
@@ -40,7 +42,8 @@ public class FilteredRead {
             int files = 0;
             List<Integer> found = new ArrayList<>();
             for (Split split : builder.newScan().plan().splits()) {
-                files += ((DataSplit) split).dataFiles().size();
+                DataSplit held = split instanceof IndexedSplit ? ((IndexedSplit) split).dataSplit() : (DataSplit) split;
+                files += held.dataFiles().size();
                 try (RecordReaderIterator<InternalRow> rows =
                         new RecordReaderIterator<>(builder.newRead().createReader(split))) {
                     while (rows.hasNext()) {
@@ -80,8 +83,10 @@ public class FilteredRead {
                 return Integer.parseInt(text);
             case BIGINT:
                 return Long.parseLong(text);
-            default:
+            case DOUBLE:
                 return Double.parseDouble(text);
+            default:
+                return TypeUtils.castFromString(text, type);
         }
     }
 }

@@ -30,7 +30,8 @@ class JavaPaimon:
         needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
         classpath = [str(_bundle()), *map(str, needed)]
         here = Path(__file__).parent
-        sources = [str(source), *(str(here / name) for name in ("PaimonServer.java", "FilteredRead.java"))]
+        own = ("PaimonServer.java", "FilteredRead.java", "GlobalIndexBuild.java")
+        sources = [str(source), *(str(here / name) for name in own)]
         subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), *sources], check=True)
         self._java = ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath])]
         self._server = subprocess.Popen(
@@ -62,6 +63,11 @@ class JavaPaimon:
         asked = [*self._java, "FilteredRead", str(warehouse), str(questions)]
         answer = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
         return [(files, rows) for files, rows in map(json.loads, answer.splitlines())]
+
+    def build_btree(self, warehouse: Path, table: str, column: str) -> None:
+        """Build a B-tree global index over a column, of rows that have none yet."""
+        asked = [*self._java, "GlobalIndexBuild", str(warehouse), table, column]
+        subprocess.run(asked, check=True, capture_output=True, text=True)
 
     def write(self, warehouse: Path, table: str, rows: Iterable[Sequence[Any]], *options: str) -> None:
         """Append rows in one commit."""

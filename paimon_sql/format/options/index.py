@@ -6,6 +6,7 @@ from paimon_sql.format.options.values import (
     at_least,
     boolean,
     choice,
+    double,
     integer,
     long,
     memory_size,
@@ -63,16 +64,22 @@ GLOBAL_INDEX_EXTERNAL_PATH = string(
     "global-index.external-path", None, "The directory of global index files; without it index/ of the table."
 )
 GLOBAL_INDEX_ROW_COUNT_PER_SHARD = long(
-    "global-index.row-count-per-shard", "100000", "How many rows one file of a global index covers.", check=at_least(1)
+    "global-index.row-count-per-shard",
+    "100000",
+    "How many rows one file of a native global index covers.",
+    check=at_least(1),
 )
 GLOBAL_INDEX_BUILD_MAX_SHARD = integer(
     "global-index.build.max-shard",
     "32",
-    "How many files a global index is built of, where that suffices.",
+    "How many files a native global index is built of, where that suffices.",
     check=at_least(1),
 )
 GLOBAL_INDEX_BUILD_MAX_PARALLELISM = integer(
-    "global-index.build.max-parallelism", "4096", "How many tasks build a global index at most.", check=at_least(1)
+    "global-index.build.max-parallelism",
+    "4096",
+    "How many tasks build a native global index at most.",
+    check=at_least(1),
 )
 GLOBAL_INDEX_THREAD_NUM = integer(
     "global-index.thread-num", "32", "How many files of global indexes are read at a time.", check=at_least(1)
@@ -83,7 +90,8 @@ GLOBAL_INDEX_SEARCH_MODE = optional_choice(
 SCALAR_INDEX_SEARCH_MODE = choice(
     "scalar-index.search-mode",
     "fast",
-    "Whether look-ups by value read indexed rows only, or also those that no index covers yet.",
+    "Whether look-ups by value read indexed rows only, or also those that no index covers yet. Where nothing is set"
+    " they read those too; only a 'fast' that is written down leaves them out.",
     _SEARCH_MODES,
 )
 VECTOR_INDEX_SEARCH_MODE = choice(
@@ -107,11 +115,38 @@ SORTED_INDEX_RECORDS_PER_RANGE = long(
 SORTED_INDEX_BUILD_MAX_PARALLELISM = integer(
     "sorted-index.build.max-parallelism",
     "4096",
-    "How many tasks build a sorted index at most.",
+    "Into how many files the keys of rows that follow one another are parted at most.",
     alternatives=("btree-index.build.max-parallelism",),
 )
-BTREE_INDEX_PROPERTY = string("btree-index.<property>", None, "A setting of B-tree indexes.")
-BITMAP_INDEX_PROPERTY = string("bitmap-index.<property>", None, "A setting of global bitmap indexes.")
+BTREE_INDEX_COMPRESSION = choice(
+    "btree-index.compression", "none", "How blocks of B-tree indexes are compressed.", ("none", "zstd", "lz4")
+)
+BTREE_INDEX_COMPRESSION_LEVEL = integer("btree-index.compression-level", "1", "The level of that compression.")
+BTREE_INDEX_BLOCK_SIZE = memory_size("btree-index.block-size", "64 kb", "How large a block of a B-tree index becomes.")
+BTREE_INDEX_CACHE_SIZE = memory_size("btree-index.cache-size", "128 mb", "Taken and without effect.")
+BTREE_INDEX_HIGH_PRIORITY_POOL_RATIO = double(
+    "btree-index.high-priority-pool-ratio", "0.1", "Taken and without effect."
+)
+BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE = memory_size(
+    "btree-index.fallback-scan-max-size",
+    "256 mb",
+    "Up to which size B-tree indexes are searched for more than single values.",
+)
+BITMAP_INDEX_DICTIONARY_BLOCK_SIZE = memory_size(
+    "bitmap-index.dictionary-block-size", "16 kb", "How large a block of a global bitmap index's dictionary becomes."
+)
+BITMAP_INDEX_COMPRESSION = choice(
+    "bitmap-index.compression",
+    "none",
+    "How dictionaries of global bitmap indexes are compressed.",
+    ("none", "zstd", "lz4"),
+)
+BITMAP_INDEX_COMPRESSION_LEVEL = integer("bitmap-index.compression-level", "1", "The level of that compression.")
+BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE = memory_size(
+    "bitmap-index.fallback-scan-max-size",
+    "256 mb",
+    "Up to which size global bitmap indexes are searched for more than single values.",
+)
 MULTIVALUE_INDEX_PROPERTY = string("multivalue-index.<property>", None, "A setting of indexes over array elements.")
 LUMINA_PROPERTY = string("lumina.<property>", None, "A setting of lumina vector indexes.")
 PK_BTREE_INDEX_COLUMNS = string(

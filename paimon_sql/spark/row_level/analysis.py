@@ -15,6 +15,7 @@ from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.scan import quote_name
+from paimon_sql.storage.read.hidden_columns import hidden_fields
 
 _PLANS = f"{CATALYST}.plans.logical"
 _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
@@ -89,8 +90,10 @@ class Analyzer:
         query = changes.query()
         names = target.table.schema.names
         if changes.getClass().getSimpleName() != "WriteDelta":  # a MERGE that only inserts
-            inserted = self.frame(query)
-            return ChangedRows(inserted.selectExpr("*", f"CAST(0 AS TINYINT) {VALUE_KIND.name}"), {})
+            types = {f.name: f.type.as_nullable().sql() for f in hidden_fields(target.table.schema)}
+            absent = [f"CAST(NULL AS {types[c]}) {c}" for c in row_id if c not in names]
+            kind = f"CAST({int(RowKind.INSERT)} AS TINYINT) {VALUE_KIND.name}"
+            return ChangedRows(self.frame(query).selectExpr("*", *absent, kind), {})
         if changes.operation().command().toString() == "DELETE":
             # Spark asks only for the id of rows that go; below stand all of their columns.
             rows = self.frame(query.child())

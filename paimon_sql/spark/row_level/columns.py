@@ -28,6 +28,8 @@ from paimon_sql.sql.statements import MergeInto, Update
 from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.global_index.build import dropped
+from paimon_sql.storage.global_index.drop import check_indexes, outdated
 from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
 from paimon_sql.storage.row_level.columns import ColumnTask, check_columns
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
@@ -135,11 +137,16 @@ def change_columns(
     shares = [work.share(_by_id(batches))] if batches is not None else _shares(table, work, frame)
     messages = [m for s in shares for m in s.messages]
     with discarding(table, messages):
+        gone = outdated(table, base, messages, work.columns.written)
         messages += mark(table, base, marked_files(table, base, joined(s.marks for s in shares)))
+        messages += dropped(gone)
+
+    def guard(latest: Snapshot | None) -> None:
+        check_columns(table, base, latest, messages)
+        check_indexes(table, base, latest, messages, work.columns.written)
+
     if messages:
-        Committer(table, operation=operation).append(
-            messages, guard=lambda latest: check_columns(table, base, latest, messages)
-        )
+        Committer(table, operation=operation).append(messages, guard=guard)
     return sum((s.counts for s in shares), Counts())
 
 

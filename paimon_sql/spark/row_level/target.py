@@ -14,6 +14,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -77,6 +78,8 @@ class TargetScanProxy(ScanBuilderProxy):
         buckets: the reads of each bucket, if each is read by one task; None if not.
     """
 
+    thorough = True
+
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
@@ -139,9 +142,7 @@ class OperationProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.NamedReference")
 
     def rowId(self) -> Any:
-        expressions = self.jvm.cls(f"{CONNECTOR}.expressions.Expressions")
-        columns = [expressions.column(name) for name in self._row_id]
-        return self.jvm.array(f"{CONNECTOR}.expressions.NamedReference", columns)
+        return references_to(self.jvm, self._row_id)
 
     def representUpdateAsDeleteAndInsert(self) -> bool:
         return False

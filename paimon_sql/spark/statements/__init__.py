@@ -8,6 +8,7 @@ from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
+from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
@@ -21,6 +22,8 @@ RUNNERS: dict[type[Statement], Runner] = {
     for runner in (
         RunAddColumns(),
         RunAnalyzeTable(),
+        RunCopyIntoLocation(),
+        RunCopyIntoTable(),
         RunCreateBranch(),
         RunCreateCatalog(),
         RunCreateFunction(),

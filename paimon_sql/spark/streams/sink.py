@@ -19,7 +19,7 @@ from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.plan_rules import PlanRule, with_leaves
-from paimon_sql.spark.shares import ANSWER, worker_of
+from paimon_sql.spark.shares import answers_of
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.worker_errors import answered
 from paimon_sql.spark.write_job import commit_write
@@ -54,12 +54,12 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def answers_of(self, session: Any, query: Any) -> Any | None:
+    def way_of_rows(self, session: Any, query: Any) -> Any | None:
         """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already."""
         if self._task is not None:
             return None
         self._task = plan_write(self.table, self._overwrite)
-        return answers_of(self.jvm, session, self._task, query)
+        return _way_of_rows(self.jvm, session, self._task, query)
 
     def createStreamingWriterFactory(self, info: Any) -> Any:
         if self._task is None:
@@ -78,7 +78,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         pass
 
 
-def answers_of(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
+def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
     """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
 
     It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
@@ -87,7 +87,7 @@ def answers_of(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     rows = DataFrame(empty, SparkSession(jvm.context, session))
     writer, rows = owned(task, rows.to(_struct(task.table)))
-    plan = rows.mapInArrow(worker_of(writer.run), ANSWER)._jdf.queryExecution().optimizedPlan()
+    plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
 
@@ -121,5 +121,5 @@ class WriteByWorkers(PlanRule):
         write = behind(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.answers_of(self._session, plan.query())
+        answers = write.way_of_rows(self._session, plan.query())
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

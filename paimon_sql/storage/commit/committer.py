@@ -120,6 +120,19 @@ class Committer(SnapshotMaker):
         after_commit(self.table, [made])
         return made
 
+    def index(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot | None:
+        """Commit index files that come and go while all rows stay; None if nothing changed.
+
+        Raises:
+            CommitConflictError: a rival has changed these indexes; the new files were removed.
+        """
+        changes = append_changes(messages)
+        if changes.is_empty():
+            return None
+        made = self._commit_or_discard(CommitKind.APPEND, lambda latest: changes, identifier, [changes])
+        after_commit(self.table, [made])
+        return made
+
     def overwrite(
         self,
         messages: Sequence[CommitMessage],

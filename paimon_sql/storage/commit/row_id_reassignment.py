@@ -6,7 +6,7 @@ Partitions whose ids follow one another already keep them, and so do long runs o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.manifest import ManifestFileMeta, merge_entries
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_REASSIGN_SKIP_CONTIGUOUS_ROW_COUNT
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
@@ -21,6 +22,7 @@ from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.global_index.entries import global_entries, meta_of
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.file_groups import groups_of_entries
 from paimon_sql.storage.scan.live_files import filter_partitions, manifests_of
@@ -53,6 +55,18 @@ class Reassignment:
     def rows(self) -> int:
         """How many rows get new ids, deleted ones among them."""
         return int((self.ends - self.starts).sum())
+
+    def index_changes(self, entry: IndexManifestEntry) -> list[IndexManifestEntry]:
+        """What becomes of a global index file: it goes along with its rows if they stay together, or else goes."""
+        meta = meta_of(entry)
+        place = int(np.searchsorted(self.ends, meta.row_range_start, side="right"))
+        if place == len(self.starts) or self.starts[place] > meta.row_range_end:
+            return []
+        if meta.row_range_start < self.starts[place] or meta.row_range_end >= self.ends[place]:
+            return [entry.as_delete()]
+        shift = int(self.targets[place] - self.starts[place])
+        moved = replace(meta, row_range_start=meta.row_range_start + shift, row_range_end=meta.row_range_end + shift)
+        return [entry.as_delete(), replace(entry, file=replace(entry.file, global_index=moved))]
 
     def applied(self, entries: pa.Table) -> pa.Table | None:
         """A manifest's entries with the new ids; None if it has none of the old ones."""
@@ -161,7 +175,8 @@ class RowIdReassigner(SnapshotMaker):
         def changes(latest: Snapshot | None) -> Changes:
             assert latest is not None
             self.plan = plan_reassignment(self.table, latest, partitions)
-            return Changes(taken_row_ids=self.plan.next_row_id)
+            indexes = [c for e in global_entries(self.table, latest) for c in self.plan.index_changes(e)]
+            return Changes(indexes=indexes, taken_row_ids=self.plan.next_row_id)
 
         latest = self.table.snapshots.latest()
         if latest is None or changes(latest).taken_row_ids == latest.next_row_id or dry_run:

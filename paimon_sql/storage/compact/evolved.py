@@ -24,6 +24,7 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.global_index.drop import renumbered
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.vectors import replaced_vectors
@@ -220,7 +221,14 @@ def run_evolved(
     """
     messages = run_tasks(table, executor, run_evolved_task, tasks)
     with discarding(table, messages):
-        return _with_moved_vectors(table, base, tasks, messages)
+        return [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+
+
+def _without_indexes(table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask]) -> list[CommitMessage]:
+    """What takes the global indexes of partitions away in which rows get new ids."""
+    partitions = {task.groups[0].partition for task in tasks if task.renumbers}
+    gone = renumbered(table, base, partitions) if partitions else []
+    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in gone]
 
 
 def _with_moved_vectors(

@@ -42,13 +42,22 @@ def read_data_file(
     predicate: Predicate | None = None,
     deletion: Deletion | None = None,
     batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A data file's rows in its order.
 
     Args: as `read_places`.
     """
     for _, rows in read_places(
-        table, partition, bucket, file, columns, predicate=predicate, deletion=deletion, batch_rows=batch_rows
+        table,
+        partition,
+        bucket,
+        file,
+        columns,
+        predicate=predicate,
+        deletion=deletion,
+        batch_rows=batch_rows,
+        row_ranges=row_ranges,
     ):
         yield rows
 

@@ -14,8 +14,9 @@ from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.files.base import BATCH_ROWS, batch_of
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.read.data_files import RowRanges, read_stretches, wanted_fields
+from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.table import Table
@@ -68,12 +69,42 @@ def read_group(
 
 
 def rows_with_ids(first_row_id: int, row_count: int, row_ids: Predicate | None) -> RowRanges | None:
-    """The places of rows that follow one another whose ids satisfy a condition; None for all of them."""
+    """The places of rows that follow one another whose ids may satisfy a condition; None for all of them."""
     if row_ids is None:
         return None
+    listed = [p for p in conjuncts(row_ids) if isinstance(p, RowIds)]
+    others = all_of([p for p in conjuncts(row_ids) if not isinstance(p, RowIds)])
+    ranges = [(0, row_count)]
+    for ids in listed:
+        inside = ids.within(first_row_id, first_row_id + row_count)
+        ranges = _common(ranges, _near_ones_joined(inside.starts - first_row_id, inside.ends - first_row_id))
+    if others is None:
+        return None if ranges == [(0, row_count)] else ranges
+    return [part for low, high in ranges for part in _evaluated(others, first_row_id, low, high)]
+
+
+def _near_ones_joined(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges, those between near ones among them: more rows cost less than many pieces."""
+    fresh = np.flatnonzero(starts[1:] - ends[:-1] > _NEAR)
+    if not len(starts):
+        return []
+    firsts, lasts = starts[np.append(0, fresh + 1)], ends[np.append(fresh, len(ends) - 1)]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def _common(ranges: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    if ranges == others or (
+        len(ranges) == 1 and others and ranges[0][0] <= others[0][0] and others[-1][1] <= ranges[0][1]
+    ):
+        return others
+    return [(max(a, c), min(b, d)) for a, b in ranges for c, d in others if max(a, c) < min(b, d)]
+
+
+def _evaluated(row_ids: Predicate, first_row_id: int, low: int, high: int) -> list[tuple[int, int]]:
+    """The parts of a range of places whose rows' ids satisfy a condition."""
     found: list[tuple[int, int]] = []
-    for start in range(0, row_count, _IDS_AT_ONCE):
-        count = min(_IDS_AT_ONCE, row_count - start)
+    for start in range(low, high, _IDS_AT_ONCE):
+        count = min(_IDS_AT_ONCE, high - start)
         ids = pa.array(np.arange(first_row_id + start, first_row_id + start + count, dtype=np.int64))
         wanted = row_ids.evaluate({ROW_ID.name: ids}).fill_null(False).to_numpy(zero_copy_only=False)
         edges = np.flatnonzero(np.diff(wanted, prepend=False, append=False)) + start
@@ -82,6 +113,7 @@ def rows_with_ids(first_row_id: int, row_count: int, row_ids: Predicate | None) 
 
 
 _IDS_AT_ONCE = 1 << 20
+_NEAR = 8192
 
 
 @dataclass

@@ -8,20 +8,35 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.format.special_fields import ROW_ID, VALUE_KIND
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.storage.read.evolved_reader import read_group, rows_with_ids
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
 
 def read_raw(
-    table: Table, split: Split, columns: Sequence[str], predicate: Predicate | None = None
+    table: Table,
+    split: Split,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a raw split, file by file."""
+    """The rows of a raw split, file by file.
+
+    Args:
+        table: the table.
+        split: the split.
+        columns: the names of the columns wanted.
+        predicate: rows for which it is not true may be passed over.
+        row_ids: the same, of ``_ROW_ID`` alone.
+    """
     stored = [c for c in columns if table.schema.primary_keys or c != VALUE_KIND.name]
     for file in split.files:
+        ranges = None
+        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
+            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
         for batch in read_data_file(
             table,
             split.partition,
@@ -30,16 +45,20 @@ def read_raw(
             stored,
             predicate=predicate,
             deletion=split.deletions.get(file.file_name),
+            row_ranges=ranges,
         ):
             yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
 
 
-def read_evolved(table: Table, split: EvolvedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of files that hold columns of the same rows, group by group."""
+def read_evolved(
+    table: Table, split: EvolvedSplit, columns: Sequence[str], row_ids: Predicate | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of files that hold columns of the same rows, group by group; the arguments are those of `read_raw`."""
     stored = [c for c in columns if c != VALUE_KIND.name]
     for group in split.groups:
         deletion = split.deletions.get(group.anchor.file_name)
-        for _, rows in read_group(table, split.partition, split.bucket, group, stored, deletion=deletion):
+        read = read_group(table, split.partition, split.bucket, group, stored, deletion=deletion, row_ids=row_ids)
+        for _, rows in read:
             yield with_inserts(rows, columns)
 
 

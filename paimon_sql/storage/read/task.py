@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.change_reader import read_difference, read_log
 from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
@@ -44,16 +44,19 @@ class ReadTask:
 
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
         table = self.split.table or self.table
+        told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
+        row_ids = all_of(told)
         if hidden:
-            return read_with_hidden(table, self.split, columns, hidden, self.predicate, self.row_ids)
+            return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
         if isinstance(self.split, LogSplit):
             return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):
             return read_difference(table, self.split, columns)
         if isinstance(self.split, EvolvedSplit):
-            return read_evolved(table, self.split, columns)
-        read = read_raw if self.split.raw else read_merged
-        return read(table, self.split, columns, self.predicate)
+            return read_evolved(table, self.split, columns, row_ids)
+        if self.split.raw:
+            return read_raw(table, self.split, columns, self.predicate, row_ids)
+        return read_merged(table, self.split, columns, self.predicate)
 
     def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.predicate is None or not batch.num_rows:

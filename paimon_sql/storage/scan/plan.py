@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,8 +18,11 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
 from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.global_index.lookup import rows_to_read
 from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
@@ -62,6 +66,16 @@ class ScanPlan:
     splits: list[Split]
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
     split_size: int = SPLIT_BYTES
+
+    @cached_property
+    def told_rows(self) -> int | None:
+        """How many rows global indexes leave to be looked at, those that they know nothing of among them.
+
+        None if they tell nothing of some of the splits.
+        """
+        if not self.splits or any(s.row_ids is None for s in self.splits):
+            return None
+        return sum(s.row_ids.count for s in self.splits if s.row_ids is not None)
 
     @cached_property
     def row_count(self) -> int:
@@ -138,6 +152,7 @@ def plan_scan(
     parallelism: int = 1,
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
+    thorough: bool = True,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -150,6 +165,7 @@ def plan_scan(
         columns: the names of the columns that are read; all by default. Where columns have files of their own, the
             others' are left out.
         row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
+        thorough: whether rows that no global index covers are read whatever the table's search mode.
     """
     if columns is not None and predicate is not None:
         columns = {*columns, *predicate.columns()}
@@ -168,7 +184,11 @@ def plan_scan(
     size = split_size(metrics, parallelism)
     splits: list[Split] = []
     for part in found.parts:
-        whole = _splits(part.table, part.live, since, size, columns)
+        told = rows_to_read(part.table, part.snapshot, part.live.entries, predicate, thorough=thorough)
+        live = part.live if told is None else _of_rows(part.table, part.live, told)
+        whole = _splits(part.table, live, since, size, columns)
+        if told is not None:
+            whole = [replace(s, row_ids=_told(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
@@ -188,6 +208,15 @@ def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
     live.metrics.files_read = len(left)
     live.metrics.bytes_read = pc.sum(left["file_size"]).as_py() or 0
     return replace(live, entries=left)
+
+
+def _told(rows: RowIds, split: Split) -> RowIds | None:
+    """Those of some rows that a split holds; None if its files do not all tell the ids of their rows."""
+    held = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
+    if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in held):
+        return None
+    parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in held if f.first_row_id is not None]
+    return RowIds.of_ranges(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
 
 
 def split_size(metrics: ScanMetrics, parallelism: int) -> int:

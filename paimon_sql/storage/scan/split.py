@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.storage.record_expiry import RecordExpiry
+from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.file_groups import FileGroup
 from paimon_sql.storage.scan.sections import Section
@@ -29,7 +30,8 @@ class Split:
     all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
     expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
     branch that the files are of, if a read of another one takes them too. Files of several branches and partitions have
-    their ``origins`` by file name, and their rows bear the split's partition.
+    their ``origins`` by file name, and their rows bear the split's partition. ``row_ids`` are the rows that may be
+    wanted, if a global index tells them; others may be passed over.
     """
 
     partition: bytes
@@ -41,6 +43,7 @@ class Split:
     expiry: RecordExpiry | None = None
     table: Table | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    row_ids: RowIds | None = None
 
     @property
     def size(self) -> int:

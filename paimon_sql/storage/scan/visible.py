@@ -13,7 +13,7 @@ from paimon_sql.storage.table import Table
 
 def visible_files(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
     """Those files of a bucket that reads see."""
-    if not table.schema.primary_keys or not (table.read_optimized or _reads_compacted(table)):
+    if not table.schema.primary_keys or not (table.read_optimized or reads_compacted(table)):
         return files
     least = max_level(table.options) if table.read_optimized else 1
     return [f for f in files if f.level >= least]
@@ -24,10 +24,10 @@ def is_settled(table: Table, visible: Sequence[DataFileMeta]) -> bool:
 
     Chain tables have deletes on all levels.
     """
-    return (table.read_optimized or _reads_compacted(table)) and not any(f.delete_row_count for f in visible)
+    return (table.read_optimized or reads_compacted(table)) and not any(f.delete_row_count for f in visible)
 
 
-def _reads_compacted(table: Table) -> bool:
+def reads_compacted(table: Table) -> bool:
     """Whether reads see compacted files only, in which deletion vectors or the engine have settled every key."""
     options = table.options
     if options.get(MERGE_ENGINE) == "first-row":

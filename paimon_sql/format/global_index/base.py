@@ -1,0 +1,126 @@
+"""What a kind of global index is: which types it takes, how a file of it is made of sorted rows, how it is asked."""
+
+from __future__ import annotations
+
+import array
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from paimon_sql.format import types as t
+from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import Option
+
+Longs = npt.NDArray[np.int64]
+Read = Callable[[int, int], bytes]
+"""Reads a stretch of a file: where it begins, and its length."""
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """The rows of one index file, told by their distance from the first row that the index covers.
+
+    Attributes:
+        keys: the keys in ascending order, as `IndexKeys.ordered` gives them, one for each row that has one.
+        rows: the row of each key; those of one key ascend.
+        nulls: the rows without a key, ascending.
+    """
+
+    keys: pa.Array
+    rows: Longs
+    nulls: Longs
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.nulls)
+
+    def starts(self) -> Longs:
+        """Where the rows of each distinct key begin."""
+        if not len(self.keys):
+            return np.zeros(0, np.int64)
+        same = pc.equal(self.keys.slice(1), self.keys.slice(0, len(self.keys) - 1))
+        return np.flatnonzero(np.concatenate([[True], ~same.to_numpy(zero_copy_only=False)]))
+
+
+class GlobalIndexReader(ABC):
+    """Answers which rows hold some keys; they are told by their distance from the first row that the index covers.
+
+    Raises:
+        ValueError: (every method) the file is broken.
+    """
+
+    @abstractmethod
+    def among(self, keys: pa.Array) -> BitMap64:
+        """The rows whose key is one of some."""
+
+    @abstractmethod
+    def between(
+        self, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool = True, with_high: bool = True
+    ) -> BitMap64:
+        """The rows whose key lies between two, None being no end; the ends count by default."""
+
+    @abstractmethod
+    def nulls(self) -> BitMap64:
+        """The rows without a value."""
+
+
+class GlobalIndexKind(ABC):
+    """A kind of global index.
+
+    Attributes:
+        name: what calls and index manifests name it.
+        most_to_search: the option that says how many bytes of index files a search for more than single keys reads.
+    """
+
+    name: ClassVar[str]
+    most_to_search: ClassVar[Option[int]]
+
+    def takes(self, data_type: t.DataType) -> bool:
+        """Whether columns of a type can be indexed."""
+        return IndexKeys.takes(data_type)
+
+    @abstractmethod
+    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
+        """The bytes of an index file, piece by piece.
+
+        Args:
+            rows: at least one row.
+            keys: how its keys are kept.
+            options: the options of the table and the call.
+        """
+
+    @abstractmethod
+    def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
+        """What answers from an index file.
+
+        Args:
+            read: reads a stretch of it.
+            size: its size in bytes.
+            keys: how its keys are kept.
+
+        Raises:
+            ValueError: the file is no such index.
+        """
+
+
+def bitmap_of(rows: Longs) -> BitMap64:
+    """The bitmap of some rows."""
+    return BitMap64(array.array("Q", rows.astype(np.uint64).tobytes()))
+
+
+def rows_of(bitmap: BitMap64) -> Longs:
+    """The rows of a bitmap, ascending."""
+    return np.asarray(bitmap.to_array(), dtype=np.int64)
+
+
+def position(keys: pa.Array, key: pa.Scalar, *, behind: bool) -> int:
+    """Where a key belongs in ascending ones: before those that equal it, or behind them."""
+    smaller = (pc.less_equal if behind else pc.less)(keys, key)
+    return int(pc.sum(smaller).as_py() or 0)

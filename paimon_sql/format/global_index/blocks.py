@@ -1,0 +1,84 @@
+"""Blocks of index files: bytes, compressed if that pays, behind which their compression and a checksum stand."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.global_index.varints import decoded_at, encoded
+
+COMPRESSIONS = ("none", "zstd", "lz4")
+"""The compressions that blocks are written with, by the numbers that stand for them."""
+TRAILER_BYTES = 5
+_LZO = 3
+_LZ4_HEAD = struct.Struct("<ii")
+_WORTH = 8
+"""Blocks are kept as they are unless compression saves this part of them."""
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How blocks are compressed; ``level`` counts for zstd."""
+
+    name: str = "none"
+    level: int = 1
+
+    @property
+    def number(self) -> int:
+        """The number that stands for it in files."""
+        return COMPRESSIONS.index(self.name)
+
+    def shrink(self, data: bytes) -> bytes:
+        """The compressed bytes."""
+        if self.name == "lz4":
+            packed = bytes(pa.Codec("lz4_raw").compress(data, asbytes=True))
+            return _LZ4_HEAD.pack(len(packed), len(data)) + packed
+        return bytes(pa.Codec("zstd", self.level).compress(data, asbytes=True))
+
+
+def sealed(data: bytes, compression: Compression) -> tuple[bytes, int]:
+    """A block as it stands in a file, and how many bytes it has without its trailer."""
+    number, body = 0, data
+    if compression.number:
+        packed = encoded(np.array([len(data)])).tobytes() + compression.shrink(data)
+        if len(packed) < len(data) - len(data) // _WORTH:
+            number, body = compression.number, packed
+    return body + struct.pack("<BI", number, _checksum(body, number)), len(body)
+
+
+def opened(block: bytes) -> bytes:
+    """What a block with its trailer holds.
+
+    Raises:
+        ValueError: its checksum is wrong, or it cannot be unpacked.
+        UnsupportedError: its compression is not available.
+    """
+    if len(block) < TRAILER_BYTES:
+        raise ValueError("a block is cut off")
+    body, (number, checksum) = block[:-TRAILER_BYTES], struct.unpack("<BI", block[-TRAILER_BYTES:])
+    if _checksum(body, number) != checksum:
+        raise ValueError("a block does not match its checksum")
+    if number == 0:
+        return body
+    if number == _LZO:
+        raise UnsupportedError("The index is compressed with LZO, which is not available here.")
+    if number >= len(COMPRESSIONS):
+        raise ValueError(f"a block has the unknown compression {number}")
+    sizes, starts = decoded_at(np.frombuffer(body, np.uint8), np.zeros(1, np.int64))
+    packed = body[int(starts[0]) :]
+    codec = "zstd"
+    if COMPRESSIONS[number] == "lz4":
+        codec, packed = "lz4_raw", packed[_LZ4_HEAD.size :]
+    try:
+        return bytes(pa.Codec(codec).decompress(packed, int(sizes[0]), asbytes=True))
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"a block cannot be unpacked: {error}") from error
+
+
+def _checksum(body: bytes, number: int) -> int:
+    return zlib.crc32(bytes([number]), zlib.crc32(body))

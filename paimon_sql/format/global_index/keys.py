@@ -1,0 +1,202 @@
+"""Values of a column as global indexes keep them: in an order, and as bytes.
+
+The order is that of Java: numbers by size, -0.0 below 0.0 and NaN above all else, texts by their bytes. Values are
+brought into a form that Arrow sorts so: 64-bit numbers, bytes, or decimals where 64 bits are too few.
+Source: the key serializers of Paimon's global indexes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format import types as t
+from paimon_sql.format.file_index.keys import TEXTS, KeyType
+from paimon_sql.format.global_index.varints import decoded_at, put, sizes_of
+
+Longs = npt.NDArray[np.int64]
+
+_TIMES = (t.TimestampType, t.LocalZonedTimestampType)
+_NUMBERS = (
+    t.BooleanType,
+    t.TinyIntType,
+    t.SmallIntType,
+    t.IntType,
+    t.BigIntType,
+    t.FloatType,
+    t.DoubleType,
+    t.DateType,
+    t.TimeType,
+)
+_MOST_DIGITS_OF_A_LONG = 18
+_MILLI_DIGITS = 3
+_MICRO_DIGITS = 6
+_DECIMAL_BYTES = 16
+_NANOS_OF_A_MILLI = 1_000_000
+
+
+@dataclass(frozen=True)
+class IndexKeys:
+    """How the values of one type are kept.
+
+    Attributes:
+        type: the type of the values.
+    """
+
+    type: t.DataType
+
+    @staticmethod
+    def takes(data_type: t.DataType) -> bool:
+        """Whether values of a type can be keys."""
+        return isinstance(data_type, (*_NUMBERS, *TEXTS, *_TIMES, t.DecimalType))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether keys are texts, which have prefixes."""
+        return isinstance(self.type, TEXTS)
+
+    @property
+    def _is_wide(self) -> bool:
+        return isinstance(self.type, t.DecimalType) and self.type.precision > _MOST_DIGITS_OF_A_LONG
+
+    @property
+    def _units(self) -> int:
+        """How many units of a time's Arrow type make a millisecond."""
+        assert isinstance(self.type, _TIMES)
+        return 1000 if self.type.precision <= _MICRO_DIGITS else _NANOS_OF_A_MILLI
+
+    def ordered(self, values: pa.Array) -> pa.Array:
+        """Values in the form that sorts; nulls stay null."""
+        if isinstance(self.type, _TIMES):
+            return values.cast(pa.int64())
+        return values if self._is_wide else KeyType(self.type).of(values)
+
+    def encoded(self, keys: pa.Array) -> pa.Array:
+        """The bytes of keys, as an array of large binaries.
+
+        Args:
+            keys: keys as `ordered` gives them, none of them null.
+        """
+        if self.is_text:
+            return keys.cast(pa.large_binary())
+        if self._is_wide:
+            return _shortest(keys)
+        numbers = keys.to_numpy()
+        if isinstance(self.type, _TIMES):
+            millis = np.floor_divide(numbers, self._units)
+            if self.type.precision <= _MILLI_DIGITS:
+                return _fixed(millis.astype("<i8"))
+            return _with_nanos(millis, (numbers - millis * self._units) * (_NANOS_OF_A_MILLI // self._units))
+        if isinstance(self.type, t.DecimalType):
+            return _fixed(numbers.astype("<i8"))
+        stored = KeyType(self.type).encode(numbers)
+        return _fixed(stored.astype(stored.dtype.newbyteorder("<")))
+
+    def decoded(self, data: pa.Array) -> pa.Array:
+        """The keys of which `encoded` gives these bytes, a large binary each.
+
+        Raises:
+            ValueError: there are bytes of no key.
+        """
+        if self.is_text:
+            return data.cast(pa.binary())
+        if self._is_wide:
+            assert isinstance(self.type, t.DecimalType)
+            return _decimals(data, self.type)
+        flat, starts = stretches(data)
+        sizes = np.diff(starts)
+        if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
+            if len(sizes) and sizes.min() <= 8:
+                raise ValueError("the key of a time is too short")
+            millis = flat[(starts[:-1, None] + np.arange(8)).ravel()].view("<i8").astype(np.int64)
+            nanos, _ = decoded_at(flat, starts[:-1] + 8)
+            return pa.array(millis * self._units + nanos // (_NANOS_OF_A_MILLI // self._units))
+        kind = KeyType(self.type)
+        width = 8 if isinstance(self.type, (*_TIMES, t.DecimalType)) else kind.stored.itemsize
+        if (sizes != width).any():
+            raise ValueError(f"a key of {self.type.sql()} is not {width} bytes long")
+        stored = flat[starts[0] : starts[-1]].view(f"<i{width}")
+        if isinstance(self.type, _TIMES):
+            return pa.array(stored.astype(np.int64) * self._units)
+        return pa.array(stored.astype(np.int64) if isinstance(self.type, t.DecimalType) else kind.decode(stored))
+
+    def equals(self, values: pa.Array) -> pa.Array:
+        """The keys that rows can have whose value is one of some; both zeros are one value."""
+        if KeyType(self.type).is_float and pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
+            values = pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
+        return pc.unique(self.ordered(values))
+
+    def bound(self, value: pa.Scalar, *, above: bool) -> pa.Scalar:
+        """The key that a value is as a bound.
+
+        Args:
+            value: the value.
+            above: whether the bound lies above both zeros, where the value is one of them.
+        """
+        if KeyType(self.type).is_float and value.as_py() == 0:
+            value = pa.scalar(0.0 if above else -0.0, value.type)
+        return self.ordered(pa.array([value.as_py()], value.type))[0]
+
+
+def stretches(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
+    """The bytes of large binaries, and where each begins; the last place is where they end."""
+    _, offsets, held = data.buffers()
+    starts = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
+    if held is None:
+        return np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64)
+    return np.frombuffer(held, np.uint8), starts
+
+
+def large_binaries(data: npt.NDArray[np.uint8], sizes: Longs) -> pa.Array:
+    """Bytes one behind the other as large binaries of some sizes."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers)
+
+
+def _fixed(numbers: npt.NDArray[np.generic]) -> pa.Array:
+    sizes = np.full(len(numbers), numbers.itemsize, np.int64)
+    return large_binaries(np.frombuffer(numbers.tobytes(), np.uint8), sizes)
+
+
+def _with_nanos(millis: Longs, nanos: Longs) -> pa.Array:
+    """Milliseconds and what is beyond them."""
+    more = sizes_of(nanos)
+    sizes = more + 8
+    starts = np.cumsum(sizes) - sizes
+    out = np.zeros(int(sizes.sum()), np.uint8)
+    out[(starts[:, None] + np.arange(8)).ravel()] = np.frombuffer(millis.astype("<i8").tobytes(), np.uint8)
+    put(out, starts + 8, nanos, more)
+    return large_binaries(out, sizes)
+
+
+def _shortest(decimals: pa.Array) -> pa.Array:
+    """The unscaled values of decimals, big-endian and as short as can be."""
+    held = np.frombuffer(decimals.buffers()[1], np.uint8).reshape(-1, _DECIMAL_BYTES)
+    big = held[decimals.offset : decimals.offset + len(decimals), ::-1]
+    sign = np.where(big[:, 0] >= 0x80, 0xFF, 0).astype(np.uint8)
+    padding = (big == sign[:, None]).cumprod(axis=1).sum(axis=1)
+    padding = np.minimum(padding, _DECIMAL_BYTES - 1)
+    first = np.take_along_axis(big, padding[:, None], axis=1)[:, 0]
+    # The first byte that is left must tell the sign.
+    padding -= (padding > 0) & ((first >= 0x80) != (sign == 0xFF))
+    kept = np.arange(_DECIMAL_BYTES) >= padding[:, None]
+    return large_binaries(big[kept], _DECIMAL_BYTES - padding.astype(np.int64))
+
+
+def _decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
+    flat, starts = stretches(data)
+    sizes = np.diff(starts)
+    if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
+        raise ValueError("the key of a decimal is empty or too long")
+    sign = np.where(flat[starts[:-1]] >= 0x80, 0xFF, 0).astype(np.uint8)
+    big = np.repeat(sign[:, None], _DECIMAL_BYTES, axis=1)
+    big[np.arange(_DECIMAL_BYTES) >= _DECIMAL_BYTES - sizes[:, None]] = flat[starts[0] : starts[-1]]
+    held = pa.py_buffer(np.ascontiguousarray(big[:, ::-1]))
+    kind = pa.decimal128(data_type.precision, data_type.scale)
+    return pa.Array.from_buffers(kind, len(sizes), [None, held])

@@ -1,0 +1,1 @@
+"""COPY INTO: rows from files into a table, and from a table or query into files."""

@@ -1,0 +1,112 @@
+"""Folders and files as Spark finds them: through Hadoop, by the session's settings."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import IllegalArgumentException
+
+from paimon_sql.errors import InvalidInputError, MissingFileError
+from paimon_sql.spark.copy_into.failures import one_error
+from paimon_sql.spark.java import Jvm
+from paimon_sql.storage.load_history import SourceFile
+
+_HADOOP = "org.apache.hadoop.fs"
+_GLOB = re.compile(r"([\\*?\[\]{}])")
+
+
+def literal_path(path: str) -> str:
+    """The path as a pattern that matches it alone, for whoever takes ``*?[]{}`` in a path for a pattern."""
+    return _GLOB.sub(r"\\\1", path)
+
+
+class Place:
+    """A path that a statement names.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        path: the path, with or without a scheme.
+
+    Raises:
+        InvalidInputError: there is no such file system, or the text is no path.
+    """
+
+    def __init__(self, jvm: Jvm, session: Any, path: str) -> None:
+        self._jvm = jvm
+        self._named = path
+        with one_error(f"'{path}' is no path that can be used"):
+            written = jvm.new(f"{_HADOOP}.Path", path)
+            self._file_system = written.getFileSystem(session.sessionState().newHadoopConf())
+            self._path = self._file_system.makeQualified(written)
+
+    @property
+    def path(self) -> Any:
+        """The full path as Hadoop's ``Path``."""
+        return self._path
+
+    def exists(self) -> bool:
+        """Whether anything stands there."""
+        with one_error(f"'{self._named}' cannot be looked at"):
+            return bool(self._file_system.exists(self._path))
+
+    def remove_empty(self) -> None:
+        """Remove the folder if it holds nothing."""
+        if self.exists() and not self._file_system.listStatus(self._path):
+            self._file_system.delete(self._path, False)
+
+    def table(self) -> str | None:
+        """A table of Paimon that stands there, above or in the two levels of folders below; None without any."""
+        here = self._path
+        patterns = [self._schemas(here, below) for below in ("", "*/", "*/*/")]
+        while (here := here.getParent()) is not None:
+            patterns.append(self._schemas(here, ""))
+        for pattern in patterns:
+            with one_error(f"'{self._named}' cannot be looked at"):
+                found = self._file_system.globStatus(pattern)
+            if found:
+                return str(found[0].getPath().getParent().getParent().toString())
+        return None
+
+    def _schemas(self, folder: Any, below: str) -> Any:
+        top = literal_path(folder.toString().rstrip("/"))
+        return self._jvm.new(f"{_HADOOP}.Path", f"{top}/{below}schema/schema-*")
+
+    def files(self, pattern: str | None = None) -> list[SourceFile]:
+        """The files that stand in the folder itself, or the one file that the path names, sorted by name.
+
+        Files whose names begin with ``_`` or ``.`` are not listed: Spark takes none of them for data.
+
+        Args:
+            pattern: a regular expression of Java that must be found in the name of a file.
+
+        Raises:
+            InvalidInputError: the pattern is none.
+            MissingFileError: nothing stands there.
+        """
+        wanted = self._matcher(pattern)
+        statuses = [s for s in self._list() if s.isFile()]
+        files = [SourceFile(s.getPath().toString(), s.getLen(), s.getModificationTime()) for s in statuses]
+        found = (f for f in files if not f.name.startswith(("_", ".")) and (wanted is None or wanted(f.name)))
+        return sorted(found, key=lambda f: f.name)
+
+    def _list(self) -> Any:
+        if self.exists():
+            with one_error(f"'{self._named}' cannot be listed"):
+                return self._file_system.listStatus(self._path)
+        raise MissingFileError(f"There is no file or folder '{self._named}' to copy from.", path=self._named)
+
+    def _matcher(self, pattern: str | None) -> Any:
+        if pattern is None:
+            return None
+        try:
+            compiled = self._jvm.cls("java.util.regex.Pattern").compile(pattern)
+        except (Py4JJavaError, IllegalArgumentException) as error:
+            thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
+            raise InvalidInputError(
+                f"PATTERN = '{pattern}' is no regular expression: {thrown.getDescription()}.",
+                remedy="It is searched for in the names of files, such as '.*\\.csv'.",
+            ) from None
+        return lambda name: bool(compiled.matcher(name).find())

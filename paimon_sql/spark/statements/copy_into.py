@@ -1,0 +1,46 @@
+"""COPY INTO, both ways."""
+
+from __future__ import annotations
+
+from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.spark.copy_into.load import LoadRun
+from paimon_sql.spark.copy_into.unload import UnloadRun
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.sql.statements import CopyIntoLocation, CopyIntoTable
+
+_LOADED = (
+    DataField(-1, "file_name", string_type(False)),
+    DataField(-1, "status", string_type(False)),
+    DataField(-1, "rows_loaded", BigIntType(False)),
+    DataField(-1, "rows_parsed", BigIntType(False)),
+    DataField(-1, "errors_seen", BigIntType(False)),
+    DataField(-1, "first_error", string_type()),
+)
+_UNLOADED = (
+    DataField(-1, "output_path", string_type(False)),
+    DataField(-1, "file_count", IntType(False)),
+    DataField(-1, "rows_written", BigIntType(False)),
+)
+
+
+class RunCopyIntoTable(Runner):
+    """COPY INTO a table FROM files; it answers with a row for each file."""
+
+    statement = CopyIntoTable
+
+    def run(self, statement: CopyIntoTable, surroundings: Surroundings) -> Answer:
+        loads = LoadRun(statement, surroundings).run()
+        rows = [
+            (ld.file.name, ld.status, ld.loaded, ld.rows.parsed, ld.rows.errors, ld.rows.first_error) for ld in loads
+        ]
+        return Answer(_LOADED, rows)
+
+
+class RunCopyIntoLocation(Runner):
+    """COPY INTO files FROM a table or query; it answers with one row."""
+
+    statement = CopyIntoLocation
+
+    def run(self, statement: CopyIntoLocation, surroundings: Surroundings) -> Answer:
+        found = UnloadRun(statement, surroundings).run()
+        return Answer(_UNLOADED, [(found.path, found.files, found.rows)])

@@ -1,0 +1,211 @@
+"""Asking the global indexes of a snapshot for the rows that a condition may be true for.
+
+Rows that no index covers, or whose values were changed since theirs was built, always belong to the answer, unless the
+table is read with the search mode ``fast``, which looks at indexed rows only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import and_, or_
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.global_index.base import GlobalIndexKind, bitmap_of, rows_of
+from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.meta import KeyRange
+from paimon_sql.format.global_index.registry import KINDS
+from paimon_sql.format.index_manifest import IndexManifestEntry
+from paimon_sql.format.options.index import (
+    GLOBAL_INDEX_ENABLED,
+    GLOBAL_INDEX_SEARCH_MODE,
+    GLOBAL_INDEX_THREAD_NUM,
+    SCALAR_INDEX_SEARCH_MODE,
+)
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.expire.doomed import threads_for
+from paimon_sql.storage.global_index.entries import changed_since, covered, global_entries, meta_of, of_another_type
+from paimon_sql.storage.global_index.question import Question, question
+from paimon_sql.storage.index_files import index_path
+from paimon_sql.storage.predicates import And, Or, Predicate
+from paimon_sql.storage.row_ids import RowIds
+from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
+
+_LOG = logging.getLogger(__name__)
+_FAST = "fast"
+
+
+def rows_to_read(
+    table: Table, snapshot: Snapshot | None, files: pa.Table, predicate: Predicate | None, *, thorough: bool
+) -> RowIds | None:
+    """The rows that a condition may be true for, by the global indexes; None if they tell nothing.
+
+    Args:
+        table: the table.
+        snapshot: the snapshot that is read.
+        files: those of its live data files that may hold a wanted row.
+        predicate: the condition.
+        thorough: whether rows that no index covers count whatever the table's search mode.
+    """
+    if predicate is None or snapshot is None or snapshot.index_manifest is None or not len(files):
+        return None
+    if not (evolves(table) and table.options.get(GLOBAL_INDEX_ENABLED)):
+        return None
+    fields = {f.id: f for f in table.schema.fields if f.name in predicate.columns()}
+    there = set(pc.unique(files["partition"]).to_pylist())
+    entries = [
+        e
+        for e in global_entries(table, snapshot)
+        if meta_of(e).index_field_id in fields
+        and not meta_of(e).extra_field_ids
+        and e.partition in there
+        and e.file.index_type in KINDS
+        and KINDS[e.file.index_type].takes(fields[meta_of(e).index_field_id].type)
+    ]
+    if not entries:
+        return None
+    look = _Look(table, files, entries, {f.name: f for f in fields.values()}, thorough or not _is_fast(table))
+    found = look.rows(predicate)
+    return None if found is None else _ranges(found & look.everything)
+
+
+def _is_fast(table: Table) -> bool:
+    """Whether the table asks for indexed rows only; without a word from it a search leaves no row out."""
+    options = table.options
+    if options.has(SCALAR_INDEX_SEARCH_MODE):
+        return options.get(SCALAR_INDEX_SEARCH_MODE) == _FAST
+    return options.get(GLOBAL_INDEX_SEARCH_MODE) == _FAST
+
+
+def _ranges(found: BitMap64) -> RowIds:
+    ids = rows_of(found)
+    cuts = np.flatnonzero(np.diff(ids) > 1)
+    if not len(ids):
+        return RowIds(ids, ids)
+    return RowIds(ids[np.append(0, cuts + 1)], ids[np.append(cuts, len(ids) - 1)] + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    table: Table
+    files: pa.Table
+    entries: Sequence[IndexManifestEntry]
+    fields: dict[str, DataField]
+    thorough: bool
+
+    @cached_property
+    def everything(self) -> BitMap64:
+        """All rows of the files."""
+        known = self.files.filter(self.files["first_row_id"].is_valid())
+        numbers = groups_of_entries(known)
+        _, heads = np.unique(numbers, return_index=True)
+        starts = known["first_row_id"].to_numpy().astype(np.int64)
+        ends = starts + known["row_count"].to_numpy()
+        low, high = starts.copy(), ends.copy()
+        np.minimum.at(low, heads[numbers], starts)
+        np.maximum.at(high, heads[numbers], ends)
+        return _filled(RowIds.of_ranges(low[heads], high[heads]))
+
+    def rows(self, predicate: Predicate) -> BitMap64 | None:
+        """The rows that a condition may be true for; None if the indexes tell nothing."""
+        if isinstance(predicate, And):
+            told = [rows for rows in map(self.rows, predicate.parts) if rows is not None]
+            return reduce(and_, told) if told else None
+        if isinstance(predicate, Or):
+            every = [self.rows(part) for part in predicate.parts]
+            known = [rows for rows in every if rows is not None]
+            return reduce(or_, known) if len(known) == len(every) else None
+        field = next((self.fields[name] for name in predicate.columns() if name in self.fields), None)
+        asked = None if field is None or len(predicate.columns()) > 1 else question(predicate, field)
+        return None if asked is None or field is None else self._answer(asked, field)
+
+    def _answer(self, asked: Question, field: DataField) -> BitMap64 | None:
+        """The rows of a condition on one column: those that its indexes tell, and those they know nothing of."""
+        held = [e for e in self.entries if meta_of(e).index_field_id == field.id]
+        wrong = of_another_type(self.table, held, field)
+        held = [e for e in held if e.file.file_name not in wrong]
+        changed = changed_since(self.table, self.files, held, field.id)
+        found, seen = BitMap64(), BitMap64()
+        for kind, entries in self._by_kind(held):
+            chosen = _concerned(asked, entries, IndexKeys(field.type))
+            most = self.table.options.get(kind.most_to_search)
+            if asked.is_range and sum(e.file.file_size for e in chosen) > most:
+                continue
+            threads = threads_for(self.table, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM))
+            answers = spread(partial(self._asked, asked, field, kind), chosen, threads)
+            lost = {_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
+            told = [e for e in entries if _rows(e) not in lost]
+            ranges = _filled(covered(told))
+            rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
+            found |= ranges - rows if asked.inverted else rows & ranges
+            found |= _filled(covered(e for e in entries if _rows(e) in lost))
+            seen |= ranges
+        if not seen:
+            return None
+        for stale in changed.values():
+            found |= _filled(stale)
+        return found | (self.everything - seen) if self.thorough else found
+
+    def _by_kind(
+        self, entries: Sequence[IndexManifestEntry]
+    ) -> Iterator[tuple[GlobalIndexKind, list[IndexManifestEntry]]]:
+        """The index files of each kind, those of a further kind only where it covers other rows."""
+        seen = BitMap64()
+        for name, kind in KINDS.items():
+            of_kind = [e for e in entries if e.file.index_type == name]
+            fresh = [e for e in of_kind if not _filled(covered([e])).issubset(seen)]
+            if fresh:
+                yield kind, fresh
+                seen |= _filled(covered(fresh))
+
+    def _asked(
+        self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
+    ) -> BitMap64 | None:
+        """The rows that an index file answers; None if it is gone or broken, for a read does without it."""
+        path = index_path(self.table, entry)
+        try:
+            with self.table.file_io.open_input(path) as stream:
+                reader = kind.reader(
+                    lambda start, size: bytes(stream.read_at(size, start)), entry.file.file_size, IndexKeys(field.type)
+                )
+                rows = rows_of(asked.ask(reader)) + meta_of(entry).row_range_start
+        except MissingFileError as error:
+            _LOG.warning("%s: a global index is left aside: %s", self.table.name, error)
+            return None
+        except ValueError as error:
+            broken = CorruptFileError(f"the {kind.name} index of column '{field.name}' is broken: {error}", path=path)
+            _LOG.warning("%s: a global index is left aside: %s", self.table.name, broken)
+            return None
+        return bitmap_of(rows)
+
+
+def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
+    """The index files that may hold rows asked for, by what the manifest tells of their keys."""
+    try:
+        held = [KeyRange.read(meta_of(e).index_meta or b"") for e in entries]
+        wanted = asked.concerns(held, keys)
+    except ValueError:
+        return entries
+    return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]
+
+
+def _rows(entry: IndexManifestEntry) -> tuple[int, int]:
+    return meta_of(entry).row_range_start, meta_of(entry).row_range_end
+
+
+def _filled(rows: RowIds) -> BitMap64:
+    """The bitmap of all ids of some ranges."""
+    found = BitMap64()
+    for start, end in zip(rows.starts.tolist(), rows.ends.tolist(), strict=True):
+        found.add_range(start, end)
+    return found

@@ -1,0 +1,156 @@
+"""What could be done for a table that is not well: one sentence, mostly with the statement that does it.
+
+Each function gives None where nothing need be done. They keep to what the table's own options say is too much, and
+where these say nothing, to what is worth somebody's while.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.manifest import ManifestFileMeta
+from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.options.commit import MANIFEST_MERGE_MIN_COUNT, MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.compaction import (
+    COMPACTION_DELETE_RATIO_THRESHOLD,
+    COMPACTION_MIN_FILE_NUM,
+    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
+)
+from paimon_sql.storage.expire.retention import Retention, choose_range, retention_of
+from paimon_sql.storage.held_space import HeldSpace
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.layout import Layout
+from paimon_sql.storage.scan.file_groups import evolves
+from paimon_sql.storage.scan.visible import reads_compacted
+from paimon_sql.storage.table import Table
+from paimon_sql.system_tables.texts import size_text
+
+_GIB = 1 << 30
+_MUCH = 128 << 20
+"""From how many bytes on it is worth while to free them."""
+_LARGE_BUCKET = 2 * _GIB
+_SMALL_BUCKET = 16 << 20
+_MANY_BUCKETS = 100
+
+
+def deleted_records(table: Table, layout: Layout) -> str | None:
+    """On rows that are marked as deleted and read past."""
+    share = (layout.hidden or 0) / (layout.records or 1)
+    if share <= table.options.get(COMPACTION_DELETE_RATIO_THRESHOLD):
+        return None
+    return f"{share:.0%} of the records are read in vain: {_call(table, 'compact')}"
+
+
+def small_files(table: Table, layout: Layout) -> str | None:
+    """On small files that a compaction of an append table would put together."""
+    if not layout.crowded or evolves(table):
+        return None
+    many = _many(layout.crowded, "bucket gathers", "buckets gather")
+    least = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
+    return f"{many} {least} or more files below {size_text(layout.small_size)}: {_call(table, 'compact')}"
+
+
+def bucket_sizes(table: Table, layout: Layout) -> str | None:
+    """On fixed buckets that are too large for one task, or so small that they make for tiny files."""
+    buckets = table.options.get(BUCKET)
+    if buckets < 1:
+        return None
+    if layout.largest_bucket > _LARGE_BUCKET:
+        more = buckets * math.ceil(layout.largest_bucket / _GIB)
+        return f"One task writes a bucket; more share the work: {_call(table, 'rescale', bucket_num=more)}"
+    if buckets > 1 and layout.buckets >= _MANY_BUCKETS and layout.largest_bucket < _SMALL_BUCKET:
+        return f"Fewer buckets make fewer and larger files: {_call(table, 'rescale', bucket_num=1)}"
+    return None
+
+
+def sorted_runs(table: Table, layout: Layout) -> str | None:
+    """On buckets in which reads have much to merge."""
+    if not layout.unmerged:
+        return None
+    least = table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
+    many = _many(layout.unmerged, "bucket has", "buckets have")
+    return f"{many} {least} or more sorted runs to be merged by reads: {_call(table, 'compact')}"
+
+
+def unread_files(table: Table, layout: Layout) -> str | None:
+    """On files of level 0 where reads see compacted files alone."""
+    fresh = layout.levels.get(0, 0)
+    if not fresh or not reads_compacted(table):
+        return None
+    return f"{_many(fresh, 'file', 'files')} of level 0 cannot be read yet: {_call(table, 'compact')}"
+
+
+def waiting_files(table: Table) -> str:
+    """On files that wait for their bucket."""
+    return f"Their rows cannot be read yet: {_call(table, 'compact')}"
+
+
+def snapshots(table: Table) -> str | None:
+    """On snapshots that need no longer be kept."""
+    try:
+        retention = retention_of(table.options, present_millis())
+        due = _due(table, retention)
+    except PaimonError as error:
+        return str(error)
+    if not due:
+        return None
+    many = f"{due} or more" if due >= retention.limit else str(due)
+    return f"{many} may go by the table's options: {_call(table, 'expire_snapshots')}"
+
+
+def consumers(table: Table) -> str | None:
+    """On consumers for which snapshots stay."""
+    try:
+        retention = retention_of(table.options, present_millis())
+        kept = _due(table, replace(retention, consumers=False)) - _due(table, retention)
+        slowest = min(table.consumers.all().items(), key=lambda named: named[1].next_snapshot, default=None)
+    except PaimonError as error:
+        return str(error)
+    if not kept or slowest is None:
+        return None
+    name, wanted = slowest[0], slowest[1].next_snapshot
+    many = _many(kept, "snapshot stays", "snapshots stay")
+    # How a name stands in a regular expression is left to whoever calls.
+    return f"{many} because '{name}' still wants snapshot {wanted}; one that reads no more: CALL sys.clear_consumers"
+
+
+def manifests(table: Table, found: Sequence[ManifestFileMeta]) -> str | None:
+    """On small manifests, which every plan opens."""
+    target = table.options.get(MANIFEST_TARGET_FILE_SIZE)
+    small = sum(m.file_size < target for m in found)
+    if small < 2 * table.options.get(MANIFEST_MERGE_MIN_COUNT):
+        return None
+    return f"{small} are below {size_text(target)}: {_call(table, 'compact_manifest')}"
+
+
+def older_snapshots(table: Table, space: HeldSpace) -> str | None:
+    """On much that older snapshots hold."""
+    if space.older < max(_MUCH, space.live):
+        return None
+    return f"More than the table itself: {_call(table, 'expire_snapshots')}, or lower snapshot.num-retained.max"
+
+
+def tags(table: Table, space: HeldSpace) -> str | None:
+    """On much that tags hold."""
+    if space.tags < max(_MUCH, space.live):
+        return None
+    return "More than the table itself: CALL sys.delete_tag for those that nobody needs, or give them tag.time-retained"
+
+
+def _due(table: Table, retention: Retention) -> int:
+    found = choose_range(table, retention)
+    return found.end - found.earliest if found.earliest is not None else 0
+
+
+def _call(table: Table, procedure: str, **arguments: int) -> str:
+    """The call of a procedure for a table, whose name stands behind that of its catalog."""
+    name = (table.name.partition(".")[2] or table.name).replace("\\", "\\\\").replace("'", "\\'")
+    others = "".join(f", {key} => {value}" for key, value in arguments.items())
+    return f"CALL sys.{procedure}(table => '{name}'{others})"
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"

@@ -1,0 +1,110 @@
+"""All tables of a catalog, asked one by one: those that a condition on their names leaves, by several threads.
+
+A table that cannot be read must not hide the others: what it would tell is missing, and the log says why. Whoever asks
+that table alone, as in ``t$snapshots``, gets its error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
+from paimon_sql.errors import NotFoundError, PaimonError
+from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.types import string_type
+from paimon_sql.storage.predicates import Predicate, about
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
+from paimon_sql.system_tables.base import SystemTable, column
+
+DATABASE = column("database_name", string_type(), "the table's database")
+TABLE = column("table_name", string_type(), "the table")
+NAMES = (DATABASE, TABLE)
+_THREADS = 8
+_TROUBLE = (PaimonError, OSError, pa.ArrowException)
+_LOG = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+
+def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identifier]:
+    """The tables for whose names a condition may hold, sorted; a database that it rules out is not looked into."""
+    databases = pa.array([d for d in catalog.list_databases() if d != SYSTEM_DATABASE], pa.string())
+    of_database = about(predicate, [DATABASE.name])
+    if of_database is not None:
+        databases = databases.filter(_holds(of_database, {DATABASE.name: databases}))
+    listed = spread(lambda database: _tables_of(catalog, database), databases.to_pylist(), _THREADS)
+    found = [Identifier(d, t) for d, tables in zip(databases.to_pylist(), listed, strict=True) for t in tables]
+    of_names = about(predicate, [f.name for f in NAMES])
+    if of_names is None or not found:
+        return found
+    names = {
+        DATABASE.name: pa.array([i.database for i in found], pa.string()),
+        TABLE.name: pa.array([i.table for i in found], pa.string()),
+    }
+    return [i for i, wanted in zip(found, _holds(of_names, names).to_pylist(), strict=True) if wanted]
+
+
+def ask_tables(
+    catalog: Catalog, predicate: Predicate | None, question: Callable[[Table], R]
+) -> list[tuple[Identifier, R | None]]:
+    """What the wanted tables answer, sorted by their names; None for one that cannot be read.
+
+    A table that is dropped meanwhile is passed over.
+
+    Args:
+        catalog: the catalog.
+        predicate: a condition that may look at `NAMES`; what it asks of other columns is not considered.
+        question: what is asked of each table, which is opened under its stored options.
+    """
+
+    def ask(identifier: Identifier) -> tuple[bool, R | None]:
+        try:
+            return True, question(catalog.table(identifier))
+        except _TROUBLE as error:
+            there = _is_there(catalog, identifier)
+            if there:
+                _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
+            return there, None
+
+    wanted = wanted_tables(catalog, predicate)
+    answers = spread(ask, wanted, _THREADS)
+    return [(identifier, answer) for identifier, (there, answer) in zip(wanted, answers, strict=True) if there]
+
+
+def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
+    """The rows that a system table has for each table of a catalog, behind the table's names; of main branches only."""
+    own = about(predicate, [f.name for f in system_table.columns])
+    schema = arrow_schema((*NAMES, *system_table.columns))
+    answers = ask_tables(catalog, predicate, lambda table: system_table.rows(table, own))
+    parts = [_named(identifier, rows).cast(schema) for identifier, rows in answers if rows is not None and len(rows)]
+    return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def _named(identifier: Identifier, rows: pa.Table) -> pa.Table:
+    names = [pa.array([name] * len(rows), pa.string()) for name in (identifier.database, identifier.table)]
+    return pa.table([*names, *rows.columns], names=[*(f.name for f in NAMES), *rows.column_names])
+
+
+def _tables_of(catalog: Catalog, database: str) -> list[str]:
+    try:
+        return catalog.list_tables(database)
+    except NotFoundError:
+        return []
+
+
+def _is_there(catalog: Catalog, identifier: Identifier) -> bool:
+    try:
+        return catalog.table_exists(identifier)
+    except _TROUBLE:
+        return True
+
+
+def _holds(predicate: Predicate, columns: dict[str, pa.Array]) -> pa.Array:
+    return pc.fill_null(predicate.evaluate(columns), False)

@@ -1,0 +1,51 @@
+"""The history of COPY INTO: which files a table has loaded already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.load_history import LoadHistory, SourceFile
+
+FILE = SourceFile("file:/data/übersicht.csv", 20, 1_700_000_000_123)
+
+
+def _history(folder: Path) -> LoadHistory:
+    return LoadHistory(file_io_of(str(folder), {}), str(folder))
+
+
+def test_a_record_is_a_file_of_the_name_and_content_that_java_gives_it(tmp_path: Path) -> None:
+    _history(tmp_path).record([(FILE, 3)], 7, 1_700_000_001_000)
+    (path,) = (tmp_path / "copy-into" / "history").iterdir()
+    assert path.name == "load-e845fd16fd0f845b-1700000001000"
+    assert path.read_bytes().decode() == (
+        "{\n"
+        '  "filePath" : "file:/data/übersicht.csv",\n'
+        '  "fileSize" : 20,\n'
+        '  "lastModified" : 1700000000123,\n'
+        '  "loadedAt" : 1700000001000,\n'
+        '  "snapshotId" : 7,\n'
+        '  "rowsLoaded" : 3\n'
+        "}"
+    )
+
+
+def test_a_file_is_known_as_long_as_its_size_and_time_are_the_same(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    other = SourceFile("file:/data/other.csv", 20, FILE.mtime_millis)
+    assert history.loaded([FILE, other]) == set()
+    history.record([(FILE, 3)], 1, 1)
+    assert history.loaded([FILE, other]) == {FILE}
+    longer, later = SourceFile(FILE.path, 21, FILE.mtime_millis), SourceFile(FILE.path, 20, FILE.mtime_millis + 1)
+    assert history.loaded([longer, later]) == set()
+    history.record([(later, 4)], 2, 2)
+    assert history.loaded([FILE, longer, later]) == {FILE, later}
+
+
+def test_a_record_that_cannot_be_read_counts_for_none(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    history.record([(FILE, 3)], 1, 1)
+    (path,) = (tmp_path / "copy-into" / "history").iterdir()
+    for broken in ("", "{", "[]", '{"filePath": "x"}', '{"filePath": "x", "fileSize": "y", "lastModified": null}'):
+        path.write_text(broken)
+        assert history.loaded([FILE]) == set()
