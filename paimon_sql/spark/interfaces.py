@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
@@ -29,7 +30,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        keys = sorted({*TRAVEL_KEYS, BRANCH.key})
+        keys = sorted({*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key})
         return self.jvm.constant("keys of states", lambda: self.jvm.java_set(keys))
 
     def changelogStateOptionKeys(self) -> Any:
@@ -81,6 +82,8 @@ class ScanInterface(JavaObject):
 
     stream: Callable[[], Any] | None = None
     """Makes the stream of micro-batches that the scan can be as well."""
+    is_stream = False
+    """Whether Spark has asked for that."""
 
     def toBatch(self) -> Any:
         return self
@@ -88,6 +91,7 @@ class ScanInterface(JavaObject):
     def toMicroBatchStream(self, checkpoint: str) -> Any:
         if self.stream is None:
             raise self._unsupported("a streaming read")
+        self.is_stream = True
         return self.stream()
 
     def toContinuousStream(self, checkpoint: str) -> Any:

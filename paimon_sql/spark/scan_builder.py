@@ -14,7 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import (
@@ -186,6 +188,11 @@ class ScanBuilderProxy(JavaObject):
         return scan
 
     def _stream(self) -> MicroBatchStreamProxy:
+        if self.table.options.get(READ_CHANGELOG):
+            raise UnsupportedError(
+                f"{self.table.name}: this PySpark does not tell a catalog of '{READ_CHANGELOG.key}'.",
+                remedy="Read `t$audit_log`, which has the rows with their kinds.",
+            )
         table, predicate, names = self.table, all_of(self._predicates), tuple(f.name for f in self._columns)
         source = StreamSource(table, predicate)
         return MicroBatchStreamProxy(

@@ -8,7 +8,7 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-from paimon_sql.format.options.table import BRANCH
+from paimon_sql.format.options import canonical
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.scan.all_branches import version_to_see
@@ -48,11 +48,11 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     return {}
 
 
-def branch_asked(context: tuple[Any, ...]) -> str | None:
-    """The branch that a ``loadTable`` call asks for by an option of the relation; None without one."""
+def asked_for(context: tuple[Any, ...]) -> dict[str, str]:
+    """The options of the relation that a ``loadTable`` call is given, under their own names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
-        return None
-    return given_options(context[1]).get(BRANCH.key)
+        return {}
+    return canonical(given_options(context[1]))
 
 
 def _is_plain(context: tuple[Any, ...]) -> bool:

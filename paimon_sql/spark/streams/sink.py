@@ -8,22 +8,26 @@ Python workers that write. What is left for Spark to carry to the driver are the
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.shares import answers_of
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.spark.worker_errors import answered
+from paimon_sql.spark.worker_errors import Failure, answered
 from paimon_sql.spark.write_job import commit_write
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.once import is_committed
 from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -43,6 +47,9 @@ class StreamingWriteProxy(StreamingWriteInterface):
         overwrite: what the rows replace; None appends.
         stream: the stream's identity, the same after each restart from its checkpoint.
     """
+
+    _last: ClassVar[dict[tuple[str, str], int]] = {}
+    """The micro-batch that each stream of this process committed last, by the stream and the table's path."""
 
     def __init__(self, jvm: Jvm, table: Table, overwrite: Overwrite | None, stream: str) -> None:
         super().__init__(jvm)
@@ -67,15 +74,30 @@ class StreamingWriteProxy(StreamingWriteInterface):
         return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
 
     def commit(self, epoch: int, messages: Any) -> None:
-        rows = [row for message in messages for row in message.rows()]
-        answers = answered([pickle.loads(row.getBinary(0)) for row in rows])
-        shares = all_or_nothing(self.table, answers, lambda written: written)
-        assert self._task is not None
+        shares = all_or_nothing(self.table, answered(_answers(messages)), lambda written: written)
         written = [message for share in shares for message in share]
-        commit_write(self.jvm, self._task, written, self._overwrite, self._stream, epoch)
+        assert self._task is not None
+        if self._is_committed(epoch):
+            Committer(self.table, fresh=True).discard(written)
+        else:
+            commit_write(self.jvm, self._task, written, self._overwrite, self._stream, epoch)
+        self._last[self._stream, self.table.path] = epoch
 
     def abort(self, epoch: int, messages: Any) -> None:
-        pass
+        shares = [answer for answer in _answers(messages) if not isinstance(answer, Failure)]
+        Committer(self.table, fresh=True).discard([message for share in shares for message in share])
+
+    def _is_committed(self, epoch: int) -> bool:
+        """Whether this micro-batch was committed before, by a run of the stream that ended before it could say so."""
+        if self._last.get((self._stream, self.table.path)) == epoch - 1:
+            return False
+        return is_committed(self.table, self._stream, epoch)
+
+
+def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
+    """What workers answered, by the messages of Spark's tasks; those of tasks that failed are null."""
+    rows = [row for message in messages if message is not None for row in message.rows()]
+    return [pickle.loads(row.getBinary(0)) for row in rows]
 
 
 def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
@@ -86,10 +108,20 @@ def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
     """
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     rows = DataFrame(empty, SparkSession(jvm.context, session))
+    _check_names(task.table, rows.columns)
     writer, rows = owned(task, rows.to(_struct(task.table)))
     plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
+
+
+def _check_names(table: Table, names: Sequence[str]) -> None:
+    known = {name.lower() for name in table.schema.names}
+    if strange := [name for name in names if name.lower() not in known]:
+        raise InvalidInputError(
+            f"{table.name} has no column {', '.join(strange)}: columns of a stream are matched by name.",
+            remedy=f"Select {', '.join(table.schema.names)}.",
+        )
 
 
 def _struct(table: Table) -> StructType:
