@@ -335,7 +335,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         asked = asked_for(context)
         branch = asked.get(BRANCH.key) or found.get(BRANCH.key)
         table = under_session(on_its_branch(self.catalog.table(identifier), branch), found, writes=writes)
-        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session))
+        by_options = not TRAVEL_KEYS.isdisjoint(asked)
+        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
         if name is None and READ_CHANGELOG.read(asked.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"

@@ -129,6 +129,9 @@ class WriteInterface(JavaObject):
     def toBatch(self) -> Any:
         raise UnsupportedError("A V1 write has no batch form.")
 
+    def toStreaming(self) -> Any:
+        raise UnsupportedError("This write takes no stream.")
+
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.special_fields import ROW_ID
@@ -183,7 +184,10 @@ class ScanBuilderProxy(JavaObject):
         return self._plan
 
     def build(self) -> Any:
-        scan = self._batch()
+        try:
+            scan = self._batch()
+        except NoSuchSnapshotError as error:
+            scan = LocalScanProxy(self.jvm, self.session, self._columns, partial(_raise, error), self.table.name)
         scan.stream = self._stream
         return scan
 
@@ -286,6 +290,11 @@ def _narrows(plan: ScanPlan) -> bool:
     """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
     told = plan.told_rows
     return told is not None and told * _WORTH <= sum(s.row_count for s in plan.splits)
+
+
+def _raise(error: PaimonError) -> pa.Table:
+    """No rows, but the error; a stream that goes on behind what the options name reads none this way."""
+    raise error
 
 
 def _is_floating(data_type: DataType) -> bool:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.owners import owned
@@ -24,6 +25,7 @@ from paimon_sql.spark.shares import answers_of
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.worker_errors import Failure, answered
 from paimon_sql.spark.write_job import commit_write
+from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -53,7 +55,8 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def __init__(self, jvm: Jvm, table: Table, overwrite: Overwrite | None, stream: str) -> None:
         super().__init__(jvm)
-        self.table = table
+        # Each micro-batch is a statement of its own, and opens the table anew.
+        self.table = replace(table)
         self._overwrite = overwrite
         self._stream = stream
         self._task: WriteTask | None = None
@@ -75,8 +78,8 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def commit(self, epoch: int, messages: Any) -> None:
         shares = all_or_nothing(self.table, answered(_answers(messages)), lambda written: written)
-        written = [message for share in shares for message in share]
         assert self._task is not None
+        written = list(self._task.settled([m for share in shares for m in share], SparkExecutor(self.jvm)))
         if self._is_committed(epoch):
             Committer(self.table, fresh=True).discard(written)
         else:
@@ -109,7 +112,9 @@ def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     rows = DataFrame(empty, SparkSession(jvm.context, session))
     _check_names(task.table, rows.columns)
-    writer, rows = owned(task, rows.to(_struct(task.table)))
+    rows = rows.to(_struct(task.table))
+    # Where each key stands is looked up by jobs of their own, which cannot be part of a plan; one worker does without.
+    writer, rows = (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else owned(task, rows)
     plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})

@@ -20,6 +20,7 @@ from paimon_sql.format.options.scan import (
     STREAMING_READ_OVERWRITE,
 )
 from paimon_sql.format.options.snapshot import CONSUMER_ID
+from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.plan import SPLIT_BYTES, plan_scan
@@ -42,7 +43,8 @@ class StreamSource:
         predicate: a condition on its columns; splits without a row for it may be left out.
 
     Raises:
-        UnsupportedError: the options ask for changes between two points, which is no stream.
+        UnsupportedError: the options ask for changes between two points, which is no stream, or the table is read as a
+            chain.
     """
 
     def __init__(self, table: Table, predicate: Predicate | None = None) -> None:
@@ -52,6 +54,10 @@ class StreamSource:
                     f"{table.name}: '{option.key}' tells changes up to a point; a stream has none.",
                     remedy="Leave the option out, and begin by scan.mode or scan.snapshot-id.",
                 )
+        if Chain.read_by(table) is not None:
+            raise UnsupportedError(
+                f"{table.name} is a chain table, which is no stream.", remedy="Read one of its branches."
+            )
         self.table = table
         self._predicate = predicate
         self.limits = Limits.of(table)
