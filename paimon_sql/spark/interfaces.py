@@ -30,7 +30,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        keys = sorted({*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key})
+        keys = sorted({*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key, *READ_CHANGELOG.alternatives})
         return self.jvm.constant("keys of states", lambda: self.jvm.java_set(keys))
 
     def changelogStateOptionKeys(self) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -206,6 +207,9 @@ def test_changes_come_with_their_kinds(spark: SparkSession, sql: Sql, tmp_path: 
     begin = {"scan_snapshot__id": "1", "scan_mode": "from-snapshot"}
     changes = [("+I", 1, "a"), ("+I", 2, "b"), ("+U", 1, "A"), ("-D", 2, "b"), ("-U", 1, "a")]
     assert read(spark, "t$audit_log", tmp_path / "a", **begin) == [changes]
+    if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3):  # older ones do not tell a catalog
+        for option in ("read_changelog", "readChangeFeed"):
+            assert read(spark, "t", tmp_path / option, **begin, **{option: "true"}) == [changes]
     assert read(spark, "t", tmp_path / "b", **begin) == [[(1, "A"), (1, "a"), (2, "b")]]
 
 
