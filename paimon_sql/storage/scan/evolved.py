@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_SPLIT_BY_FILE_SIZE
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups, stored_fields
 from paimon_sql.storage.scan.packing import pack
@@ -34,12 +35,15 @@ def evolved_splits(
         is_wanted: tells of a file whether it is read; a group is if one of its files is.
     """
     known, alone = file_groups(table, files)
-    groups = [g for g in known if any(map(is_wanted, g.files))]
-    several = [needed_files(table, g, columns) for g in groups if len(g.files) > 1]
-    alone = [*(g.anchor for g in groups if len(g.files) == 1), *filter(is_wanted, alone)]
+    needed = [needed_files(table, g, columns) for g in known if any(map(is_wanted, g.files))]
+    several = [g for g in needed if g.files != (g.anchor,)]
+    alone = [*(g.anchor for g in needed if g.files == (g.anchor,)), *filter(is_wanted, alone)]
     for part in pack(alone, lambda f: f.file_size, size, open_cost):
         yield Split(*place, tuple(part), raw=True)
-    for packed in pack(several, lambda g: g.size, size, open_cost):
+    by_all = table.options.get(BLOB_SPLIT_BY_FILE_SIZE)
+    if by_all is None:
+        by_all = not table.options.get(BLOB_AS_DESCRIPTOR)  # blobs that are not read take no time
+    for packed in pack(several, lambda g: g.size if by_all else g.size_of_rows, size, open_cost):
         yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
 
 

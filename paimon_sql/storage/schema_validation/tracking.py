@@ -19,18 +19,9 @@ from paimon_sql.format.options.row_tracking import (
     DATA_EVOLUTION_ENABLED,
     ROW_TRACKING_ENABLED,
 )
+from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.files.registry import format_names
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, holds, wrong
-
-
-def is_blob(data_type: t.DataType) -> bool:
-    """Whether a column of the type has files of its own: a blob, an array of them or a map to them."""
-    match data_type:
-        case t.ArrayType():
-            return isinstance(data_type.element, t.BlobType)
-        case t.MapType():
-            return isinstance(data_type.value, t.BlobType)
-    return isinstance(data_type, t.BlobType)
 
 
 def row_tracking(table: Definition) -> Iterator[PaimonError]:
