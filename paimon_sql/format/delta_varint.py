@@ -12,6 +12,7 @@ from paimon_sql.format.global_index import varints
 
 Numbers = npt.NDArray[np.int64]
 
+
 def encoded(numbers: Numbers) -> bytes:
     """The numbers as bytes."""
     if not len(numbers):

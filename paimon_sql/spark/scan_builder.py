@@ -85,7 +85,11 @@ class ScanBuilderProxy(JavaObject):
     def pushFilters(self, expressions: Any) -> Any:
         # Blobs are fetched for rows that are wanted, and not to find out which are.
         types = {f.name: f.type for f in self.table.schema.fields if not is_blob(f.type)}
-        ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names else {}
+        ids = (
+            {ROW_ID.name: ROW_ID.type}
+            if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names
+            else {}
+        )
         found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]

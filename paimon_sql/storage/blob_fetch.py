@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError
-from paimon_sql.format.blob_reference import TO_THE_END, BlobDescriptor, decode_descriptor
+from paimon_sql.format.blob_reference import BlobDescriptor, decode_descriptor
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.row_tracking import (
     BLOB_COPY_BUFFER_SIZE,
@@ -90,10 +90,13 @@ class BlobFetcher:
         """The same for a descriptor."""
         try:
             stream = self._opened(descriptor)
-        except MissingFileError:
+        except MissingFileError as error:
             if self.null_if_missing:
                 return None
-            raise
+            shown = _shown(descriptor.uri)
+            raise MissingFileError(
+                f"Cannot read {shown}, which a descriptor of a blob names: it does not exist.", path=shown
+            ) from error
         except PaimonError:
             if self.null_if_failing:
                 return None

@@ -25,7 +25,6 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table import Table
 
-
 _REFERENCES = {BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 

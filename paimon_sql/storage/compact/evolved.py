@@ -151,7 +151,9 @@ def run_evolved_task(task: EvolvedTask | BlobTask) -> CommitMessage:
     return task.run()
 
 
-def plan_evolved_compaction(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask | BlobTask]:
+def plan_evolved_compaction(
+    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+) -> list[EvolvedTask | BlobTask]:
     """The tasks that compact a table with data evolution as it stands in a snapshot.
 
     Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
@@ -239,7 +241,9 @@ def run_evolved(
         return [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
 
 
-def _without_indexes(table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]) -> list[CommitMessage]:
+def _without_indexes(
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+) -> list[CommitMessage]:
     """What takes the global indexes of partitions away in which rows get new ids."""
     partitions = {task.groups[0].partition for task in tasks if isinstance(task, EvolvedTask) and task.renumbers}
     gone = renumbered(table, base, partitions) if partitions else []

@@ -96,7 +96,9 @@ class BlobFile:
         held = ByteRanges(source, self.path, source.size())
         begin, lengths = begin[there], sizes[rows][there]
         if len(begin) and held.joined(begin[:1], np.array([AHEAD])) != MAGIC:
-            raise CorruptFileError("is a damaged file of blobs: a record does not begin where it should", path=self.path)
+            raise CorruptFileError(
+                "is a damaged file of blobs: a record does not begin where it should", path=self.path
+            )
         values = BlobElement.of(self.field.type).read(held, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
         return values if there.all() else spread(values, there)
 

@@ -189,7 +189,9 @@ def _views(values: pa.Array) -> Iterator[memoryview | None]:
     """The bytes of each value where they lie, None for null."""
     _, offsets, data = values.buffers()
     held = memoryview(data) if data is not None else memoryview(b"")
-    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1] if len(values) else []
+    if not len(values):
+        return
+    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].tolist()
     valid = values.is_valid().to_numpy(zero_copy_only=False)
     for i in range(len(values)):
         yield held[bounds[i] : bounds[i + 1]] if valid[i] else None
@@ -271,7 +273,9 @@ def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
 def spread(values: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array:
     """Values in their places, nulls in all others."""
     places = np.cumsum(there) - 1
-    return values.take(pa.array(np.maximum(places, 0), mask=~there)) if len(values) else pa.nulls(len(there), values.type)
+    return (
+        values.take(pa.array(np.maximum(places, 0), mask=~there)) if len(values) else pa.nulls(len(there), values.type)
+    )
 
 
 def _offsets(counts: _Numbers) -> pa.Array:
@@ -280,4 +284,3 @@ def _offsets(counts: _Numbers) -> pa.Array:
 
 def _blobs(held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
     return held.values(starts, sizes) if uri is None else descriptors(uri, starts, sizes)
-

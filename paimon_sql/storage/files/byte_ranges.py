@@ -87,7 +87,7 @@ class ByteRanges:
 
     def _read_into(self, begin: int, target: npt.NDArray[np.uint8]) -> None:
         self.source.seek(begin)
-        held = memoryview(target)
+        held = memoryview(target.data)
         done = 0
         while done < len(held):
             got = self.source.readinto(held[done:])

@@ -25,8 +25,8 @@ from paimon_sql.storage.read.data_files import read_places
 from paimon_sql.storage.read.evolved_reader import rows_with_ids
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
-from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.read.wanted_rows import read_wanted
+from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
