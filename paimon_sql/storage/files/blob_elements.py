@@ -133,6 +133,7 @@ class _Map(BlobElement):
 
     def __init__(self, data_type: t.MapType) -> None:
         self._type = data_type
+        self._plain = isinstance(data_type.key, t.BinaryType | t.VarBinaryType)
         self._keys = IndexKeys(data_type.key)
 
     def read(self, held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
@@ -143,7 +144,7 @@ class _Map(BlobElement):
         blobs, ends = _stretch(held, ends, values.lengths, values.counts, uri)
         _check(ends, keys.begin, held.path)
         try:
-            found = self._values(self._keys.decoded(names.cast(pa.large_binary())))
+            found = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
         except (ValueError, pa.ArrowInvalid) as error:
             raise CorruptFileError(f"is a damaged file of blobs: {error}", path=held.path) from error
         return pa.MapArray.from_arrays(_offsets(counts), found, blobs)
@@ -158,7 +159,8 @@ class _Map(BlobElement):
         return keys.cast(target)
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
-        names = list(_views(self._keys.encoded(self._keys.ordered(column.keys)).cast(pa.binary())))
+        keys = column.keys if self._plain else self._keys.encoded(self._keys.ordered(column.keys)).cast(pa.binary())
+        names = list(_views(keys))
         blobs = list(_views(column.items))
         for low, high in _bounds(column):
             yield None if high < 0 else _map_record(names[low:high], blobs[low:high])

@@ -8,7 +8,7 @@ VERSION = 1
 MAGIC = bytes.fromhex("cf114e58")
 AHEAD, BEHIND = 4, 12
 """The bytes of a record before and behind its content."""
-TAIL = struct.Struct("<qI")
+LENGTH, CHECKSUM = struct.Struct("<q"), struct.Struct("<I")
 FOOTER = struct.Struct("<iB")
 NULL, ELSEWHERE = -1, -2
 """What stands for the length of a null, and of a value that an older file holds."""

@@ -16,7 +16,7 @@ from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.blob_elements import BlobElement
-from paimon_sql.storage.files.blob_layout import BEHIND, ELSEWHERE, FOOTER, MAGIC, NULL, TAIL, VERSION
+from paimon_sql.storage.files.blob_layout import BEHIND, CHECKSUM, ELSEWHERE, FOOTER, LENGTH, MAGIC, NULL, VERSION
 
 
 class BlobWriter(DataFileWriter):
@@ -69,7 +69,9 @@ class BlobWriter(DataFileWriter):
                 if record is None or not record(self):
                     self._lengths.append(NULL)
                 else:
-                    self._emit(TAIL.pack(self._size - begin + BEHIND, self._crc or 0))
+                    # The checksum is over the magic number, the content and the length.
+                    self.put(LENGTH.pack(self._size - begin + BEHIND))
+                    self._emit(CHECKSUM.pack(self._crc or 0))
                     self._lengths.append(self._size - begin)
                     self._crc = None
                 taken += 1

@@ -41,7 +41,7 @@ def _check(
     rows: pa.RecordBatch, columns: Collection[str], test: Callable[[pa.Array], pa.Array], what: str, way: str
 ) -> None:
     for name in sorted(columns):
-        if not pc.all(test(rows.column(name)), skip_nulls=True).as_py():
+        if not pc.all(test(rows.column(name)), skip_nulls=True, min_count=0).as_py():
             raise InvalidInputError(f"Column '{name}' {what}, and got other bytes.", remedy=f"Use {way}.")
 
 
