@@ -117,6 +117,8 @@ class ScanPlan:
         """Whether each file is of Parquet and holds its columns as they are to be read."""
         if any(s.origins for s in self.splits):
             return False  # their files do not hold the partition that the rows bear
+        if any(isinstance(s, EvolvedSplit) for s in self.splits):
+            return False  # their rows lie in several files
         return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
     @cached_property
