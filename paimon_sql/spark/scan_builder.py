@@ -37,6 +37,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
@@ -91,8 +92,13 @@ class ScanBuilderProxy(JavaObject):
             self._plan = None  # others of the files may hold these columns
 
     def pushFilters(self, expressions: Any) -> Any:
-        types = {f.name: f.type for f in self.table.schema.fields}
-        ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in types else {}
+        # Blobs are fetched for rows that are wanted, and not to find out which are.
+        types = {f.name: f.type for f in self.table.schema.fields if not is_blob(f.type)}
+        ids = (
+            {ROW_ID.name: ROW_ID.type}
+            if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names
+            else {}
+        )
         found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
