@@ -15,9 +15,11 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.options.table import TYPE
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.alteration import check_alteration
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.schema_change import SchemaChange, apply_changes
 from paimon_sql.storage.table import Table
 
@@ -30,11 +32,17 @@ class TableKind(ABC):
 
     Attributes:
         types: the values of the option ``type`` that mean it.
+        takes_rows: whether statements may write rows into its tables, or change them.
         may_stand_elsewhere: whether the option ``path`` may say another place than the table's own folder.
     """
 
     types: ClassVar[tuple[str, ...]]
+    takes_rows: ClassVar[bool] = True
     may_stand_elsewhere: ClassVar[bool] = False
+
+    def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
+        """The columns of a new table whose statement says these."""
+        return given
 
     def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
         """Whether a catalog with such options has tables of this kind."""
@@ -64,7 +72,7 @@ class TableKind(ABC):
 class SnapshotKind(TableKind):
     """Tables with snapshots."""
 
-    types = ("table", "materialized-table")
+    types: ClassVar[tuple[str, ...]] = ("table", "materialized-table")
 
     def opened(self, table: Table, catalog_options: Mapping[str, str]) -> Table:
         return table
@@ -90,7 +98,19 @@ class FormatKind(TableKind):
         return apply_changes(schema, changes, has_data=True, case_sensitive=case_sensitive)
 
 
-KINDS: dict[str, TableKind] = {name: kind for kind in (SnapshotKind(), FormatKind()) for name in kind.types}
+class ObjectKind(SnapshotKind):
+    """Tables with snapshots whose rows are the files of a folder."""
+
+    types = ("object-table",)
+    takes_rows = False
+
+    def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
+        return given or OBJECT_FIELDS
+
+
+KINDS: dict[str, TableKind] = {
+    name: kind for kind in (SnapshotKind(), FormatKind(), ObjectKind()) for name in kind.types
+}
 """The kinds that are offered, by the values of ``type``."""
 
 
@@ -100,10 +120,32 @@ def kind_of(schema: TableSchema) -> TableKind:
     Raises:
         UnsupportedError: tables of this kind are not offered.
     """
-    name = TableOptions(schema.options).get(TYPE)
+    return kind_named(TableOptions(schema.options).get(TYPE))
+
+
+def kind_named(name: str) -> TableKind:
+    """The kind of the tables whose option ``type`` has this value.
+
+    Raises:
+        UnsupportedError: tables of this kind are not offered.
+    """
     if name not in KINDS:
         raise UnsupportedError(f"Tables of type '{name}' are not offered.", remedy="Leave USING and 'type' out.")
     return KINDS[name]
+
+
+def taking_rows(table: Table) -> Table:
+    """The table itself, if statements may write rows into it or change them.
+
+    Raises:
+        UnsupportedError: its rows come otherwise.
+    """
+    if kind_of(table.schema).takes_rows:
+        return table
+    raise UnsupportedError(
+        f"{table.name} is an object table: its rows are the files of {object_location(table.schema)}.",
+        remedy="CALL sys.refresh_object_table lists them anew.",
+    )
 
 
 def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableKind:

@@ -43,7 +43,6 @@ from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.staged_table import ReplacedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
-from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
@@ -217,9 +216,9 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
         schema = placed(self.catalog, identifier, self._schema(definition))
-        if not isinstance(old, Table) or kind_of(schema) is not kind_of(old.schema):
+        if not isinstance(old, Table) or not kind_of(schema).takes_rows or kind_of(schema) is not kind_of(old.schema):
             raise UnsupportedError(
-                f"{old.name} cannot be replaced: only a table with snapshots takes the place of another.",
+                f"{old.name} cannot be replaced: only ordinary tables take the place of each other.",
                 remedy="DROP the table and CREATE it anew.",
             )
         return ReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
@@ -353,7 +352,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         table = under_session(on_its_branch(opened, asked), found, writes=writes)
         table = as_of(table, travel, lambda: session_zone(self.jvm, self.session))
         if identifier.system_table is None:
-            return TableProxy(self.jvm, table, self.session)
+            return self._proxy(table, writes=writes)
         name = identifier.system_table
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:

@@ -21,6 +21,7 @@ from paimon_sql.storage.schema_validation import (
     indexes,
     lifetimes,
     merging,
+    object_tables,
     option_values,
     places,
     reading,
@@ -81,6 +82,7 @@ STORE_RULES: tuple[Rule, ...] = (
 RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
     "format-table": (format_tables.format_of_files, format_tables.columns_of_files),
+    "object-table": (object_tables.columns_of_objects, object_tables.listed_folder, *STORE_RULES),
 }
 """The rules that each kind of table has besides, by the option ``type``."""
 
