@@ -18,7 +18,10 @@ from paimon_sql.storage.table import Table
 class TableProxy(SchemaTable, PartitionManagement):
     """A table, or one of its branches, as one statement sees it."""
 
-    abilities = ("BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+    abilities = (
+        *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
+        *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
+    )
     table: Table
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
