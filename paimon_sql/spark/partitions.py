@@ -17,6 +17,7 @@ from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.materialized.definition import refuse_by_hand
 from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
 from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
@@ -82,10 +83,12 @@ class PartitionManagement(JavaObject):
     def dropPartitions(self, rows: Any) -> bool:
         names = list(self.table.schema.partition_keys)
         wanted = [p for p in (self._matching(names, row) for row in rows) if p is not None]
+        refuse_by_hand(self.table.schema, self.table.name)
         empty_table(self.table, wanted[0] if len(wanted) == 1 else Or(tuple(wanted)))
         return True
 
     def truncateTable(self, *options: Any) -> bool:
+        refuse_by_hand(self.table.schema, self.table.name)
         empty_table(self.table, None)
         return True
 

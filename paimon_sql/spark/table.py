@@ -17,6 +17,7 @@ from paimon_sql.spark.references import partitioned_by
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.write import WriteBuilderProxy
+from paimon_sql.storage.materialized.definition import refuse_by_hand
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.table import Table
 
@@ -83,6 +84,7 @@ class TableProxy(TableInterface, PartitionManagement):
         )
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
+        refuse_by_hand(self.table.schema, self.table.name)
         return WriteBuilderProxy(self.jvm, self.table, self.session, info)
 
     class Java:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame
 
+from paimon_sql.format.manifest import ManifestEntry
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
@@ -24,7 +29,22 @@ from paimon_sql.storage.write.write_task import WriteTask
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
-def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | None) -> None:
+@dataclass(frozen=True)
+class Written:
+    """What a write has done: how many rows stand in new files, and the newest snapshot it made; None without any."""
+
+    rows: int
+    snapshot: Snapshot | None
+
+
+def run_write(
+    jvm: Jvm,
+    table: Table,
+    frame: DataFrame,
+    overwrite: Overwrite | None,
+    committer: Committer | None = None,
+    guard: Callable[[Snapshot | None], None] | None = None,
+) -> Written:
     """Write the rows of a statement and commit them.
 
     Args:
@@ -32,16 +52,32 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
         table: the table.
         frame: the rows, with the table's columns by position.
         overwrite: what they replace; None appends.
+        committer: commits them; a new one by default.
+        guard: raises a conflict if the rows must not be put on that snapshot.
     """
     task = plan_write(table, overwrite)
     messages = write_rows(jvm, task, frame)
     with discarding(table, messages):
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
-    committer = Committer(table, fresh=True)
+    committer = committer or Committer(table, fresh=True)
+    own_guard = task.guard(messages)
+
+    def guarded(latest: Snapshot | None) -> None:
+        for check in (own_guard, guard):
+            if check is not None:
+                check(latest)
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        if guard is not None:
+            guard(latest)
+        return overwritten(table, latest, overwrite or Overwrite(), messages)
+
     if overwrite is None:
-        committer.append([*messages, *compacted], guard=task.guard(messages))
+        made = committer.append([*messages, *compacted], guard=guarded)
+        snapshot = made[-1] if made else None
     else:
-        committer.overwrite([*messages, *compacted], lambda latest: overwritten(table, latest, overwrite, messages))
+        snapshot = committer.overwrite([*messages, *compacted], removed)
+    return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:

@@ -34,6 +34,7 @@ from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 from paimon_sql.storage.files.columns import columns_of
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.maintenance import after_commit
+from paimon_sql.storage.materialized.definition import refuse_by_hand
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
@@ -108,7 +109,9 @@ def check_target(source: PlainTable, target: Table) -> None:
 
     Raises:
         InvalidInputError: it has a primary key or buckets, or other columns.
+        UnsupportedError: it is a materialized table.
     """
+    refuse_by_hand(target.schema, target.name)
     if target.schema.primary_keys or bucket_mode(target.schema) is not UNAWARE:
         raise InvalidInputError(
             f"{target.name} has a primary key or buckets, so it cannot take files of {source.name}.",

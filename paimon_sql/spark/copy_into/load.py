@@ -26,6 +26,7 @@ from paimon_sql.sql.statements import CopyIntoTable
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.load_history import LoadHistory, SourceFile
+from paimon_sql.storage.materialized.definition import refuse_by_hand
 from paimon_sql.storage.table import Table
 
 Status = Literal["LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"]
@@ -174,4 +175,6 @@ class LoadRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
         options = session_options(self._surroundings.jvm, self._surroundings.session, catalog.name, identifier)
-        return on_its_branch(catalog.table(identifier), options.get(BRANCH.key))
+        table = on_its_branch(catalog.table(identifier), options.get(BRANCH.key))
+        refuse_by_hand(table.schema, table.name)
+        return table
