@@ -147,7 +147,8 @@ class _Draft:
 
     def add(self, cursor: Cursor) -> None:
         """Take in the statement at the cursor."""
-        start, stop = cursor.peek().start, self.source.tokens[cursor.end - 1].end
+        start, last = cursor.peek().start, self.source.tokens[cursor.end - 1].end
+        stop = self.source.hinted.get(last, last)
         outcome = _read(cursor, self.context) if start >= self.done else None
         if not isinstance(outcome, Carried):
             self.edits += outcome or []
