@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import (
@@ -33,6 +36,8 @@ from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
@@ -41,6 +46,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 
 _FEW_ROWS, _FEW_FILES = 10_000, 64
@@ -67,6 +73,7 @@ class ScanBuilderProxy(JavaObject):
         self._predicates: list[Predicate] = []
         self._row_ids: list[Predicate] = []
         self._limit: int | None = None
+        self._answers: IndexAnswers | None = None
         self._plan: ScanPlan | None = None
         self._by_python = False
         self._counts = False
@@ -88,7 +95,7 @@ class ScanBuilderProxy(JavaObject):
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
-        self._plan = None
+        self._answers = self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
         settled = set(types if self._decides() else self.table.schema.partition_keys)
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
@@ -165,20 +172,41 @@ class ScanBuilderProxy(JavaObject):
 
     def _planned(self) -> ScanPlan:
         if self._plan is None:
-            started = time.monotonic()
+            started, predicate = time.monotonic(), all_of(self._predicates)
+            self._answers = self._answers or IndexAnswers(predicate, thorough=self.thorough)
             self._plan = plan_scan(
                 self.table,
-                all_of(self._predicates),
+                predicate,
                 limit=self._limit,
                 parallelism=self.parallelism,
                 columns={f.name for f in self._columns},
                 row_ids=all_of(self._row_ids),
-                thorough=self.thorough,
+                answers=self._answers,
             )
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
 
     def build(self) -> Any:
+        try:
+            scan = self._batch()
+        except NoSuchSnapshotError as error:
+            scan = LocalScanProxy(self.jvm, self.session, self._columns, partial(_raise, error), self.table.name)
+        scan.stream = self._stream
+        return scan
+
+    def _stream(self) -> MicroBatchStreamProxy:
+        if self.table.options.get(READ_CHANGELOG):
+            raise UnsupportedError(
+                f"{self.table.name}: this PySpark does not tell a catalog of '{READ_CHANGELOG.key}'.",
+                remedy="Read `t$audit_log`, which has the rows with their kinds.",
+            )
+        table, predicate, names = self.table, all_of(self._predicates), tuple(f.name for f in self._columns)
+        source = StreamSource(table, predicate)
+        return MicroBatchStreamProxy(
+            self.jvm, source, self._columns, lambda split: ReadTask(table, split, names, predicate)
+        )
+
+    def _batch(self) -> Any:
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
@@ -265,6 +293,11 @@ def _narrows(plan: ScanPlan) -> bool:
     """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
     told = plan.told_rows
     return told is not None and told * _WORTH <= sum(s.row_count for s in plan.splits)
+
+
+def _raise(error: PaimonError) -> pa.Table:
+    """No rows, but the error; a stream that goes on behind what the options name reads none this way."""
+    raise error
 
 
 def _is_floating(data_type: DataType) -> bool:

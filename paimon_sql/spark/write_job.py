@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
 from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
@@ -57,6 +57,31 @@ def run_write(
     """
     task = plan_write(table, overwrite)
     messages = write_rows(jvm, task, frame)
+    snapshot = commit_write(jvm, task, messages, overwrite, committer, guard=guard)
+    return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
+
+
+def commit_write(
+    jvm: Jvm,
+    task: WriteTask,
+    messages: Sequence[CommitMessage],
+    overwrite: Overwrite | None,
+    committer: Committer | None = None,
+    identifier: int = BATCH_COMMIT_IDENTIFIER,
+    guard: Callable[[Snapshot | None], None] | None = None,
+) -> Snapshot | None:
+    """Make written rows visible, with the compactions that they make due; the newest snapshot of it, None without any.
+
+    Args:
+        jvm: the JVM.
+        task: what wrote them.
+        messages: what was written.
+        overwrite: what they replace; None appends.
+        committer: commits them, and no messages before; a new one by default.
+        identifier: the writer's number of the commit.
+        guard: raises a conflict if the rows must not be put on that snapshot.
+    """
+    table = task.table
     with discarding(table, messages):
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
     committer = committer or Committer(table, fresh=True)
@@ -72,12 +97,10 @@ def run_write(
             guard(latest)
         return overwritten(table, latest, overwrite or Overwrite(), messages)
 
-    if overwrite is None:
-        made = committer.append([*messages, *compacted], guard=guarded)
-        snapshot = made[-1] if made else None
-    else:
-        snapshot = committer.overwrite([*messages, *compacted], removed)
-    return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
+    if overwrite is not None:
+        return committer.overwrite([*messages, *compacted], removed, identifier)
+    made = committer.append([*messages, *compacted], identifier, guard=guarded)
+    return made[-1] if made else None
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
