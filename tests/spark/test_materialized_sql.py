@@ -89,6 +89,10 @@ def test_what_is_new_of_several_tables_and_views_is_taken(orders: Sql) -> None:
     assert refresh(orders, "m")[:3] == ("INCREMENTAL", None, 1)
     orders("INSERT INTO orders VALUES (3, 'c', 30, 'd')")
     assert refresh(orders, "m")[:3] == ("INCREMENTAL", None, 2)
+    orders("ALTER TABLE more SET TBLPROPERTIES ('snapshot.num-retained.max' = '60')")
+    assert refresh(orders, "m")[0] == "NONE"
+    orders("CREATE OR REPLACE VIEW seen AS SELECT id, explode(array(price, 1)) AS p FROM orders")
+    assert refresh(orders, "m")[::3] == ("FULL", "a view of the query has changed")
     expected = orders("SELECT id, p FROM seen UNION ALL SELECT id, NULL FROM more")
     assert sorted(map(str, orders("SELECT * FROM m"))) == sorted(map(str, expected))
 
@@ -106,10 +110,12 @@ def test_what_is_new_of_several_tables_and_views_is_taken(orders: Sql) -> None:
         ("SELECT id, current_date() AS d FROM orders", "by chance or by the clock"),
         ("SELECT id, __paimon_file_path AS f FROM orders", "nobody can tell"),
         ("SELECT snapshot_id FROM orders$snapshots", "nobody can tell"),
+        ("SELECT doubled(id) AS d FROM orders", "nobody can tell whether a function"),
         ("SELECT id FROM orders VERSION AS OF 1", "nobody can tell"),
     ],
 )
 def test_anything_else_is_worked_out_anew(orders: Sql, query: str, why: str) -> None:
+    orders("CREATE FUNCTION doubled(x INT) RETURNS INT RETURN x * 2")
     orders(f"CREATE MATERIALIZED TABLE m REFRESH_MODE = CONTINUOUS AS {query}")
     orders("INSERT INTO orders VALUES (3, 'a', 30, '2024-01-03')")
     mode, _, _, note = refresh(orders, "m")
@@ -317,7 +323,8 @@ def test_the_tables_of_a_query_may_change_their_columns(orders: Sql) -> None:
     orders("CREATE MATERIALIZED TABLE m AS SELECT * FROM orders")
     orders("ALTER TABLE orders ADD COLUMN more INT")
     orders("INSERT INTO orders VALUES (3, 'c', 30, '2024-01-03', 7)")
-    assert refresh(orders, "m")[:3] == ("INCREMENTAL", None, 1)
+    mode, _, rows, note = refresh(orders, "m")
+    assert (mode, rows, "columns of" in str(note)) == ("FULL", 3, True)
     assert orders("SELECT * FROM m WHERE id = 3") == [(3, "c", 30, "2024-01-03")]
     orders("ALTER TABLE orders ALTER COLUMN price TYPE BIGINT")
     orders("INSERT INTO orders VALUES (4, 'c', 3000000000, '2024-01-03', 7)")

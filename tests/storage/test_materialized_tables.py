@@ -12,7 +12,7 @@ from small_tables import compact, insert, make_table, overwrite
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.format.types import DataField, DateType, IntType
+from paimon_sql.format.types import DataField, DateType, IntType, string_type
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.materialized.definition import (
     Definition,
@@ -27,6 +27,7 @@ from paimon_sql.storage.materialized.definition import (
 from paimon_sql.storage.materialized.partitions import PartitionChoice
 from paimon_sql.storage.materialized.sources import Since, compared, is_tracked, state_of
 from paimon_sql.storage.materialized.state import RefreshState, is_due, last_refresh
+from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table import Table
 
 QUERY = "SELECT `a` FROM `c`.`d`.`t`"
@@ -171,6 +172,20 @@ def test_an_append_table_has_the_same_rows_or_more(tmp_path: Path) -> None:
     assert _since(table, second) is Since.SAME
     overwrite(table)
     assert _since(table, first) is Since.CHANGED
+
+
+def test_a_table_of_other_columns_is_another(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t")
+    insert(table, (1, "a", "p"))
+    before = state_of(table, table.snapshots.latest())
+    option = [SetOption("own", "option")]
+    changed = table.schemas.evolve(lambda schema: apply_changes(schema, option, has_data=True))
+    again = replace(table, schema=changed)
+    assert compared(again, state_of(again, table.snapshots.latest()), before).since is Since.SAME
+    changes = [DropColumn(("v",)), AddColumn(("v",), string_type())]
+    other = again.schemas.evolve(lambda schema: apply_changes(schema, changes, has_data=True))
+    now = replace(again, schema=other)
+    assert compared(now, state_of(now, table.snapshots.latest()), before).since is Since.CHANGED
 
 
 def test_a_table_made_anew_is_another(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ then it can be told which state of the table to read.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +31,7 @@ from paimon_sql.storage.span import DELTA
 from paimon_sql.storage.table import Table
 
 _PATTERNS = f"{CATALYST}.trees.TreePattern"
-_RELATION = "DataSourceV2Relation"
+_RELATION, _VIEW, _TABLE_FUNCTION = "DataSourceV2Relation", "View", "SQLFunctionNode"
 _CONSTANTS = ("LocalRelation", "OneRowRelation", "Range", "CTERelationRef")
 _ROW_BY_ROW = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Generate", "Union", _RELATION})
 """Nodes of plans whose rows for new rows are their new rows."""
@@ -75,6 +76,9 @@ class AnalysedQuery:
         self.untracked: str | None = None
         self._sources: list[_Source] = []
         self.source_names: set[str] = set()
+        if plan.containsPattern(patterns.SQL_SCALAR_FUNCTION()):
+            self.untracked = "a function of SQL"
+        self._views: set[str] = set()
         self._is_row_by_row = not plan.containsPattern(patterns.PLAN_EXPRESSION())
         self._exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
         self._look_at(plan)
@@ -88,6 +92,10 @@ class AnalysedQuery:
             self._is_row_by_row = self._is_row_by_row and kind in _ROW_BY_ROW
             if kind == _RELATION:
                 self._take(node)
+            elif kind == _VIEW:
+                self._views.add(f"{node.desc().qualifiedName()}\0{node.desc().viewText().get()}")
+            elif kind == _TABLE_FUNCTION:
+                self.untracked = self.untracked or "a function of SQL"
             elif not children and kind not in _CONSTANTS:
                 self.untracked = self.untracked or str(node.simpleString(1)).strip()[:80]
             nodes += [*children, *self._jvm.items(node.subqueries())]
@@ -103,6 +111,12 @@ class AnalysedQuery:
             self._sources.append(_Source(proxy, proxy.table))
         else:
             self.untracked = self.untracked or told
+
+    @property
+    def views(self) -> str:
+        """The digest of the views that it reads, which may be replaced by others; empty without any."""
+        told = "\0".join(sorted(self._views))
+        return hashlib.sha256(told.encode()).hexdigest()[:16] if told else ""
 
     def pin(self) -> tuple[SourceState, ...]:
         """Let all tables be read as they are now; their states, each once."""

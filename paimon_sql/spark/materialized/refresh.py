@@ -153,6 +153,8 @@ class _Refresh:
             return _Step(FULL, "the query gives other rows each time, by chance or by the clock")
         if query.untracked is not None:
             return _Step(FULL, f"nobody can tell whether {query.untracked} has changed")
+        if state.views != query.views:
+            return _Step(FULL, "a view of the query has changed")
         before = state.sources
         if before is None:
             return _Step(FULL, "the refresh before was of some partitions alone")
@@ -196,7 +198,9 @@ class _Refresh:
 
     def _new_state(self, mode: str) -> RefreshState:
         known = self._query.untracked is None and not self._query.changes_by_itself
-        return RefreshState(self._definition.digest, present_millis(), mode, self._now if known else None)
+        return RefreshState(
+            self._definition.digest, present_millis(), mode, self._now if known else None, self._query.views
+        )
 
     def _written(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.errors import NoSuchSnapshotError, PaimonError
 from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.partition import RECORD_LEVEL_EXPIRE_TIME
 from paimon_sql.format.options.scan import SCAN_MODE
@@ -52,8 +52,8 @@ def is_tracked(table: Table) -> bool:
 
 def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
     """A table as a refresh reads it at a snapshot."""
-    taken = (snapshot.id, snapshot.time_millis) if snapshot else (None, None)
-    return SourceState(table.name, table.branch, *taken)
+    number, millis = (snapshot.id, snapshot.time_millis) if snapshot else (None, None)
+    return SourceState(table.name, table.branch, number, millis, table.schema.id)
 
 
 def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
@@ -67,6 +67,8 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
     if now == before:
         at = "has no snapshot yet" if now.snapshot is None else f"is still at snapshot {now.snapshot}"
         return Compared(Since.SAME, f"{table.name} {at}")
+    if not _same_columns(table, now, before):
+        return Compared(Since.CHANGED, f"the columns of {table.name} have changed")
     if before.snapshot is None:
         return Compared(Since.CHANGED, f"{table.name} had no snapshot then")
     known = _known(table, before)
@@ -84,6 +86,16 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
     if named or table.schema.primary_keys or evolves(table) or not _only_appends(known, later):
         return Compared(Since.CHANGED, what)
     return Compared(Since.APPENDED, what)
+
+
+def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:
+    """Whether rows are read under the same columns, as they are after a change of options."""
+    if now.schema == before.schema:
+        return True
+    try:
+        return table.schemas.get(before.schema).fields == table.schemas.get(now.schema).fields
+    except PaimonError:
+        return False
 
 
 def _known(table: Table, state: SourceState) -> Snapshot | None:

@@ -29,12 +29,14 @@ class SourceState:
         branch: its branch.
         snapshot: the snapshot's id; None if nothing was written to it yet.
         time_millis: when that snapshot was committed, which tells it from one of another table of that name.
+        schema: the id of the schema under which it was read.
     """
 
     table: str
     branch: str
     snapshot: int | None
     time_millis: int | None
+    schema: int
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,14 @@ class RefreshState:
             partitions were.
         mode: how: FULL or INCREMENTAL.
         sources: the tables as they were read; None where not all rows are from these, or one cannot be asked.
+        views: the digest of the views that were read.
     """
 
     query: str
     refreshed: int | None
     mode: str
     sources: tuple[SourceState, ...] | None = None
+    views: str = ""
 
     def properties(self) -> dict[str, str]:
         """What the snapshot keeps."""
@@ -68,7 +72,7 @@ class RefreshState:
             found: dict[str, Any] = json.loads(text)
             sources = found["sources"]
             read = None if sources is None else tuple(SourceState(**source) for source in sources)
-            return RefreshState(found["query"], found["refreshed"], found["mode"], read)
+            return RefreshState(found["query"], found["refreshed"], found["mode"], read, found["views"])
         except (ValueError, LookupError, TypeError):
             return None
 
