@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Protocol
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.types import DataField, DataType, string_type
+from paimon_sql.procedures.refresher import Refresher
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.migration import PlainTable
@@ -69,6 +70,7 @@ class Context:
         work: is told how far the call has come; None where nobody asks.
         others: the other Paimon catalogs of the session, by name.
         plain_tables: the tables of plain files that the session knows; None without a session of Spark.
+        refresher: refreshes materialized tables; None without a session of Spark.
     """
 
     catalog: Catalog
@@ -79,6 +81,7 @@ class Context:
     work: Work | None = None
     others: Mapping[str, Catalog] = field(default_factory=dict)
     plain_tables: PlainTables | None = None
+    refresher: Refresher | None = None
 
     def table(self, name: str) -> Table:
         """The table of that name, as an argument of a call spells it.
@@ -91,6 +94,19 @@ class Context:
         if catalog is not self.catalog:
             raise _not_named(name, "table", self.catalog)
         return on_its_branch(catalog.table(identifier))
+
+    def the_refresher(self) -> Refresher:
+        """What refreshes materialized tables.
+
+        Raises:
+            UnsupportedError: there is no session of Spark, which runs their queries.
+        """
+        if self.refresher is None:
+            raise UnsupportedError(
+                "Materialized tables are refreshed by Spark, which runs their queries.",
+                remedy='Call the procedure in SQL: paimon-sql -e "CALL sys.refresh_materialized_tables()".',
+            )
+        return self.refresher
 
     def locate(self, name: str) -> tuple[Catalog, Identifier]:
         """The catalog and the identifier that an argument of a call names, of this catalog or another of the session.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError, WrongKindError
+from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.types import BigIntType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
 from paimon_sql.procedures.compact import NOTHING_MERGED, Compact
+from paimon_sql.procedures.patterns import pattern_of
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 
 _COMPACT = Compact()
@@ -102,9 +102,9 @@ def _line(table: _Compacted) -> str:
 
 
 def _tables(context: Context, arguments: dict[str, Any]) -> Iterator[Identifier]:
-    databases = _pattern(arguments["including_databases"], "including_databases", ".*")
-    including = _pattern(arguments["including_tables"], "including_tables", ".*")
-    excluding = _pattern(arguments["excluding_tables"], "excluding_tables", "(?!)")
+    databases = pattern_of(arguments["including_databases"], "including_databases", ".*")
+    including = pattern_of(arguments["including_tables"], "including_tables", ".*")
+    excluding = pattern_of(arguments["excluding_tables"], "excluding_tables", "(?!)")
     for database in context.catalog.list_databases():
         if not databases.fullmatch(database):
             continue
@@ -112,13 +112,6 @@ def _tables(context: Context, arguments: dict[str, Any]) -> Iterator[Identifier]
             full = f"{database}.{name}"
             if including.fullmatch(full) and not excluding.fullmatch(full):
                 yield Identifier(database, name)
-
-
-def _pattern(text: str | None, argument: str, default: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text if text and text.strip() else default)
-    except re.error as error:
-        raise InvalidInputError(f"{argument}: '{text}' is no regular expression: {error}.") from error
 
 
 def _compact(context: Context, identifier: Identifier, arguments: dict[str, Any]) -> _Compacted | None:

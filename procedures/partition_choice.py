@@ -59,6 +59,16 @@ def chosen_partitions(
     return _Condition(values).read(condition) if condition else None
 
 
+def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, str]] | None:
+    """The texts of the values by column of partitions with semicolons between; None without any.
+
+    Raises:
+        InvalidInputError: one cannot be read or names a column that is no partition column.
+    """
+    parts = [text for text in (partitions or "").split(";") if text.strip()]
+    return [dict(_pairs(table.schema, text)) for text in parts] or None
+
+
 @dataclass(frozen=True)
 class _Values:
     """Reads the values of a table's partition columns."""

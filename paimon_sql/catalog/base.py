@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.errors import WrongKindError
+from paimon_sql.errors import PaimonError, WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.maintenance_runs import RunLog
+from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.table import Table
 
 
@@ -108,6 +109,13 @@ class Catalog(DefinedObjects, ABC):
     @abstractmethod
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Give a table another name or database; the target must not exist."""
+
+    def has_materialized(self, identifier: Identifier) -> bool:
+        """Whether a table is a materialized one; what cannot be opened is none."""
+        try:
+            return is_materialized(self.any_table(identifier).schema)
+        except (PaimonError, OSError):
+            return False
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         """Add the next version of a table's schema, made of the newest by ``change``.

@@ -19,6 +19,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.alteration import check_alteration
+from paimon_sql.storage.materialized.definition import is_suspended
 from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.schema_change import SchemaChange, apply_changes
 from paimon_sql.storage.table import Table
@@ -32,12 +33,12 @@ class TableKind(ABC):
 
     Attributes:
         types: the values of the option ``type`` that mean it.
-        takes_rows: whether statements may write rows into its tables, or change them.
+        is_replaceable: whether CREATE OR REPLACE TABLE makes and replaces its tables.
         may_stand_elsewhere: whether the option ``path`` may say another place than the table's own folder.
     """
 
     types: ClassVar[tuple[str, ...]]
-    takes_rows: ClassVar[bool] = True
+    is_replaceable: ClassVar[bool] = False
     may_stand_elsewhere: ClassVar[bool] = False
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
@@ -57,6 +58,10 @@ class TableKind(ABC):
             catalog_options: the options of its catalog.
         """
 
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        """Why statements may not write rows into a table of this kind, or change them; None if they may."""
+        return None
+
     def changed(
         self, table: AnyTable, schema: TableSchema, changes: Sequence[SchemaChange], *, case_sensitive: bool
     ) -> TableSchema:
@@ -72,10 +77,26 @@ class TableKind(ABC):
 class SnapshotKind(TableKind):
     """Tables with snapshots."""
 
-    types: ClassVar[tuple[str, ...]] = ("table", "materialized-table")
+    types: ClassVar[tuple[str, ...]] = ("table",)
+    is_replaceable: ClassVar[bool] = True
 
     def opened(self, table: Table, catalog_options: Mapping[str, str]) -> Table:
         return table
+
+
+class MaterializedKind(SnapshotKind):
+    """Tables with snapshots whose rows are the answer of a query."""
+
+    types = ("materialized-table",)
+    is_replaceable = False
+
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        if is_suspended(table.schema):
+            return None
+        return UnsupportedError(
+            f"{table.name} is a materialized table, whose rows come from its query.",
+            remedy="Change the tables of its query and refresh it, or ALTER MATERIALIZED TABLE .. SUSPEND first.",
+        )
 
 
 class FormatKind(TableKind):
@@ -102,14 +123,20 @@ class ObjectKind(SnapshotKind):
     """Tables with snapshots whose rows are the files of a folder."""
 
     types = ("object-table",)
-    takes_rows = False
+    is_replaceable = False
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
         return given or OBJECT_FIELDS
 
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        return UnsupportedError(
+            f"{table.name} is an object table: its rows are the files of {object_location(table.schema)}.",
+            remedy="CALL sys.refresh_object_table lists them anew.",
+        )
+
 
 KINDS: dict[str, TableKind] = {
-    name: kind for kind in (SnapshotKind(), FormatKind(), ObjectKind()) for name in kind.types
+    name: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind()) for name in kind.types
 }
 """The kinds that are offered, by the values of ``type``."""
 
@@ -140,12 +167,10 @@ def taking_rows(table: Table) -> Table:
     Raises:
         UnsupportedError: its rows come otherwise.
     """
-    if kind_of(table.schema).takes_rows:
-        return table
-    raise UnsupportedError(
-        f"{table.name} is an object table: its rows are the files of {object_location(table.schema)}.",
-        remedy="CALL sys.refresh_object_table lists them anew.",
-    )
+    refusal = kind_of(table.schema).refusal(table)
+    if refusal is not None:
+        raise refusal
+    return table
 
 
 def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableKind:

@@ -10,12 +10,14 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import kind_of
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.materialized_table import MATERIALIZED_TABLE_DEFINITION_QUERY
 from paimon_sql.format.options.table import PATH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataType
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.types import paimon_type
+from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.schema_change import (
     FIRST,
     AddColumn,
@@ -58,12 +60,23 @@ def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
 def alter_table(
     catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
 ) -> TableSchema:
-    """Make changes of a table's schema, or of a branch's, as one new version.
+    """Make changes that a statement asks for of a table's schema, or of a branch's, as one new version.
 
     Raises:
         NoSuchTableError: there is no such table.
         InvalidInputError: the name is that of a system table, or a change is not possible.
+        UnsupportedError: it is a materialized table, and a column of its query would change, or the query itself.
     """
+    if is_materialized(catalog.any_table(identifier).schema):
+        for change in changes:
+            _refuse_redefinition(identifier, change)
+    return change_table(catalog, identifier, changes, case_sensitive=case_sensitive)
+
+
+def change_table(
+    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
+) -> TableSchema:
+    """As `alter_table`, whatever kind of table it is."""
     if identifier.system_table is not None:
         refuse_parts(identifier, "altered")
 
@@ -72,6 +85,16 @@ def alter_table(
         return kind_of(schema).changed(table, schema, changes, case_sensitive=case_sensitive)
 
     return catalog.alter_table(identifier, change)
+
+
+def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
+    if isinstance(change, SetOption | RemoveOption) and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key:
+        return
+    if not isinstance(change, UpdateComment | UpdateColumnComment):
+        raise UnsupportedError(
+            f"{identifier} is a materialized table, whose columns are those of its query.",
+            remedy="ALTER MATERIALIZED TABLE .. AS gives it another query.",
+        )
 
 
 def _set_property(change: Any) -> SchemaChange:

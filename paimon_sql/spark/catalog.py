@@ -50,6 +50,7 @@ from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.format_tables import FormatTable
+from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -217,8 +218,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def _replace(self, ident: Any, definition: tuple[Any, ...]) -> SchemaTable:
         identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
+        self._refuse_materialized(old, "replaced")
         schema = placed(self.catalog, identifier, self._schema(definition))
-        if not isinstance(old, Table) or not kind_of(schema).takes_rows or kind_of(schema) is not kind_of(old.schema):
+        kind = kind_of(schema)
+        if not isinstance(old, Table) or not kind.is_replaceable or kind is not kind_of(old.schema):
             raise UnsupportedError(
                 f"{old.name} cannot be replaced: only ordinary tables take the place of each other.",
                 remedy="DROP the table and CREATE it anew.",
@@ -234,10 +237,27 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             refuse_parts(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
                 raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
+            self._refuse_to_drop(identifier)
             self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
         return True
+
+    def _refuse_to_drop(self, identifier: Identifier) -> None:
+        try:
+            table = self.catalog.any_table(identifier)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            raise
+        except PaimonError:
+            return  # what cannot be read any more can be dropped all the same
+        self._refuse_materialized(table, "dropped as a table")
+
+    def _refuse_materialized(self, table: AnyTable, verb: str) -> None:
+        if is_materialized(table.schema):
+            raise UnsupportedError(
+                f"{table.name} is a materialized table and cannot be {verb}.",
+                remedy="DROP MATERIALIZED TABLE drops it, CREATE OR ALTER MATERIALIZED TABLE changes its query.",
+            )
 
     def purgeTable(self, ident: Any) -> bool:
         return self.dropTable(ident)

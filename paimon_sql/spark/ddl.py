@@ -24,6 +24,7 @@ from paimon_sql.sql.types import take_types
 from paimon_sql.storage.column_kinds import blobs_and_vectors
 from paimon_sql.storage.default_values import stored_default
 from paimon_sql.storage.format_tables import FORMATS
+from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.schema_change import Context
 from paimon_sql.storage.schema_validation import validate_schema
 
@@ -69,13 +70,18 @@ def schema_of_create(
     given = {str(key): str(properties.get(key)) for key in properties.keySet()}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
-    return build_schema(
+    schema = build_schema(
         struct_json(jvm, columns),
         [_partition_column(p) for p in partitions],
         given,
         catalog_options=catalog_options or {},
         case_sensitive=case_sensitive,
     )
+    if is_materialized(schema):
+        raise UnsupportedError(
+            "A materialized table is made of a query.", remedy="Write CREATE MATERIALIZED TABLE .. AS SELECT .."
+        )
+    return schema
 
 
 def build_schema(
@@ -142,7 +148,8 @@ def schema_like(
     def keeps(what: str) -> bool:
         return not left_out & {what, "ALL"}
 
-    own = {k: v for k, v in source.options.items() if k not in (PATH.key, "owner")}
+    kept = shown_options(source) if is_materialized(source) else source.options
+    own = {k: v for k, v in kept.items() if k not in (PATH.key, "owner")}
     given = {k: v for k, v in properties.items() if k not in _SPARKS_OWN and not k.startswith(_OPTION)}
     options = {**(own if keeps("OPTIONS") else {}), **given, **_kind_of(properties.get("provider"))}
     if location := properties.get("location"):

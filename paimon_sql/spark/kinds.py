@@ -12,7 +12,6 @@ from paimon_sql.format.options.table import TYPE
 from paimon_sql.spark.format_tables.staged import CreatedFormatTable
 from paimon_sql.spark.format_tables.table import FormatTableProxy
 from paimon_sql.spark.java import Jvm
-from paimon_sql.spark.object_table import CreatedObjectTable, ObjectTableProxy
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.staged_table import CreatedTableProxy
 from paimon_sql.spark.table import TableProxy
@@ -46,15 +45,7 @@ class _PlainFiles(KindInSpark):
         return CreatedFormatTable(jvm, table, session, catalog, identifier)
 
 
-class _Objects(KindInSpark):
-    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return ObjectTableProxy(jvm, table, session)
-
-    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return CreatedObjectTable(jvm, table, session, catalog, identifier)
-
-
-_KINDS: dict[str, KindInSpark] = {"format-table": _PlainFiles(), "object-table": _Objects()}
+_KINDS: dict[str, KindInSpark] = {"format-table": _PlainFiles()}
 _SNAPSHOTS = _Snapshots()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.schema import TableSchema
@@ -81,11 +82,11 @@ class PartitionManagement(JavaObject):
         return self.dropPartitions(rows)
 
     def dropPartitions(self, rows: Any) -> bool:
-        empty_table(self.table, any_of_rows(self.table.schema, rows))
+        empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
         return True
 
     def truncateTable(self, *options: Any) -> bool:
-        empty_table(self.table, None)
+        empty_table(taking_rows(self.table), None)
         return True
 
     def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:

@@ -18,6 +18,7 @@ from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
+from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.plain_tables import SessionTables
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.session_options import session_zone
@@ -133,6 +134,7 @@ class BoundProcedureProxy(ProcedureProxy):
             zone=session_zone(self.jvm, self._session),
             others=self._catalogs(),
             plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
+            refresher=SessionRefresher(self.jvm, self._session, self._catalog),
         )
         answer = run(context, self._procedure, given)
         fields = answer.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
@@ -39,7 +40,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         )
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, self.table, self.session, info)
+        return WriteBuilderProxy(self.jvm, taking_rows(self.table), self.session, info)
 
     class Java:
         implements = [

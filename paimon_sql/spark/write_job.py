@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from paimon_sql.format.manifest import ManifestEntry
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
@@ -29,7 +30,22 @@ from paimon_sql.storage.write.write_task import WriteTask
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
-def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | None) -> None:
+@dataclass(frozen=True)
+class Written:
+    """What a write has done: how many rows stand in new files, and the newest snapshot it made; None without any."""
+
+    rows: int
+    snapshot: Snapshot | None
+
+
+def run_write(
+    jvm: Jvm,
+    table: Table,
+    frame: DataFrame,
+    overwrite: Overwrite | None,
+    committer: Committer | None = None,
+    guard: Callable[[Snapshot | None], None] | None = None,
+) -> Written:
     """Write the rows of a statement and commit them.
 
     Args:
@@ -37,9 +53,13 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
         table: the table.
         frame: the rows, with the table's columns by position.
         overwrite: what they replace; None appends.
+        committer: commits them; a new one by default.
+        guard: raises a conflict if the rows must not be put on that snapshot.
     """
     task = plan_write(table, overwrite)
-    commit_write(jvm, task, write_rows(jvm, task, frame), overwrite)
+    messages = write_rows(jvm, task, frame)
+    snapshot = commit_write(jvm, task, messages, overwrite, committer, guard=guard)
+    return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
 
 
 def commit_write(
@@ -47,28 +67,41 @@ def commit_write(
     task: WriteTask,
     messages: Sequence[CommitMessage],
     overwrite: Overwrite | None,
-    commit_user: str | None = None,
+    committer: Committer | None = None,
     identifier: int = BATCH_COMMIT_IDENTIFIER,
-) -> None:
-    """Make written rows visible, with the compactions that they make due.
+    guard: Callable[[Snapshot | None], None] | None = None,
+) -> Snapshot | None:
+    """Make written rows visible, with the compactions that they make due; the newest snapshot of it, None without any.
 
     Args:
         jvm: the JVM.
         task: what wrote them.
         messages: what was written.
         overwrite: what they replace; None appends.
-        commit_user: the writer's identity; a new one by default.
+        committer: commits them, and no messages before; a new one by default.
         identifier: the writer's number of the commit.
+        guard: raises a conflict if the rows must not be put on that snapshot.
     """
     table = task.table
     with discarding(table, messages):
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
-    committer = Committer(table, commit_user, fresh=True)
-    if overwrite is None:
-        committer.append([*messages, *compacted], identifier, guard=task.guard(messages))
-    else:
-        replaced = partial(overwritten, table, overwrite=overwrite, messages=messages)
-        committer.overwrite([*messages, *compacted], replaced, identifier)
+    committer = committer or Committer(table, fresh=True)
+    own_guard = task.guard(messages)
+
+    def guarded(latest: Snapshot | None) -> None:
+        for check in (own_guard, guard):
+            if check is not None:
+                check(latest)
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        if guard is not None:
+            guard(latest)
+        return overwritten(table, latest, overwrite or Overwrite(), messages)
+
+    if overwrite is not None:
+        return committer.overwrite([*messages, *compacted], removed, identifier)
+    made = committer.append([*messages, *compacted], identifier, guard=guarded)
+    return made[-1] if made else None
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:

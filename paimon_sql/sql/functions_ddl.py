@@ -44,7 +44,7 @@ def drop_function(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 
 def called_names(text: str) -> list[tuple[str, ...]]:
     """The names before brackets in an expression or query: its functions, and words of SQL that look like them."""
-    return [name for name, _, _ in _calls(Source(text, scan(text) or []))]
+    return [name for name, _, _ in calls(Source(text, scan(text) or []))]
 
 
 def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | None]) -> str:
@@ -56,7 +56,7 @@ def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | Non
     """
     source = Source(text, scan(text) or [])
     edits: list[Edit] = []
-    for name, start, bracket in _calls(source):
+    for name, start, bracket in calls(source):
         kind, close = result_type(name), source.partners.get(bracket)
         if kind is None or close is None:
             continue
@@ -69,7 +69,7 @@ def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | Non
     return apply(text, edits)
 
 
-def _calls(source: Source) -> Iterator[tuple[tuple[str, ...], int, int]]:
+def calls(source: Source) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """The names before brackets: each with the offset where it begins, and the index of its bracket's token."""
     tokens = source.tokens
     for bracket in range(1, len(tokens)):

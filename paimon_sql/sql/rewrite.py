@@ -31,10 +31,18 @@ from paimon_sql.sql.describe_function import describe_function
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.functions_ddl import create_function, drop_function
 from paimon_sql.sql.insert import insert_by_name
+from paimon_sql.sql.materialized import (
+    alter_materialized,
+    create_materialized,
+    drop_materialized,
+    show_create_materialized,
+    show_materialized,
+)
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
+from paimon_sql.sql.parameters import has_parameters
 from paimon_sql.sql.queries import read_queries
-from paimon_sql.sql.scan import Token, scan
+from paimon_sql.sql.scan import scan
 from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
 from paimon_sql.sql.tags import show_tags
 
@@ -44,11 +52,15 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("CREATE", "CATALOG"), create_catalog),
     (("CREATE", "DATABASE|SCHEMA|NAMESPACE"), database_options),
     (("CREATE", "FUNCTION"), create_function),
+    (("CREATE", "MATERIALIZED", "TABLE"), create_materialized),
+    (("CREATE", "OR", "ALTER|REPLACE", "MATERIALIZED", "TABLE"), create_materialized),
     (("CREATE", "OR", "REPLACE", "FUNCTION"), create_function),
     (("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL"), create_table),
     (("ALTER", "TABLE"), alter_table),
+    (("ALTER", "MATERIALIZED", "TABLE"), alter_materialized),
     (("ALTER", "DATABASE|SCHEMA|NAMESPACE"), database_options),
     (("DROP", "CATALOG"), drop_catalog),
+    (("DROP", "MATERIALIZED", "TABLE"), drop_materialized),
     (("DROP", "FUNCTION"), drop_function),
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
@@ -57,6 +69,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("ANALYZE", "TABLE"), analyze_table),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
+    (("SHOW", "CREATE", "MATERIALIZED", "TABLE"), show_create_materialized),
+    (("SHOW", "MATERIALIZED", "TABLES"), show_materialized),
     (("DESCRIBE|DESC", "FUNCTION"), describe_function),
     (("CALL",), call),
     (("COPY", "INTO"), copy_into),
@@ -133,7 +147,8 @@ class _Draft:
 
     def add(self, cursor: Cursor) -> None:
         """Take in the statement at the cursor."""
-        start, stop = cursor.peek().start, self.source.tokens[cursor.end - 1].end
+        start, last = cursor.peek().start, self.source.tokens[cursor.end - 1].end
+        stop = self.source.hinted.get(last, last)
         outcome = _read(cursor, self.context) if start >= self.done else None
         if not isinstance(outcome, Carried):
             self.edits += outcome or []
@@ -151,7 +166,7 @@ class _Draft:
                 start = start if explained is None else explained[0]
             self.carried.append(outcome)
             self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
-            self.has_parameters = self.has_parameters or _has_parameters(self.source, start, stop)
+            self.has_parameters = self.has_parameters or has_parameters(self.source.tokens, start, stop)
 
     def _in_place(self, start: int, stop: int) -> str:
         """A statement as Spark's parser takes it, with blanks for all that stands before it."""
@@ -235,18 +250,6 @@ def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 
 
 def _catalog(statement: Statement, context: RewriteContext) -> str | None:
-    named = getattr(statement, "table", None) or getattr(statement, "function", None)
+    kinds = (getattr(statement, kind, None) for kind in ("table", "function", "database"))
+    named = next((name for name in kinds if name), None)
     return named[0] if named else context.host
-
-
-def _has_parameters(source: Source, start: int, stop: int) -> bool:
-    tokens = [t for t in source.tokens if start <= t.start < stop]
-    return any(
-        t.word == "?" or (t.word == ":" and following.kind == "word" and not _is_behind_name(before, t))
-        for before, t, following in zip([tokens[0], *tokens], tokens, [*tokens[1:], tokens[-1]], strict=False)
-    )
-
-
-def _is_behind_name(before: Token, colon: Token) -> bool:
-    """Whether a colon belongs to the name that it touches, as in ``STRUCT<a: INT>`` and ``json:path``."""
-    return before.end == colon.start and (before.kind in ("word", "quoted") or before.word in (")", "]"))

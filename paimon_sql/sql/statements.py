@@ -187,6 +187,91 @@ class ModifyColumns(Statement):
     columns: tuple[ColumnChange, ...]
 
 
+# -- materialized tables ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateMaterializedTable(Statement):
+    """CREATE MATERIALIZED TABLE .. AS.
+
+    Attributes:
+        query: the query in Spark's own grammar, every word at the line and column where the user wrote it.
+        columns: the names of the query's columns in the order of the table's; those of the query without any.
+        column_comments: what is said of a column, by its name.
+        primary_key: the columns of the key; none for an append table.
+        freshness: how old the rows may be, a number and its unit in the singular.
+        refresh_mode: how it is refreshed; without it the freshness decides.
+        or_alter: whether a table that exists gets this query, freshness, mode and these options.
+    """
+
+    table: TableName
+    query: str
+    columns: tuple[str, ...] = ()
+    column_comments: Options = field(default_factory=dict)
+    primary_key: tuple[str, ...] = ()
+    comment: str | None = None
+    partitions: tuple[str, ...] = ()
+    options: Options = field(default_factory=dict)
+    freshness: tuple[str, Literal["SECOND", "MINUTE", "HOUR", "DAY"]] | None = None
+    refresh_mode: Literal["CONTINUOUS", "FULL"] | None = None
+    or_alter: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ChangeMaterializedQuery(Statement):
+    """ALTER MATERIALIZED TABLE .. AS; the query as in `CreateMaterializedTable`."""
+
+    table: TableName
+    query: str
+
+
+@dataclass(frozen=True)
+class SuspendMaterializedTable(Statement):
+    """ALTER MATERIALIZED TABLE .. SUSPEND."""
+
+    table: TableName
+
+
+@dataclass(frozen=True)
+class ResumeMaterializedTable(Statement):
+    """ALTER MATERIALIZED TABLE .. RESUME, with options that the table gets."""
+
+    table: TableName
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RefreshMaterializedTable(Statement):
+    """ALTER MATERIALIZED TABLE .. REFRESH, of all rows or of the partitions with these values, as texts."""
+
+    table: TableName
+    partition: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DropMaterializedTable(Statement):
+    """DROP MATERIALIZED TABLE."""
+
+    table: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ShowMaterializedTables(Statement):
+    """SHOW MATERIALIZED TABLES of a database, its catalog first; of those alone whose names are like the pattern."""
+
+    database: TableName
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class ShowCreateMaterializedTable(Statement):
+    """SHOW CREATE MATERIALIZED TABLE."""
+
+    table: TableName
+
+
 # -- tags and branches ------------------------------------------------------------------------------------------------
 
 

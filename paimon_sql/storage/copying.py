@@ -33,6 +33,7 @@ from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.maintenance import after_commit
+from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.table import Table
@@ -125,12 +126,14 @@ def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
 def schemas_of_copy(plan: CopyPlan) -> list[TableSchema]:
     """The schema versions that a new table needs for the files: those that they were written under, the newest last.
 
-    They count from 0, have the options of today, and none of those that name a place or a branch.
+    They count from 0, have the options of today, and none of those that name a place or a branch; the copy of a
+    materialized table is an ordinary one.
     """
     source = plan.source
     newest = source.schemas.latest() or source.schema
     apart = {PATH.key, BRANCH.key, *(option.key for option in NAMING_OPTIONS)}
-    options = {k: v for k, v in newest.options.items() if k not in apart}
+    kept = shown_options(newest) if is_materialized(newest) else newest.options
+    options = {k: v for k, v in kept.items() if k not in apart}
     used = sorted({e.file.schema_id for e in plan.files})
     older = [s for s in (source.schemas.get(i) for i in used) if s.fields != newest.fields]
     return [replace(s, id=n, options=options, comment=newest.comment) for n, s in enumerate([*older, newest])]

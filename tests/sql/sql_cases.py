@@ -32,6 +32,18 @@ def _lines(name: str) -> list[str]:
 
 T = ("paimon", "db", "t")
 CSV = {"TYPE": "CSV"}
+_MADE = (
+    "CREATE MATERIALIZED TABLE t (a, `b c` COMMENT 'x', CONSTRAINT k PRIMARY KEY (a) NOT ENFORCED) COMMENT 'c'"
+    " PARTITIONED BY (`b c`) WITH ('bucket' = '1') FRESHNESS = INTERVAL '3' MINUTES REFRESH_MODE = FULL AS "
+)
+_LATER = "CREATE OR ALTER MATERIALIZED TABLE db.t FRESHNESS = INTERVAL 1 DAY\nAS "
+_AGAIN = "alter materialized table t as "
+
+
+def _behind(before: str, query: str) -> str:
+    """A query with blanks for all that stands before it."""
+    return "".join(c if c == "\n" else " " for c in before) + query
+
 
 STATEMENTS: list[tuple[str, s.Statement]] = [
     ("ALTER TABLE t CREATE TAG `a-b`", s.CreateTag(T, "a-b")),
@@ -69,6 +81,40 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ),
     ("DROP FUNCTION IF EXISTS f", s.DropFunction(("paimon", "db", "f"), if_exists=True)),
     ("DESC FUNCTION EXTENDED `sys`.bucket", s.DescribeFunction(("paimon", "sys", "bucket"), True)),
+    (
+        _MADE + "SELECT a, b AS `b c` FROM t$files;",
+        s.CreateMaterializedTable(
+            T,
+            _behind(_MADE, "SELECT a, b AS `b c` FROM `t$files`"),
+            ("a", "b c"),
+            {"b c": "x"},
+            ("a",),
+            "c",
+            ("b c",),
+            {"bucket": "1"},
+            ("3", "MINUTE"),
+            "FULL",
+        ),
+    ),
+    (
+        _LATER + "SELECT 1",
+        s.CreateMaterializedTable(T, _behind(_LATER, "SELECT 1"), freshness=("1", "DAY"), or_alter=True),
+    ),
+    (_AGAIN + "(SELECT 2)", s.ChangeMaterializedQuery(T, _behind(_AGAIN, "(SELECT 2)"))),
+    ("ALTER MATERIALIZED TABLE t SUSPEND", s.SuspendMaterializedTable(T)),
+    ("ALTER MATERIALIZED TABLE t RESUME WITH ('a' = 'b')", s.ResumeMaterializedTable(T, {"a": "b"})),
+    ("ALTER MATERIALIZED TABLE t REFRESH", s.RefreshMaterializedTable(T)),
+    (
+        "ALTER MATERIALIZED TABLE t REFRESH PARTITION (d = DATE '2024-01-01', h = -3)",
+        s.RefreshMaterializedTable(T, {"d": "2024-01-01", "h": "-3"}),
+    ),
+    ("DROP MATERIALIZED TABLE IF EXISTS t", s.DropMaterializedTable(T, True)),
+    ("SHOW MATERIALIZED TABLES", s.ShowMaterializedTables(("paimon", "db"))),
+    (
+        "SHOW MATERIALIZED TABLES IN dialect_cat.x LIKE 'a%'",
+        s.ShowMaterializedTables(("dialect_cat", "x"), "a%"),
+    ),
+    ("SHOW CREATE MATERIALIZED TABLE t", s.ShowCreateMaterializedTable(T)),
     ("COPY INTO t FROM '/p' FILE_FORMAT = (TYPE = CSV)", s.CopyIntoTable(T, "/p", CSV)),
     (
         "COPY INTO t (a, `b c`) FROM '/p' FILE_FORMAT = (type = 'CSV', SKIP_HEADER = 1, NULL_IF = ('', '\\\\N', 'x'))"

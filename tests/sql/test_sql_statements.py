@@ -43,6 +43,14 @@ def test_the_call_goes_to_the_tables_catalog_or_to_one_of_ours(sql: Callable[[st
     assert call_sql("my cat", s.ShowTags(T)).startswith("CALL `my cat`.sys.")
 
 
+def test_a_hint_at_the_end_goes_with_its_statement(context: RewriteContext) -> None:
+    for text in (
+        "DELETE FROM t /*+ OPTIONS('a' = 'b') */",
+        "ALTER MATERIALIZED TABLE t AS TABLE x /*+ OPTIONS('a'='b') */",
+    ):
+        assert rewrite(f"{text};", context).sql.endswith("}');")
+
+
 def test_a_tables_name_leads_where_spark_would_find_it() -> None:
     context = RewriteContext("paimon", "db", frozenset({"paimon", "p2"}), frozenset({"spark_catalog", "hive"}))
     assert context.table(("t",)) == ("paimon", "db", "t")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import Scope, boolean, choice, string
+from paimon_sql.format.options.values import boolean, choice, string
 
 TYPE = choice(
     "type",
@@ -47,11 +47,5 @@ QUERY_AUTH_ENABLED = boolean(
 )
 BRANCH_MERGE_ENABLED = boolean(
     "branch-merge.enabled", "false", "Whether a branch of this append table may be merged into another one."
-)
-MATERIALIZED_TABLE_DEFINITION_QUERY = string(
-    "materialized-table.definition-query", None, "The query that defines a materialized table."
-)
-MATERIALIZED_TABLE_PROPERTY = string(
-    "materialized-table.<property>", None, "How a materialized table is refreshed; kept for Flink.", scope=Scope.FLINK
 )
 OBJECT_LOCATION = string("object-location", None, "The directory whose files an object table lists.")

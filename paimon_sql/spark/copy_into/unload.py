@@ -12,14 +12,13 @@ from paimon_sql.errors import AlreadyExistsError, InvalidInputError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
-from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.java import EXECUTION, Jvm
+from paimon_sql.spark.reads_alone import reads_alone
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.sql.scan import string_sql
 from paimon_sql.sql.statements import CopyIntoLocation
 
-_PLANS = f"{CATALYST}.plans.logical"
-_NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
 _DDL = f"{EXECUTION}.command.DDLUtils"
 _ROWS = "rows"
 
@@ -108,18 +107,9 @@ class UnloadRun:
         text = statement.source if statement.is_query else f"SELECT * FROM {statement.source}"
         with one_error(f"COPY INTO '{statement.path}' cannot read its rows"):
             plan = self._analyzer.parse(text)
-            if not self._reads_alone(plan):
+            if not reads_alone(self._jvm, plan):
                 raise InvalidInputError(
                     f"COPY INTO '{statement.path}' copies the rows of a query that only reads.",
                     remedy="Write a SELECT in the brackets.",
                 )
             return self._analyzer.frame(plan)
-
-    def _reads_alone(self, plan: Any) -> bool:
-        nodes = [plan]
-        while nodes:
-            node = nodes.pop()
-            if any(self._jvm.java_class(name).isInstance(node) for name in _NOT_READS):
-                return False
-            nodes += self._jvm.items(node.children())
-        return True

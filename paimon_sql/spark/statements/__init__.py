@@ -10,6 +10,16 @@ from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalo
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
+from paimon_sql.spark.statements.materialized import (
+    RunChangeMaterializedQuery,
+    RunCreateMaterialized,
+    RunDropMaterialized,
+    RunRefreshMaterialized,
+    RunResumeMaterialized,
+    RunShowCreateMaterialized,
+    RunShowMaterializedTables,
+    RunSuspendMaterialized,
+)
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
@@ -22,11 +32,13 @@ RUNNERS: dict[type[Statement], Runner] = {
     for runner in (
         RunAddColumns(),
         RunAnalyzeTable(),
+        RunChangeMaterializedQuery(),
         RunCopyIntoLocation(),
         RunCopyIntoTable(),
         RunCreateBranch(),
         RunCreateCatalog(),
         RunCreateFunction(),
+        RunCreateMaterialized(),
         RunCreateTableLike(),
         RunCreateTag(),
         RunDelete(),
@@ -35,14 +47,20 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDescribeFunction(),
         RunDropCatalog(),
         RunDropFunction(),
+        RunDropMaterialized(),
         RunExplainChange(),
         RunInsertByName(),
         RunMerge(),
         RunModifyColumns(),
+        RunRefreshMaterialized(),
         RunRenameBranch(),
         RunRenameTag(),
+        RunResumeMaterialized(),
         RunShowBranches(),
+        RunShowCreateMaterialized(),
+        RunShowMaterializedTables(),
         RunShowTags(),
+        RunSuspendMaterialized(),
         RunUpdate(),
     )
 }

@@ -83,7 +83,8 @@ class StreamingWriteProxy(StreamingWriteInterface):
         if self._is_committed(epoch):
             Committer(self.table, fresh=True).discard(written)
         else:
-            commit_write(self.jvm, self._task, written, self._overwrite, self._stream, epoch)
+            committer = Committer(self.table, self._stream, fresh=True)
+            commit_write(self.jvm, self._task, written, self._overwrite, committer, epoch)
         self._last[self._stream, self.table.path] = epoch
 
     def abort(self, epoch: int, messages: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.errors import PaimonError
@@ -16,6 +16,7 @@ from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.row_ids import numbered
 from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.materialized.state import inherited_properties
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_statistics import inherited_statistics
@@ -28,11 +29,12 @@ Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFi
 
 @dataclass(frozen=True)
 class Author:
-    """Who commits, as snapshots say it: the writer, its number of the commit, and the statement behind it."""
+    """Who commits, as snapshots say it: the writer, its number of the commit, the statement behind it, what it adds."""
 
     commit_user: str
     commit_identifier: int
     operation: Operation | None
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -102,6 +104,7 @@ class Attempt:
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
             statistics=changes.statistics or inherited_statistics(self.table, latest),
+            properties={**inherited_properties(kind, latest), **self.author.properties} or None,
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,

@@ -9,7 +9,7 @@ rival's change makes this one impossible (`CommitConflictError`), or the answer 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -43,6 +43,7 @@ class Committer(SnapshotMaker):
         operation: the statement behind the commits, kept in the snapshots.
         fresh: whether no message was given to a commit before, so that after any failure that is sure to have changed
             nothing the new files can be removed, even where the table's metadata cannot be read.
+        properties: what the snapshots keep beside.
     """
 
     def __init__(
@@ -52,8 +53,9 @@ class Committer(SnapshotMaker):
         operation: Operation | None = None,
         *,
         fresh: bool = False,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(table, commit_user, operation)
+        super().__init__(table, commit_user, operation, properties)
         self._fresh = fresh
 
     def append(
@@ -196,6 +198,22 @@ class Committer(SnapshotMaker):
         except (PaimonError, OSError):
             self.table.file_io.delete_many([self.table.paths.statistics(name)])
             raise
+        after_commit(self.table, [made])
+        return made
+
+    def note(self, guard: Callable[[Snapshot | None], None], identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
+        """Make a snapshot of the same rows, for what the committer's snapshots keep beside.
+
+        Args:
+            guard: raises a conflict if that must not be said of a snapshot.
+            identifier: the writer's number of the commit.
+        """
+
+        def nothing(latest: Snapshot | None) -> Changes:
+            guard(latest)
+            return Changes()
+
+        made = self.commit(CommitKind.ANALYZE, nothing, identifier)
         after_commit(self.table, [made])
         return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
@@ -32,12 +32,20 @@ class SnapshotMaker:
         table: the table.
         commit_user: the writer's identity; a new one by default.
         operation: the statement behind the commits, kept in the snapshots.
+        properties: what the snapshots keep beside.
     """
 
-    def __init__(self, table: Table, commit_user: str | None = None, operation: Operation | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        commit_user: str | None = None,
+        operation: Operation | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
         self.table = table
         self.commit_user = commit_user or str(uuid.uuid4())
         self.operation = operation
+        self.properties = properties or {}
 
     def commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], identifier: int) -> Snapshot:
         """Make a snapshot of changes that depend on the snapshot they are put on.
@@ -46,7 +54,7 @@ class SnapshotMaker:
             CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
             CommitUnknownError: whether the snapshot was made cannot be found out.
         """
-        author = Author(self.commit_user, identifier, self.operation)
+        author = Author(self.commit_user, identifier, self.operation, self.properties)
         attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
         timeout: timedelta | None = self.table.options.get(COMMIT_TIMEOUT)
         started, tried = time.monotonic(), 0

@@ -1,0 +1,282 @@
+"""Materialized tables made and redefined: a query analysed before anything is changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import (
+    CommitUnknownError,
+    InvalidInputError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    TableExistsError,
+)
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.materialized_table import (
+    MATERIALIZED_TABLE_DEFINITION_QUERY,
+    MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES,
+    MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION,
+    MATERIALIZED_TABLE_REFRESH_ON_CREATE,
+    MATERIALIZED_TABLE_REFRESH_STATUS,
+)
+from paimon_sql.format.options.table import PRIMARY_KEY, TYPE
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import DataField
+from paimon_sql.spark.alter import change_table
+from paimon_sql.spark.copy_into.failures import one_error
+from paimon_sql.spark.ddl import build_schema
+from paimon_sql.spark.materialized.names import WholeNames
+from paimon_sql.spark.materialized.periods import Periods
+from paimon_sql.spark.materialized.query import AnalysedQuery
+from paimon_sql.spark.materialized.refresh import SessionRefresher
+from paimon_sql.spark.materialized.settings import kept_settings, under_settings
+from paimon_sql.spark.placement import placed
+from paimon_sql.spark.reads_alone import reads_alone
+from paimon_sql.spark.row_level.analysis import Analyzer
+from paimon_sql.spark.statements.base import Surroundings
+from paimon_sql.spark.types import paimon_fields
+from paimon_sql.sql.statements import ChangeMaterializedQuery, CreateMaterializedTable
+from paimon_sql.storage.materialized.definition import (
+    ACTIVATED,
+    SUSPENDED,
+    Definition,
+    Freshness,
+    asked_definition,
+    date_formatters,
+    definition_of,
+    read_freshness,
+)
+from paimon_sql.storage.schema_change import AddColumn, RemoveOption, SchemaChange, SetOption
+
+_OWN = "materialized-table."
+_LEFT_TO_USERS = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key
+
+
+class Definer:
+    """Makes and changes materialized tables.
+
+    Args:
+        surroundings: where the statements are executed.
+    """
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._jvm, self._session = surroundings.jvm, surroundings.session
+        self._catalog = surroundings.catalog
+        self._exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
+
+    def create(self, statement: CreateMaterializedTable) -> None:
+        """Make a table of a query, and fill it; without its rows there is no table.
+
+        Raises:
+            TableExistsError: there is a table of that name.
+            InvalidInputError: the query cannot be worked out.
+            InvalidSchemaError, InvalidOptionError: there can be no such table.
+        """
+        identifier = self._surroundings.identifier(statement.table)
+        if self._catalog.table_exists(identifier):
+            if statement.or_alter:
+                self._alter(identifier, statement)
+            elif not statement.if_not_exists:
+                raise TableExistsError(
+                    f"Table {identifier} already exists.",
+                    name=str(identifier),
+                    remedy="CREATE OR ALTER changes what a materialized table is made of.",
+                )
+            return
+        definition, query = self._read(
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+        )
+        schema = placed(self._catalog, identifier, self._schema(statement, definition, query))
+        self._check_formatters(schema)
+        self._catalog.create_table(identifier, schema)
+        if not TableOptions(schema.options).get(MATERIALIZED_TABLE_REFRESH_ON_CREATE):
+            return
+        try:
+            SessionRefresher(self._jvm, self._session, self._catalog).refresh(identifier)
+        except CommitUnknownError:
+            raise
+        except BaseException:
+            self._catalog.drop_table(identifier)
+            raise
+
+    def redefine(self, statement: ChangeMaterializedQuery) -> None:
+        """Give a table another query, whose new columns come last; its rows change with the next refresh.
+
+        Raises:
+            InvalidSchemaError: the query does not give the table's columns first, in their order and types.
+        """
+        identifier = self._surroundings.identifier(statement.table)
+        old = self._definition(identifier)
+        definition, query = self._read(identifier, statement.query, old.freshness, None, kept_settings(self._session))
+        self._change(identifier, replace(definition, mode=old.mode, logical_mode=old.logical_mode), query, {})
+
+    def _alter(self, identifier: Identifier, statement: CreateMaterializedTable) -> None:
+        """CREATE OR ALTER of a table that is there."""
+        self._definition(identifier)
+        definition, query = self._read(
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+        )
+        wanted = self._schema(statement, definition, query)
+        schema = self._catalog.table(identifier).schema
+        if (wanted.partition_keys, wanted.primary_keys) != (schema.partition_keys, schema.primary_keys):
+            raise InvalidSchemaError(
+                f"{identifier}: the primary key and the partition columns of a materialized table stay.",
+                remedy="Drop the table and create it anew.",
+            )
+        self._change(identifier, definition, query, statement.options)
+
+    def suspend(self, identifier: Identifier) -> None:
+        """Leave a table alone from now on."""
+        definition = self._definition(identifier)
+        if definition.handler and not definition.is_suspended:
+            raise InvalidInputError(
+                f"{identifier} is kept up to date by {definition.handler}.", remedy="Suspend it in Flink."
+            )
+        self._set(identifier, {MATERIALIZED_TABLE_REFRESH_STATUS.key: SUSPENDED})
+
+    def resume(self, identifier: Identifier, options: Mapping[str, str]) -> None:
+        """Refresh a table again when it is due; a job of Flink's that did so is forgotten."""
+        definition = self._definition(identifier)
+        if definition.handler and not definition.is_suspended:
+            raise InvalidInputError(f"{identifier} is kept up to date by {definition.handler} already.")
+        _check_options(options)
+        self._set(
+            identifier,
+            {**options, MATERIALIZED_TABLE_REFRESH_STATUS.key: ACTIVATED},
+            (MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES.key, MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION.key),
+        )
+
+    def _set(self, identifier: Identifier, options: Mapping[str, str], gone: tuple[str, ...] = ()) -> None:
+        changes: list[SchemaChange] = [SetOption(k, v) for k, v in options.items()]
+        change_table(self._catalog, identifier, [*changes, *map(RemoveOption, gone)], case_sensitive=self._exact)
+
+    def _definition(self, identifier: Identifier) -> Definition:
+        return definition_of(self._catalog.table(identifier).schema, str(identifier))
+
+    def _read(
+        self,
+        identifier: Identifier,
+        text: str,
+        freshness: Freshness | None,
+        mode: str | None,
+        settings: Mapping[str, str],
+    ) -> tuple[Definition, AnalysedQuery]:
+        """The definition that a statement asks for, and its query analysed."""
+        analyzer = Analyzer(self._jvm, self._session, self._catalog.name)
+        with one_error(f"The query of {identifier} cannot be read"):
+            plan = analyzer.parse(text)
+        if not reads_alone(self._jvm, plan):
+            raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
+        with one_error(f"The query of {identifier} cannot be worked out"):
+            analyzer.frame(plan)  # which tells of errors at their places in the statement
+        whole = WholeNames(self._jvm, self._session, self._catalog).of(text, plan)
+        definition = asked_definition(whole, freshness, mode, settings)
+        with under_settings(self._session, settings):
+            query = AnalysedQuery(self._jvm, self._session, self._catalog.name, whole, str(identifier))
+        if f"{self._catalog.name}.{identifier}" in query.source_names:
+            raise InvalidInputError(f"The query of {identifier} reads the table itself.")
+        return definition, query
+
+    def _schema(self, statement: CreateMaterializedTable, definition: Definition, query: AnalysedQuery) -> TableSchema:
+        """The first version of the table's schema."""
+        _check_options(statement.options)
+        properties = {**statement.options, **definition.options()}
+        if statement.primary_key:
+            if PRIMARY_KEY.key in properties:
+                raise InvalidOptionError("The primary key is said twice.", key=PRIMARY_KEY.key)
+            properties[PRIMARY_KEY.key] = ",".join(statement.primary_key)
+        if statement.comment is not None:
+            properties["comment"] = statement.comment
+        fields = self._named(_struct(query, statement.column_comments), statement.columns)
+        return build_schema(
+            {"type": "struct", "fields": fields},
+            statement.partitions,
+            properties,
+            catalog_options=self._catalog.options,
+            case_sensitive=self._exact,
+        )
+
+    def _named(self, fields: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+        """The columns of the query in the order of names, which are those of all of them."""
+        if not names:
+            return fields
+        known = {self._folded(field["name"]): field for field in fields}
+        if len(names) != len(fields) or {self._folded(n) for n in names} != known.keys():
+            told = ", ".join(field["name"] for field in fields)
+            raise InvalidSchemaError(
+                f"The columns ({', '.join(names)}) are not those of the query, which are ({told}).",
+                remedy="Name each once, in any order, or leave them out; AS names them in the query.",
+            )
+        return [{**known[self._folded(name)], "name": name} for name in names]
+
+    def _folded(self, name: str) -> str:
+        return name if self._exact else name.lower()
+
+    def _check_formatters(self, schema: TableSchema) -> None:
+        formatters = date_formatters(schema)
+        if formatters:
+            zone = str(self._session.sessionState().conf().sessionLocalTimeZone())
+            Periods(self._jvm, schema, formatters, zone)
+
+    def _change(
+        self, identifier: Identifier, definition: Definition, query: AnalysedQuery, options: Mapping[str, str]
+    ) -> None:
+        """Let a table have this definition, these options and the columns of this query, in one change."""
+        _check_options(options)
+        table = self._catalog.table(identifier)
+        kept = definition_of(table.schema, str(identifier))
+        given = paimon_fields({"type": "struct", "fields": _struct(query, {})})
+        new = self._new_columns(identifier, table.schema, given)
+        changes: list[SchemaChange] = [AddColumn((f.name,), f.type.as_nullable(), f.description) for f in new]
+        wanted = {**options, **replace(definition, status=kept.status).options()}
+        wanted.pop(TYPE.key)
+        changes += [SetOption(k, v) for k, v in wanted.items()]
+        self._check_formatters(table.with_options(options).schema)
+        change_table(self._catalog, identifier, changes, case_sensitive=self._exact)
+
+    def _new_columns(
+        self, identifier: Identifier, schema: TableSchema, given: tuple[DataField, ...]
+    ) -> tuple[DataField, ...]:
+        """The columns of a query behind those of the table, which it must give first."""
+        for i, field in enumerate(schema.fields):
+            found = given[i] if i < len(given) else None
+            same = found is not None and self._folded(found.name) == self._folded(field.name)
+            if found is None or not same or found.type.as_nullable() != field.type.as_nullable():
+                told = f"{found.name} {found.type.as_nullable().sql()}" if found else "nothing"
+                raise InvalidSchemaError(
+                    f"Column {i + 1} of {identifier} is {field.name} {field.type.as_nullable().sql()}, and the"
+                    f" new query gives {told}.",
+                    remedy="Give the table's columns first, in their order and types; new ones come last.",
+                )
+        return given[len(schema.fields) :]
+
+
+def _struct(query: AnalysedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The query's columns as fields of a struct's JSON, all of which may be null, with their comments."""
+    found = []
+    for field in json.loads(query.frame.schema.json())["fields"]:
+        comment = comments.get(field["name"], field["metadata"].get("comment"))
+        found.append({**field, "nullable": True, "metadata": {} if comment is None else {"comment": comment}})
+    return found
+
+
+def _freshness(statement: CreateMaterializedTable) -> Freshness | None:
+    return read_freshness(*statement.freshness) if statement.freshness else None
+
+
+def _check_options(options: Mapping[str, str]) -> None:
+    """Refuse options that the statement says in words of its own."""
+    for key in options:
+        if key in (TYPE.key, MATERIALIZED_TABLE_DEFINITION_QUERY.key) or (
+            key.startswith(_OWN) and key != _LEFT_TO_USERS
+        ):
+            raise InvalidOptionError(
+                f"The option '{key}' follows from the statement.",
+                key=key,
+                remedy="Write AS, FRESHNESS and REFRESH_MODE; SUSPEND and RESUME change the status.",
+            )

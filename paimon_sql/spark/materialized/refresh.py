@@ -1,0 +1,223 @@
+"""Refreshes of materialized tables: what is to be done, worked out by Spark, and committed as one snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed
+from paimon_sql.spark.copy_into.failures import one_error
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.materialized.periods import Periods
+from paimon_sql.spark.materialized.query import AnalysedQuery
+from paimon_sql.spark.materialized.settings import under_settings
+from paimon_sql.spark.placement import refuse_parts
+from paimon_sql.spark.session_options import session_zone
+from paimon_sql.spark.types import row_struct
+from paimon_sql.spark.write_job import run_write
+from paimon_sql.sql.scan import quote_name
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.materialized.definition import CONTINUOUS, Definition, date_formatters, definition_of
+from paimon_sql.storage.materialized.partitions import PartitionChoice
+from paimon_sql.storage.materialized.sources import Since
+from paimon_sql.storage.materialized.state import RefreshState, SourceState, keeps_rows, last_refresh
+from paimon_sql.storage.row_level.conflicts import changes_since
+from paimon_sql.storage.table import Table
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is to be done, and why; ``before`` are the tables as they were, where what was added since is wanted."""
+
+    mode: str
+    why: str
+    before: tuple[SourceState, ...] = ()
+
+
+class SessionRefresher:
+    """Refreshes materialized tables of a catalog in one session.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        catalog: the catalog.
+    """
+
+    def __init__(self, jvm: Jvm, session: Any, catalog: Catalog) -> None:
+        self._jvm = jvm
+        self._session = session
+        self._catalog = catalog
+
+    def sources(self, identifier: Identifier) -> set[str]:
+        """The full names of the tables that a table's query reads."""
+        table, definition = self._opened(identifier)
+        with under_settings(self._session, definition.settings):
+            return self._query(table, definition).source_names
+
+    def refresh(
+        self,
+        identifier: Identifier,
+        partitions: Sequence[Mapping[str, str]] | None = None,
+        *,
+        scheduled: bool = False,
+        dry_run: bool = False,
+    ) -> Refreshed:
+        """Bring a table up to date.
+
+        Args:
+            identifier: the table.
+            partitions: the partitions that are worked out anew, as texts by column; None leaves it to the table.
+            scheduled: whether a table whose partitions tell their time is refreshed in those alone that are due.
+            dry_run: only say what would be done.
+
+        Raises:
+            InvalidInputError: it is no materialized table, or its query cannot be run.
+            CommitConflictError: a rival changed the table meanwhile; nothing was changed.
+        """
+        started = time.monotonic()
+        table, definition = self._opened(identifier)
+        if definition.handler and definition.mode == CONTINUOUS and not definition.is_suspended:
+            raise UnsupportedError(
+                f"{table.name} is kept up to date by {definition.handler}.", remedy="Suspend it in Flink first."
+            )
+        with under_settings(self._session, definition.settings):
+            done = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
+        return replace(done, seconds=round(time.monotonic() - started, 3))
+
+    def _opened(self, identifier: Identifier) -> tuple[Table, Definition]:
+        refuse_parts(identifier, "refreshed")
+        table = self._catalog.table(identifier)
+        return table, definition_of(table.schema, table.name)
+
+    def _query(self, table: Table, definition: Definition) -> AnalysedQuery:
+        return AnalysedQuery(self._jvm, self._session, self._catalog.name, definition.query, table.name)
+
+
+class _Refresh:
+    """One refresh of one table."""
+
+    def __init__(self, home: SessionRefresher, table: Table, definition: Definition) -> None:
+        self._jvm, self._session = home._jvm, home._session
+        self._table = table
+        self._definition = definition
+        self._query = home._query(table, definition)
+        self._frame = self._query.rows_of(table.schema, table.name)
+        self._base = table.snapshots.latest()
+        self._state = last_refresh(table)
+        self._now = self._query.pin()
+
+    def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> Refreshed:
+        named, why = partitions, "these partitions were asked for"
+        if scheduled and named is None:
+            named, why = self._due_partitions(), "these partitions are due"
+        if named is not None:
+            chosen = PartitionChoice(self._table.schema, named, session_zone(self._jvm, self._session))
+            return self._partitions(chosen, why, scheduled=scheduled, dry_run=dry_run)
+        step = self._step()
+        if step.mode == NONE or dry_run:
+            return Refreshed(step.mode, None, None, None, 0.0, step.why)
+        if step.mode == INCREMENTAL:
+            self._query.narrow(self._now, step.before)
+            return self._written(step, self._frame, None, self._new_state(step.mode))
+        return self._written(step, self._frame, Overwrite(), self._new_state(step.mode))
+
+    def _due_partitions(self) -> list[dict[str, str]] | None:
+        """The partitions of the time since the last refresh; None where the whole table is to be refreshed."""
+        formatters = date_formatters(self._table.schema)
+        state = self._state
+        if not formatters or state is None or state.refreshed is None or state.query != self._definition.digest:
+            return None
+        zone = str(self._session.sessionState().conf().sessionLocalTimeZone())
+        return Periods(self._jvm, self._table.schema, formatters, zone).between(state.refreshed, present_millis())
+
+    def _step(self) -> _Step:
+        """How the whole table is brought up to date."""
+        state, query = self._state, self._query
+        if state is None:
+            return _Step(FULL, "nothing is known of a refresh before" if self._base else "the first refresh")
+        if state.query != self._definition.digest:
+            return _Step(FULL, "the query has changed")
+        if query.changes_by_itself:
+            return _Step(FULL, "the query gives other rows each time, by chance or by the clock")
+        if query.untracked is not None:
+            return _Step(FULL, f"nobody can tell whether {query.untracked} has changed")
+        if state.views != query.views:
+            return _Step(FULL, "a view of the query has changed")
+        before = state.sources
+        if before is None:
+            return _Step(FULL, "the refresh before was of some partitions alone")
+        if [(s.table, s.branch) for s in before] != [(s.table, s.branch) for s in self._now]:
+            return _Step(FULL, "the query reads other tables")
+        found = query.since(self._now, before)
+        changed = [one for one in found if one.since is not Since.SAME]
+        if not changed:
+            why = ", ".join(one.why for one in found) or "the query reads no table"
+            return _Step(NONE, f"nothing to do, because {why}")
+        why = ", ".join(one.why for one in changed)
+        if self._definition.mode == CONTINUOUS and self._adds_rows_alone and query.takes_rows_alone(found):
+            return _Step(INCREMENTAL, why, before)
+        return _Step(FULL, why)
+
+    @property
+    def _adds_rows_alone(self) -> bool:
+        """Whether new rows never take the place of others in the table."""
+        return not self._table.schema.primary_keys
+
+    def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> Refreshed:
+        """Work some partitions out anew."""
+        step = _Step(FULL, why)
+        if dry_run:
+            return Refreshed(FULL, chosen.shown, None, None, 0.0, why)
+        refreshed = present_millis() if scheduled else self._state.refreshed if self._state else None
+        state = RefreshState(self._definition.digest, refreshed, FULL)
+        frame = self._frame.filter(self._condition(chosen))
+        done = self._written(step, frame, Overwrite(chosen.predicate), state)
+        return replace(done, partitions=chosen.shown)
+
+    def _condition(self, chosen: PartitionChoice) -> Column:
+        kinds = {s.name: s.dataType for s in StructType.fromJson(row_struct(self._table.schema.fields)).fields}
+        found = f.lit(False)
+        for values in chosen.values:
+            one = f.lit(True)
+            for name, value in values.items():
+                one = one & f.col(quote_name(name)).eqNullSafe(f.lit(value).cast(kinds[name]))
+            found = found | one
+        return found
+
+    def _new_state(self, mode: str) -> RefreshState:
+        known = self._query.untracked is None and not self._query.changes_by_itself
+        return RefreshState(
+            self._definition.digest, present_millis(), mode, self._now if known else None, self._query.views
+        )
+
+    def _written(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
+        operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
+        committer = Committer(self._table, operation=operation, fresh=True, properties=state.properties())
+        guard = self._guard()
+        with one_error(f"The rows of {self._table.name} cannot be worked out"):
+            written = run_write(self._jvm, self._table, frame, overwrite, committer, guard)
+        made = written.snapshot or committer.note(guard)
+        return Refreshed(step.mode, None, written.rows, made.id, 0.0, step.why)
+
+    def _guard(self) -> Callable[[Snapshot | None], None]:
+        """Refuses a snapshot in which the table's rows are others than those that were there at the beginning."""
+
+        def check(latest: Snapshot | None) -> None:
+            if any(not keeps_rows(s) for s in changes_since(self._table, self._base, latest)):
+                raise CommitConflictError(
+                    f"{self._table.name} was changed while it was being refreshed.", remedy="Refresh it again."
+                )
+
+        return check

@@ -1,0 +1,154 @@
+"""Materialized tables: CREATE, ALTER, DROP and SHOW."""
+
+from __future__ import annotations
+
+import re
+
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
+from paimon_sql.errors import NoSuchTableError
+from paimon_sql.format.types import DataField, string_type
+from paimon_sql.procedures.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
+from paimon_sql.procedures.refresh_materialized_table import refresh_row
+from paimon_sql.spark.materialized.define import Definer
+from paimon_sql.spark.materialized.refresh import SessionRefresher
+from paimon_sql.spark.placement import refuse_parts
+from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.sql.scan import quote_name, string_sql
+from paimon_sql.sql.statements import (
+    ChangeMaterializedQuery,
+    CreateMaterializedTable,
+    DropMaterializedTable,
+    RefreshMaterializedTable,
+    ResumeMaterializedTable,
+    ShowCreateMaterializedTable,
+    ShowMaterializedTables,
+    SuspendMaterializedTable,
+)
+from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
+from paimon_sql.system_tables.materialized_tables import materialized_names
+
+
+class RunCreateMaterialized(Runner):
+    """CREATE MATERIALIZED TABLE."""
+
+    statement = CreateMaterializedTable
+
+    def run(self, statement: CreateMaterializedTable, surroundings: Surroundings) -> Answer:
+        Definer(surroundings).create(statement)
+        return Answer()
+
+
+class RunChangeMaterializedQuery(Runner):
+    """ALTER MATERIALIZED TABLE .. AS."""
+
+    statement = ChangeMaterializedQuery
+
+    def run(self, statement: ChangeMaterializedQuery, surroundings: Surroundings) -> Answer:
+        Definer(surroundings).redefine(statement)
+        return Answer()
+
+
+class RunSuspendMaterialized(Runner):
+    """ALTER MATERIALIZED TABLE .. SUSPEND."""
+
+    statement = SuspendMaterializedTable
+
+    def run(self, statement: SuspendMaterializedTable, surroundings: Surroundings) -> Answer:
+        Definer(surroundings).suspend(surroundings.identifier(statement.table))
+        return Answer()
+
+
+class RunResumeMaterialized(Runner):
+    """ALTER MATERIALIZED TABLE .. RESUME."""
+
+    statement = ResumeMaterializedTable
+
+    def run(self, statement: ResumeMaterializedTable, surroundings: Surroundings) -> Answer:
+        Definer(surroundings).resume(surroundings.identifier(statement.table), statement.options)
+        return Answer()
+
+
+class RunRefreshMaterialized(Runner):
+    """ALTER MATERIALIZED TABLE .. REFRESH; it answers as the procedure does."""
+
+    statement = RefreshMaterializedTable
+
+    def run(self, statement: RefreshMaterializedTable, surroundings: Surroundings) -> Answer:
+        identifier = surroundings.identifier(statement.table)
+        refresher = SessionRefresher(surroundings.jvm, surroundings.session, surroundings.catalog)
+        done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
+        return Answer(RefreshProcedure.results, [refresh_row(identifier, done)])
+
+
+class RunDropMaterialized(Runner):
+    """DROP MATERIALIZED TABLE."""
+
+    statement = DropMaterializedTable
+
+    def run(self, statement: DropMaterializedTable, surroundings: Surroundings) -> Answer:
+        identifier = surroundings.identifier(statement.table)
+        refuse_parts(identifier, "dropped")
+        try:
+            table = surroundings.catalog.table(identifier)
+        except NoSuchTableError:
+            if statement.if_exists:
+                return Answer()
+            raise
+        if not is_materialized(table.schema):
+            definition_of(table.schema, table.name)
+        surroundings.catalog.drop_table(identifier)
+        return Answer()
+
+
+class RunShowMaterializedTables(Runner):
+    """SHOW MATERIALIZED TABLES, with the columns of SHOW TABLES."""
+
+    statement = ShowMaterializedTables
+
+    def run(self, statement: ShowMaterializedTables, surroundings: Surroundings) -> Answer:
+        database = ".".join(statement.database[1:])
+        names = [] if database.lower() == SYSTEM_DATABASE else materialized_names(surroundings.catalog, database)
+        wanted = _pattern(statement.pattern)
+        columns = (DataField(-1, "namespace", string_type(False)), DataField(-1, "tableName", string_type(False)))
+        return Answer(columns, [(database, name) for name in names if wanted.fullmatch(name)])
+
+
+class RunShowCreateMaterialized(Runner):
+    """SHOW CREATE MATERIALIZED TABLE: a statement that makes it anew."""
+
+    statement = ShowCreateMaterializedTable
+
+    def run(self, statement: ShowCreateMaterializedTable, surroundings: Surroundings) -> Answer:
+        identifier = surroundings.identifier(statement.table)
+        return Answer.of_names("createtab_stmt", [_create_sql(surroundings, identifier)])
+
+
+def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
+    table = surroundings.catalog.table(identifier)
+    schema, definition = table.schema, definition_of(table.schema, table.name)
+    columns = [
+        f"  {quote_name(f.name)}" + (f" COMMENT {string_sql(f.description)}" if f.description else "")
+        for f in schema.fields
+    ]
+    if schema.primary_keys:
+        columns.append(f"  PRIMARY KEY ({', '.join(map(quote_name, schema.primary_keys))}) NOT ENFORCED")
+    name = ".".join(map(quote_name, (surroundings.catalog.name, identifier.database, identifier.table)))
+    lines = [f"CREATE MATERIALIZED TABLE {name} (", ",\n".join(columns), ")"]
+    if schema.comment:
+        lines.append(f"COMMENT {string_sql(schema.comment)}")
+    if schema.partition_keys:
+        lines.append(f"PARTITIONED BY ({', '.join(map(quote_name, schema.partition_keys))})")
+    options = {k: v for k, v in sorted(shown_options(schema).items()) if k != "owner"}
+    if options:
+        pairs = ",\n".join(f"  {string_sql(k)} = {string_sql(v)}" for k, v in options.items())
+        lines.append(f"WITH (\n{pairs}\n)")
+    lines.append(f"FRESHNESS = {definition.freshness}")
+    if definition.logical_mode == definition.mode:
+        lines.append(f"REFRESH_MODE = {definition.mode}")
+    return "\n".join([*lines, "AS", definition.query])
+
+
+def _pattern(text: str | None) -> re.Pattern[str]:
+    """What a LIKE accepts: ``%`` or ``*`` for any characters, ``_`` for one."""
+    signs = {"%": ".*", "*": ".*", "_": "."}
+    return re.compile("".join(signs.get(c, re.escape(c)) for c in text or "%"), re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,69 @@
+"""Some partitions of a table, named by texts: as values, as a condition, and as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.value_text import parse_text
+from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
+
+
+class PartitionChoice:
+    """Partitions of a table; one that names some of the columns alone stands for all that have these values.
+
+    Args:
+        schema: the table's schema.
+        named: the texts of the values by column; the default name stands for null.
+        zone: the zone in which a TIMESTAMP_LTZ is written.
+
+    Raises:
+        InvalidInputError: a column is no partition column, or a text is no value of its column.
+    """
+
+    def __init__(self, schema: TableSchema, named: Sequence[Mapping[str, str]], zone: tzinfo) -> None:
+        self._schema = schema
+        self._named = named
+        default = PartitionPaths.of(schema).default_name
+        self._scalars = [{k: self._scalar(k, v, default, zone) for k, v in one.items()} for one in named]
+
+    @property
+    def shown(self) -> str:
+        """As they are shown: ``dt=x/h=1``, with commas between."""
+        return ", ".join("/".join(f"{k}={v}" for k, v in one.items()) for one in self._named)
+
+    @cached_property
+    def values(self) -> list[dict[str, Any]]:
+        """The values by column, those of columns that are not named left out."""
+        return [{k: v.as_py() for k, v in one.items()} for one in self._scalars]
+
+    @cached_property
+    def predicate(self) -> Predicate:
+        """True for the rows of these partitions."""
+        parts = [
+            all_of([Comparison(k, "=", v) if v.is_valid else IsNull(k) for k, v in one.items()])
+            for one in self._scalars
+        ]
+        known = tuple(part for part in parts if part is not None)
+        return known[0] if len(known) == 1 else Or(known)
+
+    def _scalar(self, name: str, text: str, default: str, zone: tzinfo) -> pa.Scalar:
+        if name not in self._schema.partition_keys:
+            keys = ", ".join(self._schema.partition_keys)
+            remedy = f"Its partition columns are {keys}." if keys else "It has no partitions."
+            raise InvalidInputError(f"{name} is no partition column of the table.", remedy=remedy)
+        data_type = self._schema.field(name).type
+        if text == default:
+            return pa.scalar(None, arrow_type(data_type))
+        try:
+            return pa.scalar(parse_text(text, data_type, zone), arrow_type(data_type))
+        except (ValueError, InvalidInputError) as error:
+            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
