@@ -20,6 +20,7 @@ from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import rows_to_read
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.row_ids import RowIds
@@ -35,6 +36,7 @@ from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.top_n import TopN, splits_with_first
 from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.scan.visible import is_settled, visible_files
 from paimon_sql.storage.span import span_to_read
@@ -59,13 +61,17 @@ class PlannedRange:
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """What a scan reads."""
+    """What a scan reads.
+
+    ``condition`` is what all wanted rows satisfy, if only the first in an order are; others may be passed over.
+    """
 
     table: Table
     snapshot: Snapshot | None
     splits: list[Split]
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
     split_size: int = SPLIT_BYTES
+    condition: Predicate | None = None
 
     @cached_property
     def told_rows(self) -> int | None:
@@ -153,6 +159,7 @@ def plan_scan(
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
     thorough: bool = True,
+    top: TopN | None = None,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -166,9 +173,12 @@ def plan_scan(
             others' are left out.
         row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
         thorough: whether rows that no global index covers are read whatever the table's search mode.
+        top: the rows that are enough; only of use where the condition decides on whole partitions alone.
     """
     if columns is not None and predicate is not None:
         columns = {*columns, *predicate.columns()}
+    if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
+        top = None
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
@@ -182,15 +192,23 @@ def plan_scan(
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
     since, metrics = found.version.created_from_millis, _metrics(found)
     size = split_size(metrics, parallelism)
+    if found.chain is not None or len(found.parts) > 1:
+        top = None  # several branches tell of their rows apart
     splits: list[Split] = []
+    condition = None
     for part in found.parts:
         told = rows_to_read(part.table, part.snapshot, part.live.entries, predicate, thorough=thorough)
+        if told is None and top is not None:
+            told = first_rows(part.table, part.snapshot, part.live.entries, top)
         live = part.live if told is None else _of_rows(part.table, part.live, told)
         whole = _splits(part.table, live, since, size, columns)
         if told is not None:
             whole = [replace(s, row_ids=_told(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
+        if top is not None and told is None and row_ids is None and top.is_bounded(part.table.schema):
+            first = splits_with_first(part.table, top, live, made)
+            made, condition = first.splits, first.condition
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(size, since)
@@ -199,7 +217,7 @@ def plan_scan(
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    return ScanPlan(table, found.version.snapshot, splits, metrics, size)
+    return ScanPlan(table, found.version.snapshot, splits, metrics, size, condition)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
