@@ -23,6 +23,7 @@ from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
+from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
@@ -146,6 +147,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def loadTable(self, ident: Any, *context: Any) -> TableInterface:
         return self._found(ident, lambda: self._load(ident, *context), context)
+
+    def loadChangelog(self, ident: Any, context: Any, options: Any) -> ChangelogProxy:
+        found = self._found(ident, lambda: self._load(ident))
+        if not isinstance(found, TableProxy):
+            raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
+        return load_changelog(self.jvm, self.session, found.table, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> TableProxy:
         return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)

@@ -55,7 +55,7 @@ class Span:
             NoSuchSnapshotError: one of them is not retained.
         """
         for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
-            snapshot = _retained(table, snapshot_id, self.mode)
+            snapshot = told_snapshot(table, snapshot_id, self.mode)
             told = CommitKind.APPEND if self.mode == DELTA else None
             if snapshot.commit_kind is not CommitKind.OVERWRITE and told in (None, snapshot.commit_kind):
                 yield snapshot
@@ -133,7 +133,7 @@ def _between(table: Table, start: str, end: str) -> Span:
 def _of_ids(table: Table, start: int, end: int) -> Span:
     mode = _mode(table)
     latest = table.snapshots.latest_id()
-    earliest = _earliest(table, mode)
+    earliest = earliest_told(table, mode)
     if latest is None or earliest is None or end > latest or start < earliest - 1:
         raise NoSuchSnapshotError(
             f"{table.name}: changes from snapshot {start} to {end} are not known: {retained_range(table)}.",
@@ -144,7 +144,7 @@ def _of_ids(table: Table, start: int, end: int) -> Span:
     before = None
     if mode == DIFF and start >= FIRST_SNAPSHOT_ID:
         before = table.snapshots.get(start)
-    return Span(mode, start, _retained(table, end, mode), before)
+    return Span(mode, start, told_snapshot(table, end, mode), before)
 
 
 def _between_times(table: Table, start: int, end: int) -> Span:
@@ -173,15 +173,20 @@ def _to_tag(table: Table, name: str) -> Span:
     return Span(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)
 
 
-def _earliest(table: Table, mode: str) -> int | None:
+def earliest_told(table: Table, mode: str) -> int | None:
+    """The first snapshot whose changes are retained; None if nothing was written."""
     kept = [table.snapshots.earliest_id()]
     if mode == CHANGELOG:
         kept.extend(_changelogs(table).ids()[:1])
     return min((i for i in kept if i is not None), default=None)
 
 
-def _retained(table: Table, snapshot_id: int, mode: str) -> Snapshot:
-    """A snapshot, or the changelog that outlived it."""
+def told_snapshot(table: Table, snapshot_id: int, mode: str) -> Snapshot:
+    """A snapshot, or the changelog that outlived it.
+
+    Raises:
+        NoSuchSnapshotError: it is not retained.
+    """
     if table.snapshots.exists(snapshot_id):
         return table.snapshots.get(snapshot_id)
     kept = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None

@@ -84,9 +84,13 @@ class LogSplit(Split):
 
 @dataclass(frozen=True)
 class DiffSplit(Split):
-    """A bucket's files at one time, merged, against those at an earlier one."""
+    """A bucket's files at one time, merged, against those at an earlier one.
+
+    ``images`` asks for what changed rows were before, too.
+    """
 
     before: Split | None = None
+    images: bool = False
 
     @property
     def size(self) -> int:
