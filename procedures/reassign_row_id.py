@@ -6,13 +6,12 @@ import time
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
 from paimon_sql.format.types import BigIntType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.row_id_reassignment import Reassignment, RowIdReassigner
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.file_groups import check_evolves
 
 
 class ReassignRowId(Procedure):
@@ -36,7 +35,7 @@ class ReassignRowId(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started, dry_run = time.monotonic(), bool(arguments["dry_run"])
         table = context.table(arguments["table"])
-        _check(table)
+        check_evolves(table, "row ids that can be given anew")
         snapshot = table.snapshots.latest()
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there are no row ids.")
@@ -59,14 +58,6 @@ class ReassignRowId(Procedure):
                 None if made else note,
             )
         ]
-
-
-def _check(table: Table) -> None:
-    for option in (ROW_TRACKING_ENABLED, DATA_EVOLUTION_ENABLED):
-        if not table.options.get(option):
-            raise InvalidInputError(
-                f"{table.name} has not '{option.key}' = 'true', which row ids that can be given anew need."
-            )
 
 
 def _counted(plan: Reassignment) -> str:

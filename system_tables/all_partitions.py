@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import BigIntType, BooleanType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import epoch_millis
-from paimon_sql.system_tables.every_table import NAMES, ask_tables
+from paimon_sql.system_tables.every_table import NAMES, ask_tables, behind_names
 from paimon_sql.system_tables.partitions import Partitions
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
-
-_SHARED = ("record_count", "file_size_in_bytes", "file_count")
 
 
 class AllPartitions(CatalogTable):
@@ -37,20 +34,15 @@ class AllPartitions(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        schema = arrow_schema(self.columns)
-        parts = [schema.empty_table()]
-        for identifier, found in ask_tables(view.catalog, predicate, _partitions):
-            if found is not None and len(found):
-                columns = {
-                    "database_name": pa.array([identifier.database] * len(found), pa.string()),
-                    "table_name": pa.array([identifier.table] * len(found), pa.string()),
-                    "partition_name": found["partition"],
-                    **{name: found[name] for name in (*_SHARED, "done")},
-                    "last_file_creation_time": epoch_millis(found["last_update_time"]),
-                }
-                parts.append(pa.table([columns[f.name] for f in schema], names=schema.names).cast(schema))
-        return pa.concat_tables(parts)
+        return behind_names(ask_tables(view.catalog, predicate, self._of_table), self.columns[len(NAMES) :])
 
-
-def _partitions(table: Table) -> pa.Table | None:
-    return Partitions().rows(table) if table.schema.partition_keys else None
+    def _of_table(self, table: Table) -> pa.Table | None:
+        if not table.schema.partition_keys:
+            return None
+        found = Partitions().rows(table)
+        columns = {
+            "partition_name": found["partition"],
+            "last_file_creation_time": epoch_millis(found["last_update_time"]),
+        }
+        names = [f.name for f in self.columns[len(NAMES) :]]
+        return pa.table([columns[name] if name in columns else found[name] for name in names], names=names)

@@ -7,7 +7,7 @@ that table alone, as in ``t$snapshots``, gets its error.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.types import string_type
+from paimon_sql.format.types import DataField, string_type
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
@@ -81,15 +81,19 @@ def ask_tables(
 def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
     """The rows that a system table has for each table of a catalog, behind the table's names; of main branches only."""
     own = about(predicate, [f.name for f in system_table.columns])
-    schema = arrow_schema((*NAMES, *system_table.columns))
     answers = ask_tables(catalog, predicate, lambda table: system_table.rows(table, own))
-    parts = [_named(identifier, rows).cast(schema) for identifier, rows in answers if rows is not None and len(rows)]
-    return pa.concat_tables([schema.empty_table(), *parts])
+    return behind_names(answers, system_table.columns)
 
 
-def _named(identifier: Identifier, rows: pa.Table) -> pa.Table:
-    names = [pa.array([name] * len(rows), pa.string()) for name in (identifier.database, identifier.table)]
-    return pa.table([*names, *rows.columns], names=[*(f.name for f in NAMES), *rows.column_names])
+def behind_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:
+    """The rows that tables answered with, as columns behind `NAMES`; a table may have none."""
+    schema = arrow_schema((*NAMES, *columns))
+    parts = [schema.empty_table()]
+    for identifier, rows in answers:
+        if rows is not None and len(rows):
+            names = [pa.array([name] * len(rows), pa.string()) for name in (identifier.database, identifier.table)]
+            parts.append(pa.table([*names, *rows.columns], names=schema.names).cast(schema))
+    return pa.concat_tables(parts)
 
 
 def _tables_of(catalog: Catalog, database: str) -> list[str]:

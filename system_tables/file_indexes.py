@@ -10,7 +10,6 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.types import BigIntType, BooleanType, IntType, string_type
-from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.file_indexes import held_indexes
 from paimon_sql.storage.table import Table
@@ -46,7 +45,9 @@ class FileIndexes(SystemTable):
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         seen, live = files_seen(table)
         files = list(entries(live))
-        found = spread(lambda entry: list(_rows(seen, entry)), files, threads_for(seen, len(files), _THREADS))
+        found = spread(
+            lambda entry: list(_rows(seen, entry)), files, seen.file_io.threads_for(seen.path, len(files), _THREADS)
+        )
         labels = partition_labels(seen.schema, pa.array([e.partition for e in files], pa.binary())).to_pylist()
         schema = arrow_schema(self.columns)
         rows = [(label, *row) for label, of_file in zip(labels, found, strict=True) for row in of_file]

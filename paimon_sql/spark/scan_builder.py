@@ -34,6 +34,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.sort_orders import first_in_order
+from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
@@ -70,6 +71,7 @@ class ScanBuilderProxy(JavaObject):
         self._row_ids: list[Predicate] = []
         self._limit: int | None = None
         self._top: TopN | None = None
+        self._answers: IndexAnswers | None = None
         self._plan: ScanPlan | None = None
         self._by_python = False
         self._counts = False
@@ -91,7 +93,7 @@ class ScanBuilderProxy(JavaObject):
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
-        self._plan = None
+        self._answers = self._plan = None
         exact = {name for name, kind in types.items() if not _is_floating(kind)}
         settled = set(types if self._decides() else self.table.schema.partition_keys)
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
@@ -176,15 +178,16 @@ class ScanBuilderProxy(JavaObject):
 
     def _planned(self) -> ScanPlan:
         if self._plan is None:
-            started = time.monotonic()
+            started, predicate = time.monotonic(), all_of(self._predicates)
+            self._answers = self._answers or IndexAnswers(predicate, thorough=self.thorough)
             self._plan = plan_scan(
                 self.table,
-                all_of(self._predicates),
+                predicate,
                 limit=self._limit,
                 parallelism=self.parallelism,
                 columns={f.name for f in self._columns},
                 row_ids=all_of(self._row_ids),
-                thorough=self.thorough,
+                answers=self._answers,
                 top=self._top,
             )
             self._plan.metrics.seconds = time.monotonic() - started

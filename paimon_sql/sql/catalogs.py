@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
@@ -9,6 +11,8 @@ from paimon_sql.sql.outcome import Carried, Outcome
 from paimon_sql.sql.properties import read_properties
 from paimon_sql.sql.scan import quote_name, string_value
 from paimon_sql.sql.statements import CreateCatalog, DropCatalog
+
+_PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
 
 def use_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
@@ -18,11 +22,12 @@ def use_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
 
 
 def set_option(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``SET 'key' = 'value'`` and ``RESET 'key'``, which Spark writes with back-quotes."""
+    """Keys that Spark writes with back-quotes: ``SET 'key' = 'value'``, and Paimon's own with dashes or stars."""
     cursor.accept("SET|RESET")
     key, value = cursor.peek(), cursor.peek(2)
     if key.kind != "string":
-        return None
+        found = _PAIMON_KEY.match(cursor.source.text, key.start)
+        return [Edit(found.start(), found.end(), quote_name(found[0]))] if found else None
     strings = [key, value] if value.kind == "string" else [key]
     return [Edit(token.start, token.end, quote_name(string_value(token))) for token in strings]
 

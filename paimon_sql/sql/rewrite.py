@@ -177,7 +177,7 @@ def holds_ours(text: str) -> bool:
     match = _FIRST_WORD.match(text)
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
-        return word not in ("SET", "RESET") or "'" in text or '"' in text
+        return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
     if word in ("WITH", "INSERT") and _BY_NAME.search(text):
         return True
     if word == "WITH" and _CHANGES.search(text):

@@ -15,8 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, MissingFileError
+from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.global_index.registry import KINDS as INDEX_KINDS
 from paimon_sql.format.manifest import entries
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.row_kind import RowKind
@@ -32,8 +36,11 @@ from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.storage.global_index.build import build_index, dropped, index_column, plan_index
+from paimon_sql.storage.global_index.drop import index_files_of
 from paimon_sql.storage.lost_files import find_lost
 from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.purge import purge
 from paimon_sql.storage.repair import repair
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
@@ -50,6 +57,12 @@ Rows = Counter[Row]
 
 ONLY = {"write-only": "true"}
 DECOUPLED = {"snapshot.num-retained.max": "50", "changelog.num-retained.max": "60", "changelog.num-retained.min": "4"}
+EVOLVING = {
+    "row-tracking.enabled": "true",
+    "data-evolution.enabled": "true",
+    "deletion-vectors.enabled": "true",
+    "global-index.search-mode": "full",
+}
 KINDS: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "append": (ONLY, (), ()),
     "append_partitions": (ONLY, (), ("p",)),
@@ -61,6 +74,7 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "input": ({**ONLY, "bucket": "1", "changelog-producer": "input"}, ("id",), ()),
     "lookup": ({"bucket": "1", "changelog-producer": "lookup", **DECOUPLED}, ("id",), ()),
     "input_decoupled": ({**ONLY, "bucket": "1", "changelog-producer": "input", **DECOUPLED}, ("id",), ()),
+    "evolving": ({**ONLY, **EVOLVING}, (), ("p",)),
     "append_decoupled": ({**ONLY, **DECOUPLED}, (), ("p",)),
 }
 """The tables by name: options, key, partitions."""
@@ -149,7 +163,10 @@ class World:
             earliest = table.snapshots.earliest_id() or 0
             for snapshot in table.snapshots.all():
                 assert snapshot.id >= earliest, "an expired snapshot is left"
-                assert rows_of(table, snapshot) == self.known[branch, snapshot.id].shown, (branch, snapshot.id)
+                shown = self.known[branch, snapshot.id].shown
+                assert rows_of(table, snapshot) == shown, (branch, snapshot.id)
+                if "data-evolution.enabled" in table.schema.options:
+                    self._ask(table, snapshot, shown)
             for tag in table.tags.all():
                 assert rows_of(table, tag.snapshot) == self.tagged[branch, tag.name].shown, (branch, tag.name)
             assert {(branch, n) for n in table.tags.names()} == {k for k in self.tagged if k[0] == branch}
@@ -159,6 +176,16 @@ class World:
         if not self.leaves_files:
             left = there - needed - self._silent_changelogs()
             assert not left, f"left over: {sorted(left)}"
+
+    def _ask(self, table: Table, snapshot: Snapshot, shown: Rows) -> None:
+        """Reads that global indexes narrow find all that they should."""
+        for row in self.chance.sample(sorted(shown), min(2, len(shown))):
+            for column, value in enumerate(row[:2]):
+                field = table.schema.fields[column]
+                predicate = Comparison(field.name, "=", pa.scalar(value, arrow_type(field.type)))
+                found = Counter(small.rows_at(table, snapshot, predicate))
+                wanted = Counter(r for r in shown.elements() if r[column] == value)
+                assert found == wanted, f"{predicate} finds {found} instead of {wanted}"
 
     def _silent_changelogs(self) -> set[str]:
         """The files of commits whose changelogs are empty, which may stay as long as the changelogs do.
@@ -242,6 +269,20 @@ class World:
     def compact_manifests(self, branch: str) -> None:
         sort = {"manifest-sort.enabled": "true"} if self.table.schema.partition_keys else {}
         ManifestCompactor(self.opened(branch).with_options(sort)).run()
+
+    def index(self, branch: str) -> bool:
+        """Build a global index or drop it; reads by it, as long as it is there, find what the model holds."""
+        table = self.opened(branch)
+        if "data-evolution.enabled" not in table.schema.options:
+            return False
+        column, kind = self.chance.choice(["v", "id"]), self.chance.choice(list(INDEX_KINDS))
+        if self.chance.random() < 0.3:
+            Committer(table, fresh=True).index(dropped(index_files_of(table, column, kind, None)))
+            return True
+        plan = plan_index(table, index_column(table, column, kind), table.snapshots.latest(), None)
+        if plan.tasks:
+            Committer(table, fresh=True).index(build_index(table, LocalExecutor(1), plan))
+        return True
 
     # Tags, branches, consumers.
 
@@ -429,6 +470,7 @@ _WEIGHTS = {
     "overwrite": 6,
     "compact": 10,
     "compact_manifests": 3,
+    "index": 8,
     "tag": 10,
     "rename_tag": 2,
     "untag": 6,

@@ -24,6 +24,7 @@ from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.expire.protectors import other_branches
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.index_files import index_entries, index_path
+from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.scan.plan import plan_scan
@@ -95,12 +96,12 @@ def compact(table: Table) -> Snapshot | None:
     return Committer(table).compact([task.run() for task in plan_compaction(table, full=True)])
 
 
-def rows_at(table: Table, snapshot: Snapshot) -> list[Row]:
-    """The rows of a snapshot, sorted."""
+def rows_at(table: Table, snapshot: Snapshot, predicate: Predicate | None = None) -> list[Row]:
+    """The rows of a snapshot that a condition is true for, sorted."""
     names = table.schema.names
     found: list[Row] = []
-    for split in plan_scan(table, snapshot=snapshot).splits:
-        for batch in ReadTask(table, split, names).batches():
+    for split in plan_scan(table, predicate, snapshot=snapshot).splits:
+        for batch in ReadTask(table, split, names, predicate).batches():
             found.extend(zip(*(batch.column(n).to_pylist() for n in names), strict=True))
     return sorted(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from paimon_sql.format import types as t
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
+
+_ROWS_AT_ONCE = 1 << 20
 
 Longs = npt.NDArray[np.int64]
 Read = Callable[[int, int], bytes]
@@ -47,6 +50,16 @@ class SortedRows:
             return np.zeros(0, np.int64)
         same = pc.equal(self.keys.slice(1), self.keys.slice(0, len(self.keys) - 1))
         return np.flatnonzero(np.concatenate([[True], ~same.to_numpy(zero_copy_only=False)]))
+
+    def portions(self) -> Iterator[tuple[int, int]]:
+        """The distinct keys, by their numbers, in stretches with about as many rows as are worth one step."""
+        starts = self.starts()
+        ends = np.append(starts[1:], len(self.rows))
+        first = 0
+        while first < len(starts):
+            last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ROWS_AT_ONCE, side="right")))
+            yield first, last
+            first = last
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,43 @@ def bitmap_of(rows: Longs) -> BitMap64:
 def rows_of(bitmap: BitMap64) -> Longs:
     """The rows of a bitmap, ascending."""
     return np.asarray(bitmap.to_array(), dtype=np.int64)
+
+
+def footer_of(read: Read, size: int, layout: struct.Struct, magic: int, version: int, what: str) -> tuple[int, ...]:
+    """The numbers of an index file's footer, the version and the magic number that end it left out.
+
+    Args:
+        read: reads a stretch of the file.
+        size: its size in bytes.
+        layout: how the footer is laid out.
+        magic: the number that such files end with.
+        version: the version that can be read.
+        what: what such a file is called.
+
+    Raises:
+        ValueError: the file is too short, of another kind or of another version.
+    """
+    data = read(size - layout.size, layout.size) if size >= layout.size else b""
+    if len(data) < layout.size:
+        raise ValueError("the file is too short")
+    *numbers, found, mark = layout.unpack(data)
+    if mark != magic:
+        raise ValueError(f"the file is no {what}")
+    if found != version:
+        raise ValueError(f"the file is of version {found}, and only {version} can be read")
+    return tuple(numbers)
+
+
+def lying_between(
+    keys: pa.Array, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool, with_high: bool
+) -> pa.Array:
+    """Of keys whether each lies between two; as in `GlobalIndexReader.between`."""
+    wanted = pa.array(np.ones(len(keys), np.bool_))
+    if low is not None:
+        wanted = pc.and_(wanted, (pc.greater_equal if with_low else pc.greater)(keys, low))
+    if high is not None:
+        wanted = pc.and_(wanted, (pc.less_equal if with_high else pc.less)(keys, high))
+    return wanted
 
 
 def position(keys: pa.Array, key: pa.Scalar, *, behind: bool) -> int:

@@ -18,7 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, Longs, Read, SortedRows, position
+from paimon_sql.format.global_index.base import (
+    GlobalIndexKind,
+    GlobalIndexReader,
+    Longs,
+    Read,
+    SortedRows,
+    footer_of,
+    lying_between,
+    position,
+)
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, opened, sealed
 from paimon_sql.format.global_index.keys import IndexKeys, stretches
 from paimon_sql.format.global_index.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
@@ -33,7 +42,6 @@ from paimon_sql.format.options.table_options import TableOptions
 
 _MAGIC, _VERSION = 0x42474958, 1
 _FOOTER = struct.Struct(">qiqiqiiii")
-_ROWS_AT_ONCE = 1 << 20
 _COUNT_BYTES = 3
 """What the number of keys of a block takes at the most."""
 
@@ -112,7 +120,7 @@ class Bitmap(GlobalIndexKind):
         starts = rows.starts()
         counts = np.diff(starts, append=len(rows.rows))
         lengths = np.zeros(len(starts), np.int64)
-        for first, last in _portions(starts, len(rows.rows)):
+        for first, last in rows.portions():
             low = starts[first]
             some = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
             lengths[first:last] = [len(body) for body in some]
@@ -146,16 +154,6 @@ def _longs(numbers: list[int]) -> Longs:
     return np.array(numbers, np.int64)
 
 
-def _portions(starts: Longs, end: int) -> Iterator[tuple[int, int]]:
-    """Keys with about as many rows as are worth one step."""
-    ends = np.append(starts[1:], end)
-    first = 0
-    while first < len(starts):
-        last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ROWS_AT_ONCE, side="right")))
-        yield first, last
-        first = last
-
-
 def _cuts(sizes: Longs, block_size: int) -> list[int]:
     """Where blocks of the dictionary begin and the last one ends: as many keys as go into a block, at least one."""
     before = np.concatenate([[0], np.cumsum(sizes)])
@@ -169,14 +167,7 @@ def _cuts(sizes: Longs, block_size: int) -> list[int]:
 class _Reader(GlobalIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
         self._read, self._keys = read, keys
-        footer = read(size - _FOOTER.size, _FOOTER.size) if size >= _FOOTER.size else b""
-        if len(footer) < _FOOTER.size:
-            raise ValueError("the file is too short")
-        *places, _, version, magic = _FOOTER.unpack(footer)
-        if magic != _MAGIC:
-            raise ValueError("the file is no bitmap index")
-        if version != _VERSION:
-            raise ValueError(f"the file is of version {version}, and only {_VERSION} can be read")
+        places = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "bitmap index")
         self._nulls, self._index = places[0:2], places[4:6]
 
     def among(self, keys: pa.Array) -> BitMap64:
@@ -189,16 +180,9 @@ class _Reader(GlobalIndexReader):
     ) -> BitMap64:
         first = 0 if low is None else max(0, position(self._firsts, low, behind=True) - 1)
         last = len(self._firsts) if high is None else position(self._firsts, high, behind=with_high)
-
-        def is_wanted(held: pa.Array) -> pa.Array:
-            wanted = pa.array(np.ones(len(held), np.bool_))
-            if low is not None:
-                wanted = pc.and_(wanted, (pc.greater_equal if with_low else pc.greater)(held, low))
-            if high is not None:
-                wanted = pc.and_(wanted, (pc.less_equal if with_high else pc.less)(held, high))
-            return wanted
-
-        return self._rows(range(first, last), is_wanted)
+        return self._rows(
+            range(first, last), lambda held: lying_between(held, low, high, with_low=with_low, with_high=with_high)
+        )
 
     def nulls(self) -> BitMap64:
         return read_rows(self._read(*self._nulls))

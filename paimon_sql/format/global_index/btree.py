@@ -25,6 +25,8 @@ from paimon_sql.format.global_index.base import (
     SortedIndexReader,
     SortedRows,
     bitmap_of,
+    footer_of,
+    lying_between,
     position,
 )
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, sealed
@@ -51,7 +53,6 @@ from paimon_sql.format.options.table_options import TableOptions
 _MAGIC, _VERSION = 0x50425449, 1
 _FOOTER = struct.Struct("<qiqqiqiii")
 _CHECKSUM = struct.Struct("<I")
-_ROWS_AT_ONCE = 1 << 20
 
 
 class BTree(GlobalIndexKind):
@@ -85,10 +86,7 @@ def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
     """The distinct keys, each with how many rows hold it and which; not all at once."""
     starts = rows.starts()
     ends = np.append(starts[1:], len(rows.rows))
-    first = 0
-    while first < len(starts):
-        last = int(np.searchsorted(ends, starts[first] + _ROWS_AT_ONCE, side="right"))
-        last = max(last, first + 1)
+    for first, last in rows.portions():
         low, high = int(starts[first]), int(ends[last - 1])
         counts = ends[first:last] - starts[first:last]
         # The count of each key stands before its rows: both are numbers of one kind.
@@ -98,20 +96,13 @@ def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
         yield Entries(
             keys.encoded(rows.keys.take(pa.array(starts[first:last]))), large_binaries(encoded(numbers), sizes)
         )
-        first = last
 
 
 class _Reader(SortedIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
         self._read, self._keys = read, keys
-        footer = read(size - _FOOTER.size, _FOOTER.size) if size >= _FOOTER.size else b""
-        if len(footer) < _FOOTER.size:
-            raise ValueError("the file is too short")
-        _, _, _, at, length, null_at, null_length, version, magic = _FOOTER.unpack(footer)
-        if magic != _MAGIC:
-            raise ValueError("the file is no B-tree")
-        if version != _VERSION:
-            raise ValueError(f"the file is of version {version}, and only {_VERSION} can be read")
+        footer = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "B-tree")
+        _, _, _, at, length, null_at, null_length = footer
         self._index, self._nulls = Handle(at, length), Handle(null_at, null_length)
 
     def among(self, keys: pa.Array) -> BitMap64:
@@ -125,16 +116,10 @@ class _Reader(SortedIndexReader):
     ) -> BitMap64:
         first = 0 if low is None else position(self._lasts, low, behind=not with_low)
         last = len(self._handles) if high is None else position(self._lasts, high, behind=False) + 1
-
-        def is_wanted(held: pa.Array) -> pa.Array:
-            wanted = pa.array(np.ones(len(held), np.bool_))
-            if low is not None:
-                wanted = pc.and_(wanted, (pc.greater_equal if with_low else pc.greater)(held, low))
-            if high is not None:
-                wanted = pc.and_(wanted, (pc.less_equal if with_high else pc.less)(held, high))
-            return wanted
-
-        return self._rows(self._handles[first:last], is_wanted)
+        return self._rows(
+            self._handles[first:last],
+            lambda held: lying_between(held, low, high, with_low=with_low, with_high=with_high),
+        )
 
     def nulls(self) -> BitMap64:
         place = self._nulls

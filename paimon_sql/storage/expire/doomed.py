@@ -15,7 +15,6 @@ from paimon_sql.storage.file_paths import bucket_folders, data_file_paths, extra
 from paimon_sql.storage.table import Table
 
 DEFAULT_THREADS = 8
-_FEW = 256
 Sizes = dict[str, int]
 
 
@@ -124,19 +123,7 @@ class FileCounts:
 def delete_all(table: Table, paths: Sequence[str]) -> int:
     """Remove files, several at a time where that is quicker; how many of them were there."""
     most = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
-    return table.file_io.delete_many(paths, threads_for(table, len(paths), most))
-
-
-def threads_for(table: Table, files: int, most: int) -> int:
-    """How many threads to touch so many files with: on a disk, starting some for a few files takes longer than these.
-
-    Args:
-        table: the table.
-        files: how many files there are.
-        most: the most threads.
-    """
-    enough = 1 if table.file_io.is_object_store(table.path) else _FEW
-    return min(most, files // enough) if files > 1 else 1
+    return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), most))
 
 
 def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> None:

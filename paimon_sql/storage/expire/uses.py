@@ -13,7 +13,6 @@ from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
-from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
@@ -196,4 +195,4 @@ def _if_left(read: Callable[[str], R], name: str) -> R | None:
 
 
 def _each(table: Table, function: Callable[[A], R], items: Sequence[A]) -> list[R]:
-    return spread(function, items, threads_for(table, len(items), _THREADS))
+    return spread(function, items, table.file_io.threads_for(table.path, len(items), _THREADS))

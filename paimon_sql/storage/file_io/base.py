@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from paimon_sql.storage.threads import spread
 
+_FEW = 256
+"""How many files of a disk one thread touches before another is worth starting."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
@@ -36,6 +39,17 @@ class FileIO(ABC):
     @abstractmethod
     def is_object_store(self, path: str) -> bool:
         """Whether directories are mere prefixes there: then ``rename`` copies and ``mkdirs`` does nothing."""
+
+    def threads_for(self, path: str, files: int, most: int) -> int:
+        """How many threads to touch files with: on a disk, starting some for a few takes longer than the files do.
+
+        Args:
+            path: a folder above them.
+            files: how many there are.
+            most: the most threads.
+        """
+        enough = 1 if self.is_object_store(path) else _FEW
+        return min(most, files // enough) if files > 1 else 1
 
     @abstractmethod
     def open_input(self, path: str) -> pa.NativeFile:

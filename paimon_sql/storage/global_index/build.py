@@ -26,7 +26,6 @@ from paimon_sql.format.options.index import (
     SORTED_INDEX_BUILD_MAX_PARALLELISM,
     SORTED_INDEX_RECORDS_PER_RANGE,
 )
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
 from paimon_sql.format.paths import global_index_name
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
@@ -39,13 +38,16 @@ from paimon_sql.storage.global_index.entries import (
     global_entries,
     indexed_fields,
     meta_of,
+    named_columns,
     of_another_type,
+    rows_named,
 )
 from paimon_sql.storage.global_index.sorted_rows import Keyed, sorted_portions
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
+from paimon_sql.storage.scan.file_groups import check_evolves
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.scan.placed_groups import PlacedGroup, placed_in
 from paimon_sql.storage.table import Table
@@ -75,12 +77,7 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
         InvalidInputError: there is no such column or kind, or the table's rows have no ids.
         UnsupportedError: such an index cannot be made of the column here.
     """
-    for option in (ROW_TRACKING_ENABLED, DATA_EVOLUTION_ENABLED):
-        if not table.options.get(option):
-            raise InvalidInputError(
-                f"{table.name} has not '{option.key}' = 'true', which global indexes need.",
-                remedy="Create the table with both 'row-tracking.enabled' and 'data-evolution.enabled'.",
-            )
+    check_evolves(table, "global indexes")
     name = index_type.strip().lower()
     if name in NATIVE:
         raise UnsupportedError(
@@ -91,15 +88,11 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
         raise InvalidInputError(
             f"There is no global index of the type '{index_type}'.", remedy=f"Types are {', '.join(KINDS)}."
         )
-    names = [part.strip() for part in column.split(",") if part.strip()]
-    if len(names) > 1:
-        raise UnsupportedError(f"An index of the type '{name}' is over one column, not over {', '.join(names)}.")
-    found = next((f for f in table.schema.fields if names and f.name == names[0]), None)
-    if found is None:
-        raise InvalidInputError(
-            f"{table.name} has no column '{column}'.", remedy=f"Columns are {', '.join(table.schema.names)}."
-        )
-    return IndexColumn(found, KINDS[name])
+    found = named_columns(table, column)
+    if len(found) > 1:
+        names = ", ".join(f.name for f in found)
+        raise UnsupportedError(f"An index of the type '{name}' is over one column, not over {names}.")
+    return IndexColumn(found[0], KINDS[name])
 
 
 @dataclass(frozen=True)
@@ -238,9 +231,9 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
         *of_another_type(table, held, column.field),
     }
     # Files over the same rows hold some of the keys each, so they go together.
-    stale = {_rows(e) for e in held if e.file.file_name in changed}
-    replaced = [e for e in held if _rows(e) in stale]
-    done = covered(e for e in held if _rows(e) not in stale)
+    stale = {rows_named(e) for e in held if e.file.file_name in changed}
+    replaced = [e for e in held if rows_named(e) in stale]
+    done = covered(e for e in held if rows_named(e) not in stale)
     deletions = deletions_of(table, snapshot)
     tasks = []
     for start, end, groups in _stretches(placed_in(table, live), done):
@@ -248,11 +241,6 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
         theirs = {name: deletions[key] for name, key in names.items() if key in deletions}
         tasks.append(IndexTask(table, column, (start, end), groups, theirs, snapshot.id))
     return IndexPlan(tasks, replaced)
-
-
-def _rows(entry: IndexManifestEntry) -> tuple[bytes, int, int]:
-    meta = meta_of(entry)
-    return entry.partition, meta.row_range_start, meta.row_range_end
 
 
 def _stretches(groups: Sequence[PlacedGroup], done: RowIds) -> Iterator[tuple[int, int, tuple[PlacedGroup, ...]]]:

@@ -11,7 +11,7 @@ from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.options.index import GLOBAL_INDEX_COLUMN_UPDATE_ACTION
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.global_index.entries import global_entries, indexed_fields, meta_of
+from paimon_sql.storage.global_index.entries import global_entries, indexed_fields, meta_of, named_columns
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
@@ -31,15 +31,7 @@ def index_files_of(
     Raises:
         InvalidInputError: there is no such column.
     """
-    names = [name.strip() for name in columns.split(",") if name.strip()]
-    known = {f.name: f.id for f in table.schema.fields}
-    missing = [name for name in names if name not in known]
-    if missing or not names:
-        raise InvalidInputError(
-            f"{table.name} has no column '{missing[0] if missing else columns}'.",
-            remedy=f"Columns are {', '.join(table.schema.names)}.",
-        )
-    wanted, kind = tuple(known[name] for name in names), index_type.strip().lower()
+    wanted, kind = tuple(f.id for f in named_columns(table, columns)), index_type.strip().lower()
     held = [
         e
         for e in global_entries(table, table.snapshots.latest())

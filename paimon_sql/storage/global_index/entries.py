@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.global_index.meta import source_snapshot
 from paimon_sql.format.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_sql.format.snapshot import Snapshot
@@ -34,6 +35,28 @@ def meta_of(entry: IndexManifestEntry) -> GlobalIndexMeta:
     """What the manifest says of a global index file."""
     assert entry.file.global_index is not None
     return entry.file.global_index
+
+
+def rows_named(entry: IndexManifestEntry) -> tuple[bytes, int, int]:
+    """The rows that a global index file covers: their partition, the first and the last of their ids."""
+    meta = meta_of(entry)
+    return entry.partition, meta.row_range_start, meta.row_range_end
+
+
+def named_columns(table: Table, text: str) -> tuple[DataField, ...]:
+    """The columns that a call names with commas between, at least one.
+
+    Raises:
+        InvalidInputError: there is no such column.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    known = {f.name: f for f in table.schema.fields}
+    missing = next((name for name in names or [text] if name not in known), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"{table.name} has no column '{missing}'.", remedy=f"Columns are {', '.join(table.schema.names)}."
+        )
+    return tuple(known[name] for name in names)
 
 
 def covered(entries: Iterable[IndexManifestEntry]) -> RowIds:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
 from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, bitmap_of, rows_of
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.global_index.meta import KeyRange
@@ -32,8 +32,14 @@ from paimon_sql.format.options.index import (
 )
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.expire.doomed import threads_for
-from paimon_sql.storage.global_index.entries import changed_since, covered, global_entries, meta_of, of_another_type
+from paimon_sql.storage.global_index.entries import (
+    changed_since,
+    covered,
+    global_entries,
+    meta_of,
+    of_another_type,
+    rows_named,
+)
 from paimon_sql.storage.global_index.question import Question, question
 from paimon_sql.storage.index_files import index_path
 from paimon_sql.storage.predicates import And, Or, Predicate
@@ -47,20 +53,38 @@ _FAST = "fast"
 Answer = TypeVar("Answer")
 
 
-def rows_to_read(
-    table: Table, snapshot: Snapshot | None, files: pa.Table, predicate: Predicate | None, *, thorough: bool
-) -> RowIds | None:
-    """The rows that a condition may be true for, by the global indexes; None if they tell nothing.
+class IndexAnswers:
+    """What global indexes tell of the rows for a condition, asked once however often the scan is planned."""
 
-    Args:
-        table: the table.
-        snapshot: the snapshot that is read.
-        files: those of its live data files that may hold a wanted row.
-        predicate: the condition.
-        thorough: whether rows that no index covers count whatever the table's search mode.
-    """
-    if predicate is None:
-        return None
+    def __init__(self, predicate: Predicate | None, *, thorough: bool = True) -> None:
+        """Ask nothing yet.
+
+        Args:
+            predicate: the condition.
+            thorough: whether rows that no index covers count whatever the table's search mode.
+        """
+        self._predicate, self._thorough = predicate, thorough
+        self._known: dict[tuple[str, int, int], RowIds | None] = {}
+
+    def rows(self, table: Table, snapshot: Snapshot | None, files: pa.Table) -> RowIds | None:
+        """The rows of a snapshot that the condition may be true for; None if no index tells of them.
+
+        Args:
+            table: the table.
+            snapshot: the snapshot that is read.
+            files: those of its live data files that may hold a wanted row; of one snapshot always the same.
+        """
+        if self._predicate is None or snapshot is None:
+            return None
+        key = (table.branch, snapshot.id, len(files))
+        if key not in self._known:
+            self._known[key] = _rows_to_read(table, snapshot, files, self._predicate, thorough=self._thorough)
+        return self._known[key]
+
+
+def _rows_to_read(
+    table: Table, snapshot: Snapshot, files: pa.Table, predicate: Predicate, *, thorough: bool
+) -> RowIds | None:
     fields = [f for f in table.schema.fields if f.name in predicate.columns()]
     entries = usable_entries(table, snapshot, files, fields)
     if not entries:
@@ -146,14 +170,16 @@ class _Look:
             most = self.table.options.get(kind.most_to_search)
             if asked.is_range and sum(e.file.file_size for e in chosen) > most:
                 continue
-            threads = threads_for(self.table, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM))
+            threads = self.table.file_io.threads_for(
+                self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
+            )
             answers = spread(partial(self._asked, asked, field, kind), chosen, threads)
-            lost = {_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
-            told = [e for e in entries if _rows(e) not in lost]
+            lost = {rows_named(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
+            told = [e for e in entries if rows_named(e) not in lost]
             ranges = filled(covered(told))
             rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
             found |= ranges - rows if asked.inverted else rows & ranges
-            found |= filled(covered(e for e in entries if _rows(e) in lost))
+            found |= filled(covered(e for e in entries if rows_named(e) in lost))
             seen |= ranges
         if not seen:
             return None
@@ -176,7 +202,7 @@ class _Look:
     def _asked(
         self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
-        """The rows that an index file answers; None if it is gone or broken."""
+        """The rows that an index file answers; None if it cannot be read."""
         rows = ask_index(self.table, field, kind, entry, asked.ask)
         return None if rows is None else bitmap_of(rows_of(rows) + meta_of(entry).row_range_start)
 
@@ -188,13 +214,13 @@ def ask_index(
     entry: IndexManifestEntry,
     ask: Callable[[GlobalIndexReader], Answer],
 ) -> Answer | None:
-    """What an index file answers; None if it is gone or broken, for a read does without it."""
+    """What an index file answers; None if it cannot be read, for a scan does without it."""
     path = index_path(table, entry)
     try:
         with table.file_io.open_input(path) as stream:
             keys = IndexKeys(field.type)
             return ask(kind.reader(lambda start, size: bytes(stream.read_at(size, start)), entry.file.file_size, keys))
-    except MissingFileError as error:
+    except (MissingFileError, UnsupportedError) as error:
         _LOG.warning("%s: a global index is left aside: %s", table.name, error)
         return None
     except ValueError as error:
@@ -224,10 +250,6 @@ def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKe
     except ValueError:
         return entries
     return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]
-
-
-def _rows(entry: IndexManifestEntry) -> tuple[int, int]:
-    return meta_of(entry).row_range_start, meta_of(entry).row_range_end
 
 
 def filled(rows: RowIds) -> BitMap64:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.errors import CorruptFileError, InvalidInputError
 from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import TRACKED
 from paimon_sql.format.types import DataField
@@ -60,6 +60,24 @@ class FileGroup:
     def holding(self, fields_of: Callable[[DataFileMeta], Sequence[DataField]], wanted: Collection[int]) -> FileGroup:
         """The group with those files only that hold one of some columns, by their ids."""
         return replace(self, files=tuple(f for f in self.files if any(c.id in wanted for c in fields_of(f))))
+
+
+def check_evolves(table: Table, what: str) -> None:
+    """Nothing if a table's rows have ids and its columns files of their own.
+
+    Args:
+        table: the table.
+        what: what needs that, in the plural.
+
+    Raises:
+        InvalidInputError: they have not.
+    """
+    for option in (ROW_TRACKING_ENABLED, DATA_EVOLUTION_ENABLED):
+        if not table.options.get(option):
+            raise InvalidInputError(
+                f"{table.name} has not '{option.key}' = 'true', which {what} need.",
+                remedy=f"Create the table with both '{ROW_TRACKING_ENABLED.key}' and '{DATA_EVOLUTION_ENABLED.key}'.",
+            )
 
 
 def evolves(table: Table) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.storage.expire.doomed import threads_for
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.file_indexes import IndexLook
 from paimon_sql.storage.scan.live_files import ScanMetrics
@@ -72,7 +71,7 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         rows = look.rows(split.partition, split.bucket, file)
         return rows is not None and not rows
 
-    answers = spread(is_unwanted, chosen, threads_for(table, opened, _THREADS))
+    answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
     return frozenset(place_of(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
 
 

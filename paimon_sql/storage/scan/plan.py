@@ -21,7 +21,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
 from paimon_sql.storage.global_index.first_rows import first_rows
-from paimon_sql.storage.global_index.lookup import rows_to_read
+from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
@@ -158,7 +158,7 @@ def plan_scan(
     parallelism: int = 1,
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
-    thorough: bool = True,
+    answers: IndexAnswers | None = None,
     top: TopN | None = None,
 ) -> ScanPlan:
     """Plan a read.
@@ -172,7 +172,7 @@ def plan_scan(
         columns: the names of the columns that are read; all by default. Where columns have files of their own, the
             others' are left out.
         row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
-        thorough: whether rows that no global index covers are read whatever the table's search mode.
+        answers: what global indexes tell for the predicate, if they were asked before.
         top: the rows that are enough; only of use where the condition decides on whole partitions alone.
     """
     if columns is not None and predicate is not None:
@@ -190,6 +190,7 @@ def plan_scan(
         found = FilesToRead(Version(snapshot, table.schema.id), [own])
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
+    answers = answers or IndexAnswers(predicate)
     since, metrics = found.version.created_from_millis, _metrics(found)
     size = split_size(metrics, parallelism)
     if found.chain is not None or len(found.parts) > 1:
@@ -197,7 +198,7 @@ def plan_scan(
     splits: list[Split] = []
     condition = None
     for part in found.parts:
-        told = rows_to_read(part.table, part.snapshot, part.live.entries, predicate, thorough=thorough)
+        told = answers.rows(part.table, part.snapshot, part.live.entries)
         if told is None and top is not None:
             told = first_rows(part.table, part.snapshot, part.live.entries, top)
         live = part.live if told is None else _of_rows(part.table, part.live, told)
