@@ -26,7 +26,9 @@ from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
+from paimon_sql.storage.buckets.laid_out import LaidOutTask
 from paimon_sql.storage.buckets.postpone import DefaultNumberTask, StagedTask
+from paimon_sql.storage.order.plain import Plain
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.write_task import WriteTask
 
@@ -47,6 +49,13 @@ def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 @owned.register
 def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return _by_bucket(task, task.router(), frame)
+
+
+@owned.register
+def _(task: LaidOutTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    if task.layout.strategy != Plain.name:
+        return task, frame  # a curve has no ranges that Spark knows of: each writer lays out its own rows
+    return task, frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
 
 
 @owned.register

@@ -35,8 +35,8 @@ def test_states_of_a_table_without_a_changelog_are_compared(sql: Sql, options: s
         (2, "b", DELETE),
         *[(3, "c", BEFORE), (3, "C", AFTER), (5, None, INSERT)],
     ]
-    (deleted,) = (row[3] for row in found if row[2] == DELETE)
-    earlier = max(row[3] for row in found if row[3] < deleted)  # type: ignore[operator]
+    (deleted,) = (int(str(row[3])) for row in found if row[2] == DELETE)
+    earlier = max(version for row in found if (version := int(str(row[3]))) < deleted)
     assert changes(sql, f"VERSION {earlier} EXCLUSIVE TO VERSION {deleted}") == [(2, "b", DELETE, deleted)]
     assert changes(sql, f"VERSION {deleted} TO VERSION {deleted}") == [(2, "b", DELETE, deleted)]
     net = sql(

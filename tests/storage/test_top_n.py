@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ def test_the_first_rows_lie_in_the_files_that_are_wanted(
     nulls_first: bool,
     limit: int,
     alone: bool,
-    chance: np.random.RandomState,
+    chance: Random,
 ) -> None:
     """A file is its rows, how many of them (any) are deleted, and whether its statistics are known."""
     top = TopN("c", descending, nulls_first, limit, alone)
