@@ -13,7 +13,6 @@ from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
@@ -34,11 +33,8 @@ class AuditLog(ScannedTable):
     def shared(self, table: Table) -> tuple[DataField, ...]:
         return table.schema.fields
 
-    def plan(
-        self, table: Table, names: Sequence[str], predicate: Predicate | None, parallelism: int
-    ) -> tuple[ScanPlan, list[RowsTask]]:
-        plan = plan_scan(table, predicate, parallelism=parallelism)
-        return plan, [AuditTask(read_with_kinds(table, split, names, predicate), tuple(names)) for split in plan.splits]
+    def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
+        return AuditTask(read_with_kinds(table, split, names, predicate), tuple(names))
 
 
 def numbered(table: Table) -> tuple[DataField, ...]:

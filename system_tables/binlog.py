@@ -13,7 +13,7 @@ from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.format.types import ArrayType, DataField
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.audit_log import KINDS, ROW_KIND, numbered, read_with_kinds
 from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
@@ -31,12 +31,9 @@ class Binlog(ScannedTable):
         )
         return (ROW_KIND, *numbered(table), *arrays)
 
-    def plan(
-        self, table: Table, names: Sequence[str], predicate: Predicate | None, parallelism: int
-    ) -> tuple[ScanPlan, list[RowsTask]]:
-        plan = plan_scan(table, parallelism=parallelism)
+    def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
         plain = frozenset((ROW_KIND.name, *(f.name for f in numbered(table))))
-        return plan, [PackTask(read_with_kinds(table, s, names, None), tuple(names), plain) for s in plan.splits]
+        return PackTask(read_with_kinds(table, split, names, None), tuple(names), plain)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 
@@ -33,8 +33,5 @@ class RowTracking(ScannedTable):
     def shared(self, table: Table) -> tuple[DataField, ...]:
         return table.schema.fields
 
-    def plan(
-        self, table: Table, names: Sequence[str], predicate: Predicate | None, parallelism: int
-    ) -> tuple[ScanPlan, list[RowsTask]]:
-        plan = plan_scan(table, predicate, parallelism=parallelism)
-        return plan, [ReadTask(table, split, tuple(names), predicate) for split in plan.splits]
+    def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
+        return ReadTask(table, split, tuple(names), predicate)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 
 
@@ -37,17 +37,15 @@ class ScannedTable(ABC):
         """Its columns."""
 
     @abstractmethod
-    def plan(
-        self, table: Table, names: Sequence[str], predicate: Predicate | None, parallelism: int
-    ) -> tuple[ScanPlan, list[RowsTask]]:
-        """What is read, and the tasks that read it.
+    def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
+        """The task that reads a split.
 
         Args:
-            table: the data table, under the options of the read; time travel stands in them.
+            table: the data table, under the options of the read.
+            split: what is read.
             names: the columns wanted, in this order.
-            predicate: a condition on columns that this table shares with the data table; tasks may leave out rows for
-                which it is not true.
-            parallelism: how many readers work at once.
+            predicate: a condition on columns that this table shares with the data table; the task may leave out rows
+                for which it is not true.
         """
 
     def shared(self, table: Table) -> tuple[DataField, ...]:

@@ -21,6 +21,7 @@ from paimon_sql.spark.data_source import register_data_source
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.java import Jvm, private_field
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
+from paimon_sql.spark.streams.sink import WriteByWorkers
 
 CATALOG_PREFIX = "spark.sql.catalog."
 IMPLEMENTATION = "paimon_sql"
@@ -40,6 +41,7 @@ class AttachedSession:
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         PassOverDeadRows(jvm).add_to(session)
+        WriteByWorkers(jvm, session).add_to(session)
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""

@@ -19,6 +19,7 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
@@ -41,7 +42,7 @@ from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy,
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.travel import as_of, branch_asked, is_write, travel_options
+from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
@@ -338,12 +339,16 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        asked = branch_asked(context) or found.get(BRANCH.key)
-        table = under_session(on_its_branch(self.catalog.table(identifier), asked), found, writes=writes)
-        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session))
-        if identifier.system_table is None:
-            return TableProxy(self.jvm, table, self.session)
+        asked = asked_for(context)
+        branch = asked.get(BRANCH.key) or found.get(BRANCH.key)
+        table = under_session(on_its_branch(self.catalog.table(identifier), branch), found, writes=writes)
+        by_options = not TRAVEL_KEYS.isdisjoint(asked)
+        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
+        if name is None and READ_CHANGELOG.read(asked.get(READ_CHANGELOG.key, "false")):
+            name = "audit_log"
+        if name is None:
+            return TableProxy(self.jvm, table, self.session)
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:
             return DerivedTableProxy(self.jvm, table, derived, self.session)

@@ -7,9 +7,11 @@ that a new Spark adds fails there first and by name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
@@ -28,7 +30,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        keys = sorted({*TRAVEL_KEYS, BRANCH.key})
+        keys = sorted({*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key, *READ_CHANGELOG.alternatives})
         return self.jvm.constant("keys of states", lambda: self.jvm.java_set(keys))
 
     def changelogStateOptionKeys(self) -> Any:
@@ -75,11 +77,19 @@ class TableInterface(JavaObject):
 class ScanInterface(JavaObject):
     """Defaults of ``Scan``."""
 
+    stream: Callable[[], Any] | None = None
+    """Makes the stream of micro-batches that the scan can be as well."""
+    is_stream = False
+    """Whether Spark has asked for that."""
+
     def toBatch(self) -> Any:
         return self
 
     def toMicroBatchStream(self, checkpoint: str) -> Any:
-        raise self._unsupported("a streaming read")
+        if self.stream is None:
+            raise self._unsupported("a streaming read")
+        self.is_stream = True
+        return self.stream()
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         raise self._unsupported("a continuous read")
@@ -97,6 +107,16 @@ class ScanInterface(JavaObject):
         return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
 
 
+class StreamingWriteInterface(JavaObject):
+    """Defaults of ``StreamingWrite``."""
+
+    def useCommitCoordinator(self) -> bool:
+        return True
+
+    class Java:
+        implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
+
+
 class WriteInterface(JavaObject):
     """Defaults of ``V1Write``."""
 
@@ -107,7 +127,7 @@ class WriteInterface(JavaObject):
         raise UnsupportedError("A V1 write has no batch form.")
 
     def toStreaming(self) -> Any:
-        raise UnsupportedError("A streaming write is not offered yet.")
+        raise UnsupportedError("This write takes no stream.")
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")

@@ -60,6 +60,8 @@ class NativeScanProxy(PlannedScanProxy):
         return self._reader_factory
 
     def columnarSupportMode(self) -> Any:
+        if self.is_stream:
+            return super().columnarSupportMode()
         # Otherwise Spark would ask for the partitions when it plans, and EXPLAIN would read what only they need.
         mode = "SUPPORTED" if self._reader_factory.supportColumnarReads(None) else "UNSUPPORTED"
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", mode)

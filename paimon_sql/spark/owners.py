@@ -35,6 +35,16 @@ from paimon_sql.storage.write.write_task import WriteTask
 Owners = npt.NDArray[np.int32]
 
 
+def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows of a batch, those of near values together if the task lays rows out by columns one after the other.
+
+    A curve has no ranges that Spark knows of. To find ranges Spark reads the rows twice, which a stream does not bear.
+    """
+    if not isinstance(task, LaidOutTask) or task.layout.strategy != Plain.name:
+        return frame
+    return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
+
+
 @singledispatch
 def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     """The rows where the task can run on each partition of the frame, and the task that does so.
@@ -49,13 +59,6 @@ def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 @owned.register
 def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return _by_bucket(task, task.router(), frame)
-
-
-@owned.register
-def _(task: LaidOutTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
-    if task.layout.strategy != Plain.name:
-        return task, frame  # a curve has no ranges that Spark knows of: each writer lays out its own rows
-    return task, frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
 
 
 @owned.register

@@ -92,14 +92,24 @@ class PythonScanProxy(PlannedScanProxy):
         return self.jvm.struct(json.dumps(self._struct))
 
     def planInputPartitions(self) -> Any:
-        made = [
-            self.jvm.new(f"{_PYTHON}.PythonInputPartition", i, self.jvm.pickle(TaskPartition(tasks)))
-            for i, tasks in enumerate(self._partitions)
-        ]
-        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+        return input_partitions(self.jvm, self._partitions)
 
     def createReaderFactory(self) -> Any:
-        source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Source))
-        function = self.jvm.pickle((read_partition, StructType.fromJson(self._struct)))
-        none = self.jvm.none
-        return self.jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, self.readSchema(), none, none)
+        return reader_factory(self.jvm, self._struct)
+
+
+def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
+    """Spark's partitions for workers, each with tasks that one of them reads one after the other."""
+    made = [
+        jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
+        for i, tasks in enumerate(partitions)
+    ]
+    return jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+
+
+def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
+    """What lets workers read such partitions; the rows have the columns of that struct, as JSON."""
+    source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
+    function = jvm.pickle((read_partition, StructType.fromJson(struct)))
+    schema = jvm.struct(json.dumps(struct))
+    return jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, schema, jvm.none, jvm.none)

@@ -19,6 +19,9 @@ from paimon_sql.spark.types import spark_struct
 class ReadOnlyTable(TableInterface):
     """Spark's ``Table`` of some columns that may be scanned."""
 
+    reads: tuple[str, ...] = ("BATCH_READ",)
+    """What Spark may do with it, as ``TableCapability`` names it."""
+
     @abstractmethod
     def name(self) -> str:
         """The table's name."""
@@ -43,7 +46,7 @@ class ReadOnlyTable(TableInterface):
         return self.jvm.java_map({"provider": "paimon"})
 
     def capabilities(self) -> Any:
-        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", "BATCH_READ")])
+        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", name) for name in self.reads])
 
     @cached_property
     def _struct(self) -> Any:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import (
@@ -34,6 +37,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.sort_orders import first_in_order
+from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
@@ -44,6 +48,7 @@ from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.top_n import TopN
+from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 
 _FEW_ROWS, _FEW_FILES = 10_000, 64
@@ -194,6 +199,26 @@ class ScanBuilderProxy(JavaObject):
         return self._plan
 
     def build(self) -> Any:
+        try:
+            scan = self._batch()
+        except NoSuchSnapshotError as error:
+            scan = LocalScanProxy(self.jvm, self.session, self._columns, partial(_raise, error), self.table.name)
+        scan.stream = self._stream
+        return scan
+
+    def _stream(self) -> MicroBatchStreamProxy:
+        if self.table.options.get(READ_CHANGELOG):
+            raise UnsupportedError(
+                f"{self.table.name}: this PySpark does not tell a catalog of '{READ_CHANGELOG.key}'.",
+                remedy="Read `t$audit_log`, which has the rows with their kinds.",
+            )
+        table, predicate, names = self.table, all_of(self._predicates), tuple(f.name for f in self._columns)
+        source = StreamSource(table, predicate)
+        return MicroBatchStreamProxy(
+            self.jvm, source, self._columns, lambda split: ReadTask(table, split, names, predicate)
+        )
+
+    def _batch(self) -> Any:
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
@@ -282,6 +307,11 @@ def _narrows(plan: ScanPlan) -> bool:
     """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
     told = plan.told_rows
     return told is not None and told * _WORTH <= sum(s.row_count for s in plan.splits)
+
+
+def _raise(error: PaimonError) -> pa.Table:
+    """No rows, but the error; a stream that goes on behind what the options name reads none this way."""
+    raise error
 
 
 def _is_floating(data_type: DataType) -> bool:

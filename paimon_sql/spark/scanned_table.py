@@ -15,7 +15,10 @@ from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.references import partitioned_by
 from paimon_sql.spark.scan_builder import ScanBuilderProxy, describe
+from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import ScannedTable, TableView
 
@@ -28,6 +31,7 @@ class DerivedTableProxy(ReadOnlyTable):
         self.table = table
         self.kind = kind
         self.session = session
+        self.reads = ("BATCH_READ", "MICRO_BATCH_READ") if isinstance(kind, ScannedTable) else ("BATCH_READ",)
 
     def name(self) -> str:
         return f"{self.table.name}${self.kind.name}"
@@ -75,11 +79,22 @@ class ScannedBuilderProxy(JavaObject):
 
     def build(self) -> PythonScanProxy:
         predicate, names = all_of(self._predicates), [f.name for f in self._columns]
-        plan, tasks = self._kind.plan(self._table, names, predicate, self.jvm.context.defaultParallelism)
+        plan = plan_scan(self._table, predicate, parallelism=self.jvm.context.defaultParallelism)
+        tasks = [self._kind.task(self._table, split, names, predicate) for split in plan.splits]
         what = describe(self._table, plan, predicate).replace(
             self._table.name, f"{self._table.name}${self._kind.name}", 1
         )
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+        scan = PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
+        scan.stream = self._stream
+        return scan
+
+    def _stream(self) -> MicroBatchStreamProxy:
+        kind, table, predicate = self._kind, self._table, all_of(self._predicates)
+        names = [f.name for f in self._columns]
+        source = StreamSource(table, predicate)
+        return MicroBatchStreamProxy(
+            self.jvm, source, self._columns, lambda split: kind.task(table, split, names, predicate)
+        )
 
     class Java:
         implements = [

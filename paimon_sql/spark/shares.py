@@ -33,8 +33,13 @@ def shared_out(
     Raises:
         PaimonError: a worker failed; the files of all of them are deleted.
     """
-    answers = [pickle.loads(found.answer) for found in map_in_arrow(rows, _worker_of(work), "answer binary").collect()]
+    answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
     return all_or_nothing(table, answered(answers), written)
+
+
+def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
+    """A row for each partition of the rows: what a worker answers that does the work with them, pickled."""
+    return map_in_arrow(rows, _worker_of(work), "answer binary")
 
 
 def _worker_of(work: Callable[[Batches], R]) -> Any:

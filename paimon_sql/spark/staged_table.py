@@ -108,7 +108,7 @@ class StagedWriteProxy(V1WriteProxy):
     """A write whose files wait for the statement's commit."""
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, messages: list[CommitMessage]) -> None:
-        super().__init__(jvm, table, session, None)
+        super().__init__(jvm, table, session, None, None)
         self._messages = messages
 
     def toInsertableRelation(self) -> Any:

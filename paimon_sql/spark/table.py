@@ -21,7 +21,10 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.table import Table
 
 PROVIDER = "paimon"
-_CAPABILITIES = ("BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+_CAPABILITIES = (
+    "BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "OVERWRITE_BY_FILTER",
+    "OVERWRITE_DYNAMIC", "TRUNCATE",
+)  # fmt: skip
 
 
 class TableProxy(TableInterface, PartitionManagement):

@@ -8,7 +8,8 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-from paimon_sql.format.options.table import BRANCH
+from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.options import canonical
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.scan.all_branches import version_to_see
@@ -48,11 +49,11 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     return {}
 
 
-def branch_asked(context: tuple[Any, ...]) -> str | None:
-    """The branch that a ``loadTable`` call asks for by an option of the relation; None without one."""
+def asked_for(context: tuple[Any, ...]) -> dict[str, str]:
+    """The options of the relation that a ``loadTable`` call is given, under their own names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
-        return None
-    return given_options(context[1]).get(BRANCH.key)
+        return {}
+    return canonical(given_options(context[1]))
 
 
 def _is_plain(context: tuple[Any, ...]) -> bool:
@@ -60,18 +61,25 @@ def _is_plain(context: tuple[Any, ...]) -> bool:
     return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
 
 
-def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo]) -> Table:
+def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], *, for_streams: bool = False) -> Table:
     """The table as options of time travel show it: with the columns that it had then.
 
     Args:
         table: the table.
         options: the options.
         zone: tells the session's time zone.
+        for_streams: whether a stream may be what reads it. Such a one goes on by its checkpoint when the snapshot that
+            it once began at is there no more; whoever reads a batch is told so when that is planned.
     """
     if not options:
         return table
     moved = table.with_options(options)
-    return version_to_see(in_zone(moved, zone)).of(moved)
+    try:
+        return version_to_see(in_zone(moved, zone)).of(moved)
+    except NoSuchSnapshotError:
+        if for_streams:
+            return moved
+        raise
 
 
 def is_write(context: tuple[Any, ...]) -> bool:

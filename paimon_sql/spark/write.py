@@ -11,6 +11,7 @@ from paimon_sql.format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.streams.sink import StreamingWriteProxy
 from paimon_sql.spark.v2_predicates import partition_condition
 from paimon_sql.spark.write_job import run_write
 from paimon_sql.spark.write_options import write_options
@@ -30,6 +31,7 @@ class WriteBuilderProxy(JavaObject):
         self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
         self._struct = info.schema()
+        self._stream = info.queryId()
         self._overwrite: Overwrite | None = None
         self._is_batch = False
         self._dynamic = self.table.options.get(DYNAMIC_PARTITION_OVERWRITE) if _DYNAMIC in given else None
@@ -41,13 +43,13 @@ class WriteBuilderProxy(JavaObject):
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         if overwrite is not None and self._is_batch:
             return DynamicOverwriteProxy(self.jvm, self.table, self._struct, overwrite)
-        return V1WriteProxy(self.jvm, self.table, self.session, overwrite)
+        return V1WriteProxy(self.jvm, self.table, self.session, overwrite, self._stream)
 
     def buildForBatch(self) -> Any:
         raise UnsupportedError("A V1 write has no batch form.")
 
     def buildForStreaming(self) -> Any:
-        raise UnsupportedError("A streaming write is not offered yet.")
+        raise UnsupportedError("A V1 write has no streaming form of its own.")
 
     def truncate(self) -> WriteBuilderProxy:
         self._overwrite = Overwrite()
@@ -72,14 +74,20 @@ class WriteBuilderProxy(JavaObject):
 class V1WriteProxy(WriteInterface):
     """A write that is executed as one call with the statement's rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None) -> None:
+    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None, query: str | None) -> None:
         super().__init__(jvm)
         self.table = table
         self.session = session
         self._overwrite = overwrite
+        self._query = query
 
     def toString(self) -> str:
         return f"paimon {self.table.name}"
+
+    def toStreaming(self) -> StreamingWriteProxy:
+        if self._query is None:
+            raise UnsupportedError("A table that a statement is making takes no stream.")
+        return StreamingWriteProxy(self.jvm, self.table, self._overwrite, self._query)
 
     def toInsertableRelation(self) -> InsertableProxy:
         return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from pyspark.sql import DataFrame
 
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
-from paimon_sql.spark.owners import owned
+from paimon_sql.spark.owners import in_ranges, owned
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import fits_one_task
 from paimon_sql.storage.commit.all_or_nothing import discarding
@@ -34,14 +38,36 @@ def run_write(jvm: Jvm, table: Table, frame: DataFrame, overwrite: Overwrite | N
         overwrite: what they replace; None appends.
     """
     task = plan_write(table, overwrite)
-    messages = write_rows(jvm, task, frame)
+    commit_write(jvm, task, write_rows(jvm, task, frame), overwrite)
+
+
+def commit_write(
+    jvm: Jvm,
+    task: WriteTask,
+    messages: Sequence[CommitMessage],
+    overwrite: Overwrite | None,
+    commit_user: str | None = None,
+    identifier: int = BATCH_COMMIT_IDENTIFIER,
+) -> None:
+    """Make written rows visible, with the compactions that they make due.
+
+    Args:
+        jvm: the JVM.
+        task: what wrote them.
+        messages: what was written.
+        overwrite: what they replace; None appends.
+        commit_user: the writer's identity; a new one by default.
+        identifier: the writer's number of the commit.
+    """
+    table = task.table
     with discarding(table, messages):
         compacted = compact_due(table, messages, SparkExecutor(jvm), alone=overwrite is not None)
-    committer = Committer(table, fresh=True)
+    committer = Committer(table, commit_user, fresh=True)
     if overwrite is None:
-        committer.append([*messages, *compacted], guard=task.guard(messages))
+        committer.append([*messages, *compacted], identifier, guard=task.guard(messages))
     else:
-        committer.overwrite([*messages, *compacted], lambda latest: overwritten(table, latest, overwrite, messages))
+        replaced = partial(overwritten, table, overwrite=overwrite, messages=messages)
+        committer.overwrite([*messages, *compacted], replaced, identifier)
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
@@ -56,6 +82,6 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     named = frame.toDF(*names[: len(frame.columns)])
     alone = task.grows_with_rows and fits_one_task(jvm, plan)
     with unmeasured_batches(frame):
-        writer, rows = (task, named.coalesce(1)) if alone else owned(task, named)
+        writer, rows = (task, named.coalesce(1)) if alone else owned(task, in_ranges(task, named))
         shares = shared_out(task.table, rows, writer.run, lambda messages: messages)
     return list(task.settled([message for share in shares for message in share], SparkExecutor(jvm)))

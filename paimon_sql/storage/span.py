@@ -41,12 +41,14 @@ class Span:
         start: the id of the snapshot behind which the span begins; 0 for the beginning of the table.
         end: the last snapshot; None for a span without any.
         before: the state at the start, for differences; None is an empty table.
+        overwrites: whether the rows that an overwrite wrote are told, too.
     """
 
     mode: str
     start: int
     end: Snapshot | None
     before: Snapshot | None = None
+    overwrites: bool = False
 
     def commits(self, table: Table) -> Iterator[Snapshot]:
         """The snapshots whose own files tell the changes, from the oldest.
@@ -56,9 +58,13 @@ class Span:
         """
         for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
             snapshot = told_snapshot(table, snapshot_id, self.mode)
-            told = CommitKind.APPEND if self.mode == DELTA else None
-            if snapshot.commit_kind is not CommitKind.OVERWRITE and told in (None, snapshot.commit_kind):
+            if self._tells(snapshot.commit_kind):
                 yield snapshot
+
+    def _tells(self, kind: CommitKind) -> bool:
+        if kind is CommitKind.OVERWRITE:
+            return self.overwrites
+        return self.mode != DELTA or kind is CommitKind.APPEND
 
 
 def span_to_read(table: Table, zone: tzinfo | None = None) -> Span | None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ class JavaPaimon:
         needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
         classpath = [str(_bundle()), *map(str, needed)]
         here = Path(__file__).parent
-        own = ("PaimonServer.java", "FilteredRead.java", "GlobalIndexBuild.java")
+        own = ("PaimonServer.java", "FilteredRead.java", "GlobalIndexBuild.java", "TableStatistics.java")
         sources = [str(source), *(str(here / name) for name in own)]
         subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), *sources], check=True)
         self._java = ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath])]
@@ -68,6 +68,12 @@ class JavaPaimon:
         """Build a B-tree global index over a column, of rows that have none yet."""
         asked = [*self._java, "GlobalIndexBuild", str(warehouse), table, column]
         subprocess.run(asked, check=True, capture_output=True, text=True)
+
+    def statistics(self, warehouse: Path, table: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The table's statistics as Java reads them, after it has committed those that are given."""
+        asked = [*self._java, "TableStatistics", str(warehouse), table, *([json.dumps(given)] if given else [])]
+        answer: dict[str, Any] = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+        return answer
 
     def write(self, warehouse: Path, table: str, rows: Iterable[Sequence[Any]], *options: str) -> None:
         """Append rows in one commit."""

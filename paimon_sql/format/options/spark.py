@@ -38,7 +38,12 @@ WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS = long(
     scope=Scope.SPARK,
 )
 READ_CHANGELOG = boolean(
-    "read.changelog", "false", "Whether a stream shows what each row does in a column of its own.", scope=Scope.SPARK
+    "read.changelog",
+    "false",
+    "Whether a stream shows what each row does in a column of its own.",
+    scope=Scope.SPARK,
+    alternatives=("readChangeFeed",),
+    renamed=True,
 )
 READ_ALLOW_FULL_SCAN = boolean(
     "read.allow.fullScan", "true", "Whether a query may read all partitions of a table.", scope=Scope.SPARK

@@ -1,0 +1,1 @@
+"""Structured Streaming: tables as sources and as sinks of micro-batches."""

@@ -1,0 +1,142 @@
+"""A table as a stream: splits one after the other, each at a position of its own.
+
+First come the splits of a whole snapshot, if the stream begins with one, then those of what each snapshot changed. The
+same position always means the same splits, for a checkpoint names steps of the stream by their ends alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import takewhile
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.scan import (
+    INCREMENTAL_BETWEEN,
+    INCREMENTAL_BETWEEN_TIMESTAMP,
+    INCREMENTAL_TO_AUTO_TAG,
+    STREAMING_READ_APPEND_OVERWRITE,
+    STREAMING_READ_OVERWRITE,
+)
+from paimon_sql.format.options.snapshot import CONSUMER_ID
+from paimon_sql.storage.chains import Chain
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.scan.changes import plan_changes
+from paimon_sql.storage.scan.plan import SPLIT_BYTES, plan_scan
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.span import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
+from paimon_sql.storage.streams.limits import Limits
+from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
+from paimon_sql.storage.streams.start import start_of
+from paimon_sql.storage.table import Table
+
+_BEHIND_LAST = 2**62
+"""An index behind all splits of a snapshot."""
+
+
+class StreamSource:
+    """A table, under the options of the read, as a stream.
+
+    Args:
+        table: the table.
+        predicate: a condition on its columns; splits without a row for it may be left out.
+
+    Raises:
+        UnsupportedError: the options ask for changes between two points, which is no stream, or the table is read as a
+            chain.
+    """
+
+    def __init__(self, table: Table, predicate: Predicate | None = None) -> None:
+        for option in (INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP, INCREMENTAL_TO_AUTO_TAG):
+            if table.options.has(option):
+                raise UnsupportedError(
+                    f"{table.name}: '{option.key}' tells changes up to a point; a stream has none.",
+                    remedy="Leave the option out, and begin by scan.mode or scan.snapshot-id.",
+                )
+        if Chain.read_by(table) is not None:
+            raise UnsupportedError(
+                f"{table.name} is a chain table, which is no stream.", remedy="Read one of its branches."
+            )
+        self.table = table
+        self._predicate = predicate
+        self.limits = Limits.of(table)
+        self._mode = DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
+        self._overwrites = bool(
+            table.options.get(STREAMING_READ_OVERWRITE)
+            or (not table.schema.primary_keys and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
+        )
+        self._took = time.monotonic()
+
+    def start(self) -> Position:
+        """Where the stream begins without a checkpoint."""
+        return start_of(self.table, earliest_told(self.table, self._mode))
+
+    def newest(self) -> Position:
+        """A position behind all that there is now."""
+        self.table.snapshots.forget()
+        return Position(self.table.snapshots.latest_id() or 0, _BEHIND_LAST)
+
+    def end(self, start: Position, limits: Limits | None = None, until: Position | None = None) -> Position | None:
+        """Where the next step ends; None if there is nothing to take yet.
+
+        Args:
+            start: where it begins.
+            limits: how much it takes at most; everything by default.
+            until: a position behind which nothing is taken.
+        """
+        left, rows, last = limits or Limits(), 0, None
+        for position, split in self._after(start):
+            if not left.has_room or (until is not None and position.order > until.order):
+                break
+            left, rows, last = left.without(split), rows + split.row_count, position
+        if last is None or left.waits(rows, time.monotonic() - self._took):
+            return None
+        self._took = time.monotonic()
+        return last
+
+    def splits(self, start: Position, end: Position) -> list[Split]:
+        """What is read from behind one position up to another.
+
+        Raises:
+            NoSuchSnapshotError: a snapshot between them is not retained any more.
+        """
+        within = takewhile(lambda found: found[0].order <= end.order, self._after(start, end.snapshot_id))
+        return [split for _, split in within]
+
+    def done(self, end: Position) -> None:
+        """Let the consumer that the options name know that all up to a position is dealt with.
+
+        A snapshot that is read in part is kept for it, unless it is the full one at the beginning.
+        """
+        name = self.table.options.get(CONSUMER_ID)
+        if name and end.ends_snapshot:
+            self.table.consumers.reset(name, end.snapshot_id + 1)
+        elif name and not end.full and end.index > BEFORE_FIRST:
+            self.table.consumers.reset(name, end.snapshot_id)
+
+    def _after(self, start: Position, last: int | None = None) -> Iterator[tuple[Position, Split]]:
+        """All splits behind a position, with their own."""
+        self.table.snapshots.forget()
+        newest = self.table.snapshots.latest_id() or 0
+        first = start.snapshot_id + start.ends_snapshot
+        for snapshot_id in range(first, (newest if last is None else min(newest, last)) + 1):
+            full = start.full and snapshot_id == start.snapshot_id
+            found = self._whole(snapshot_id) if full else self._changed(snapshot_id)
+            for index, split in enumerate(found):
+                position = Position(snapshot_id, index, full, len(found))
+                if position.order > start.order:
+                    yield position, split
+
+    def _whole(self, snapshot_id: int) -> list[Split]:
+        plan = plan_scan(self.table, self._predicate, snapshot=told_snapshot(self.table, snapshot_id, DELTA))
+        return _in_order(plan.splits)
+
+    def _changed(self, snapshot_id: int) -> list[Split]:
+        snapshot = told_snapshot(self.table, snapshot_id, self._mode)
+        span = Span(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
+        return _in_order(plan_changes(self.table, span, self._predicate, SPLIT_BYTES)[0])
+
+
+def _in_order(splits: list[Split]) -> list[Split]:
+    return sorted(splits, key=lambda s: (s.partition, s.bucket))

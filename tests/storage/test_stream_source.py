@@ -1,0 +1,131 @@
+"""Tables as streams: any steps give each split once, and positions survive their texts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.once import is_committed
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.streams.limits import Limits
+from paimon_sql.storage.streams.position import Position, parse_position
+from paimon_sql.storage.streams.source import StreamSource
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+from tests.storage.small_tables import batch_of, fresh, insert, make_table, overwrite
+
+
+def read_step(source: StreamSource, start: Position, end: Position) -> list[int]:
+    """The ids of a step's rows."""
+    table = source.table
+    batches = (b for split in source.splits(start, end) for b in ReadTask(table, split, ("id",)).batches())
+    return sorted(i for batch in batches for i in batch.column("id").to_pylist())
+
+
+def filled(path: Path, snapshots: int = 6) -> Table:
+    """A partitioned append table, two rows in as many partitions a snapshot."""
+    table = make_table(path, partition_keys=("p",))
+    for n in range(snapshots):
+        insert(table, (2 * n, "v", "a"), (2 * n + 1, "v", "b"))
+    return table
+
+
+@given(limits=st.builds(Limits, files=st.none() | st.integers(1, 4), rows=st.none() | st.integers(1, 4)))
+@settings(max_examples=20, deadline=None)
+def test_steps_of_any_size_give_each_row_once(tmp_path_factory: pytest.TempPathFactory, limits: Limits) -> None:
+    table = filled(tmp_path_factory.mktemp("t"))
+    source = StreamSource(fresh(table))
+    at, found, steps = Position(3, full=True), [], 0
+    while (end := source.end(at, limits)) is not None:
+        again = parse_position(end.to_json())
+        assert again == end
+        step = read_step(source, at, again)
+        assert step and step == read_step(StreamSource(fresh(table)), at, again)
+        assert limits.rows is None or len(step) <= max(limits.rows, 6)
+        found += step
+        at, steps = end, steps + 1
+    assert sorted(found) == list(range(12)) and sorted(found[:6]) == list(range(6))
+    assert steps >= math.ceil(3 / (limits.files or 100))
+
+
+def test_streams_begin_as_options_say(tmp_path: Path) -> None:
+    table = filled(tmp_path, 3)
+    time = table.snapshots.get(2).time_millis
+    beginnings = {
+        (): Position(3, full=True),
+        (("scan.mode", "latest"),): Position(4),
+        (("scan.mode", "full"),): Position(3, full=True),
+        (("scan.snapshot-id", "2"),): Position(2),
+        (("scan.snapshot-id", "9"),): Position(9),
+        (("scan.mode", "from-snapshot-full"), ("scan.snapshot-id", "2")): Position(2, full=True),
+        (("scan.timestamp-millis", str(time)),): Position(2),
+        (("scan.timestamp-millis", str(time + 10**9)),): Position(4),
+        (("scan.timestamp-millis", "0"),): Position(1),
+    }
+    for options, position in beginnings.items():
+        assert StreamSource(table.with_options(dict(options))).start() == position, options
+    with pytest.raises(InvalidOptionError, match="cannot begin"):
+        StreamSource(table.with_options({"scan.mode": "from-snapshot"})).start()
+    with pytest.raises(UnsupportedError, match="a stream has none"):
+        StreamSource(fresh(table, incremental_between="1,2"))
+    assert StreamSource(make_table(tmp_path / "new")).start() == Position(1)
+
+
+def test_consumers_go_on_where_they_were(tmp_path: Path) -> None:
+    table = filled(tmp_path, 3)
+    source = StreamSource(table.with_options({"consumer-id": "me", "scan.snapshot-id": "1"}))
+    source.done(Position(1, 0, splits=2))
+    assert table.consumers.find("me").next_snapshot == 1  # type: ignore[union-attr]
+    source.done(Position(1, 1, splits=2))
+    assert source.start() == Position(2)
+    source.done(Position(2, 0, full=True, splits=2))
+    assert source.start() == Position(2)
+    again = table.with_options({"consumer-id": "me", "scan.snapshot-id": "1", "consumer.ignore-progress": "true"})
+    assert StreamSource(again).start() == Position(1)
+
+
+def test_overwrites_are_told_if_asked_for(tmp_path: Path) -> None:
+    table = filled(tmp_path, 1)
+    overwrite(table, (7, "v", "a"))
+    insert(table, (8, "v", "a"))
+    quiet, telling = StreamSource(fresh(table)), StreamSource(fresh(table, streaming_read_overwrite="true"))
+    assert read_step(quiet, Position(2), quiet.newest()) == [8]
+    assert read_step(telling, Position(2), telling.newest()) == [7, 8]
+
+
+def test_what_is_gone_is_missed_by_name(tmp_path: Path) -> None:
+    table = filled(tmp_path, 3)
+    for snapshot in (1, 2):
+        Path(table.snapshots.directory.path(snapshot)).unlink()
+    source = StreamSource(fresh(table))
+    with pytest.raises(NoSuchSnapshotError, match="snapshot 2"):
+        source.end(Position(1, 1, splits=2))
+
+
+def test_steps_wait_for_rows_but_not_for_ever() -> None:
+    waiting = Limits(least_rows=5, longest_wait=2.0)
+    assert waiting.waits(4, 1.0) and not waiting.waits(5, 0.0) and not waiting.waits(0, 2.0)
+    assert Limits(least_rows=5).waits(0, 1e9) and not Limits().waits(0, 0.0)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"snapshotId": "x", "index": 0, "scanSnapshot": false}'])
+def test_offsets_of_others_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="none of a Paimon table"):
+        parse_position(text)
+
+
+def test_a_numbered_commit_is_found_again(tmp_path: Path) -> None:
+    table = filled(tmp_path, 2)
+    assert not is_committed(table, "me", 0)
+    for number in (3, 4):
+        messages = plan_write(table).run([batch_of(table, [(number, "v", "a")])])
+        Committer(table, "me").append(messages, number)
+    insert(table, (99, "v", "b"))
+    assert [is_committed(table, "me", n) for n in (2, 3, 4, 5)] == [True, True, True, False]
+    assert not is_committed(table, "you", 0)
