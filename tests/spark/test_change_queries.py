@@ -70,6 +70,16 @@ def test_a_changelog_is_told_as_it_was_written(sql: Sql, spark: SparkSession, pr
 
 
 @since_4_2
+def test_waiting_rows_are_told_when_they_reach_their_buckets(sql: Sql) -> None:
+    options = "'bucket'='-2', 'postpone.batch-write-fixed-bucket'='false', 'postpone.default-bucket-num'='1'"
+    sql(f"CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('primary-key'='id', {options})")
+    for value in "ab":
+        sql(f"INSERT INTO t VALUES (1, '{value}')")
+        sql("CALL sys.compact('t')")
+    assert changes(sql, "VERSION 1") == [(1, "a", INSERT, 2), (1, "a", BEFORE, 4), (1, "b", AFTER, 4)]
+
+
+@since_4_2
 def test_rows_that_deletion_vectors_delete_are_told(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('deletion-vectors.enabled'='true')")
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")

@@ -78,7 +78,8 @@ def plan_append_triggered(
     table: Table, messages: Sequence[CommitMessage], *, alone: bool = False
 ) -> list[AppendCompactTask]:
     """The tasks that new files make due in the fixed buckets that were written to; arguments as `touched_files`."""
-    return _tasks(table, touched_files(table, messages, alone=alone), full=False)
+    touched = touched_files(table, messages, alone=alone)
+    return _tasks(table, touched, full=False) if touched else []
 
 
 def touched_files(table: Table, messages: Sequence[CommitMessage], *, alone: bool = False) -> list[ManifestEntry]:

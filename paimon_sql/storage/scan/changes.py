@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
@@ -128,6 +129,8 @@ class _State:
         self.buckets: dict[_Bucket, list[DataFileMeta]] = {}
         self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
         for e in entries(live.entries):
+            if e.bucket == POSTPONE_BUCKET:
+                continue  # its rows wait for a compaction
             self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
             self._deletions.setdefault((partition, bucket), {})[name] = deletion

@@ -2,7 +2,7 @@
 
 A commit with a changelog tells its changes by that. Of other commits to a table with a primary key the states before
 and after are compared; of an append table files come and go with their rows, and deletion vectors delete rows of files
-that stay. Compactions change no rows.
+that stay. Compactions change no rows, but bring waiting ones to their buckets.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.storage.commit_range import tells_changelog
@@ -100,7 +102,8 @@ class _Commit:
 
     def splits(self) -> Iterable[CommitSplit]:
         kind = self.snapshot.commit_kind
-        changes_state = kind in (CommitKind.APPEND, CommitKind.OVERWRITE)
+        waits = self.table.options.get(BUCKET) == POSTPONE_BUCKET and kind is CommitKind.COMPACT
+        changes_state = kind in (CommitKind.APPEND, CommitKind.OVERWRITE) or waits
         if not self.table.schema.primary_keys:
             return self._of_files() if changes_state else []
         if tells_changelog(self.table) and kind is not CommitKind.OVERWRITE:
