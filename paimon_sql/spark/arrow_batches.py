@@ -12,22 +12,28 @@ from pyspark.sql.types import StructType
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNMEASURED = {_BYTES: str(2**31 - 1), _ROWS: "4096"}
+_MEASURED = {_BYTES: str(32 * 1024 * 1024)}
 _GOOD_ROWS = 32_768
 _GOOD_BYTES = 4 * 1024 * 1024
 
 
 @contextmanager
-def unmeasured_batches(frame: DataFrame) -> Iterator[None]:
+def unmeasured_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[None]:
     """Let Spark cut batches of a frame by rows alone, unless the session says otherwise.
 
     With a bound of bytes Spark adds up a batch's size anew for each row, which takes longer than all the rest of
     sending it. Batches of fewer rows than usual keep wide rows within bounds, too.
+
+    Args:
+        frame: the rows.
+        blobs: whether rows hold blobs: then a batch is cut at a number of bytes, as no number of rows bounds it.
     """
     conf = frame.sparkSession._jsparkSession.sessionState().conf()
     if conf.contains(_BYTES):
         yield
         return
-    given = {key: value for key, value in _UNMEASURED.items() if not conf.contains(key)}
+    wanted = _MEASURED if blobs else _UNMEASURED
+    given = {key: value for key, value in wanted.items() if not conf.contains(key)}
     for key, value in given.items():
         conf.setConfString(key, value)
     try:

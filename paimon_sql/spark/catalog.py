@@ -24,11 +24,12 @@ from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
+from paimon_sql.spark.catalog_functions import UnboundFunctionProxy
 from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
-from paimon_sql.spark.functions import FUNCTION_NAMES, UnboundFunctionProxy, load_function
+from paimon_sql.spark.functions import FUNCTION_NAMES, load_function
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.missing_procedure import MissingProcedureProxy

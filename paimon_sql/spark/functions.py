@@ -1,4 +1,4 @@
-"""The functions of ``sys`` as Spark's: ``bucket`` and its like, and ``max_pt``.
+"""The functions of ``sys`` as Spark's: ``bucket`` and its like, ``max_pt``, and those about blobs.
 
 As functions of the catalog they are worked out on the driver, while Spark folds constants. A session has the bucket
 functions a second time, as Arrow functions in Python workers, for calls over columns (see ``sql.functions``).
@@ -6,8 +6,6 @@ functions a second time, as Arrow functions in Python workers, for calls over co
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,25 +15,25 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import arrow_udf
 
-from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.bucket import bucket_function
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm, raise_java
+from paimon_sql.spark.blob_functions import BlobFunctionProxy, over_columns
+from paimon_sql.spark.catalog_functions import BoundFunctionProxy, UnboundFunctionProxy
+from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import paimon_type
-from paimon_sql.sql.functions import BUCKET_FUNCTIONS, session_function
+from paimon_sql.sql.functions import BLOB_FUNCTIONS, BUCKET_FUNCTIONS, session_function
 from paimon_sql.storage.casts import cast
 from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
 
-_FUNCTIONS = f"{CONNECTOR}.catalog.functions"
-_DATA_TYPE = "org.apache.spark.sql.types.DataType"
 _MAX_PARTITION = "max_pt"
 
-FUNCTION_NAMES = (*BUCKET_FUNCTIONS, _MAX_PARTITION)
+FUNCTION_NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS, _MAX_PARTITION)
 
 
 def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> UnboundFunctionProxy | None:
@@ -49,14 +47,19 @@ def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> Unboun
     lowered = name.lower()
     if lowered in BUCKET_FUNCTIONS:
         return BucketProxy(jvm, lowered)
+    if lowered in BLOB_FUNCTIONS:
+        return BlobFunctionProxy(jvm, lowered, context)
     return MaxPartitionProxy(jvm, context) if lowered == _MAX_PARTITION else None
 
 
 def register_functions(session: SparkSession, names: Iterable[str]) -> None:
-    """Give a session the bucket functions of those names, for calls over columns."""
+    """Give a session the functions of those names, for calls over columns."""
     for name in names:
         if not session._jsparkSession.sessionState().catalog().isRegisteredFunction(_identifier(session, name)):
-            session.udf.register(session_function(name), arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int"))
+            made = (
+                arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int") if name in BUCKET_FUNCTIONS else over_columns(name)
+            )
+            session.udf.register(session_function(name), made)
 
 
 def _identifier(session: SparkSession, name: str) -> Any:
@@ -133,35 +136,6 @@ def largest_partition(table: Table) -> str:
     return str(largest)
 
 
-class UnboundFunctionProxy(JavaObject, ABC):
-    """A function before its arguments are known."""
-
-    function: str
-    summary: str
-    example: str
-
-    def toString(self) -> str:
-        return self.function
-
-    def name(self) -> str:
-        return self.function
-
-    def description(self) -> str:
-        return self.summary
-
-    def bind(self, input_type: Any) -> BoundFunctionProxy:
-        types = [f["type"] for f in json.loads(input_type.json())["fields"]]
-        try:
-            return self._bound(types)
-        except PaimonError as error:
-            raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
-            raise
-
-    @abstractmethod
-    def _bound(self, types: list[Any]) -> BoundFunctionProxy:
-        """The function for arguments of these types, as in the JSON of Spark's types."""
-
-
 class BucketProxy(UnboundFunctionProxy):
     """``bucket(count, column, ..)`` and its like."""
 
@@ -188,7 +162,7 @@ class BucketProxy(UnboundFunctionProxy):
         return BoundFunctionProxy(self.jvm, self.function, types, "integer", result)
 
     class Java:
-        implements = [f"{_FUNCTIONS}.UnboundFunction"]
+        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]
 
 
 class MaxPartitionProxy(UnboundFunctionProxy):
@@ -213,51 +187,4 @@ class MaxPartitionProxy(UnboundFunctionProxy):
         return BoundFunctionProxy(self.jvm, self.function, types, "string", result)
 
     class Java:
-        implements = [f"{_FUNCTIONS}.UnboundFunction"]
-
-
-class BoundFunctionProxy(JavaObject):
-    """A function of known arguments, evaluated on the driver.
-
-    Args:
-        jvm: the JVM.
-        name: its name.
-        types: its arguments' types, as in the JSON of Spark's types.
-        result_type: its result's.
-        result: what it gives for an ``InternalRow`` of arguments.
-    """
-
-    def __init__(self, jvm: Jvm, name: str, types: list[Any], result_type: str, result: Callable[[Any], Any]) -> None:
-        super().__init__(jvm)
-        self._name = name
-        self._types = types
-        self._result_type = result_type
-        self._result = result
-
-    def toString(self) -> str:
-        return self._name
-
-    def name(self) -> str:
-        return self._name
-
-    def canonicalName(self) -> str:
-        return f"paimon.{self._name}({', '.join(map(json.dumps, self._types))})"
-
-    def inputTypes(self) -> Any:
-        kind = self.jvm.cls(_DATA_TYPE)
-        return self.jvm.array(_DATA_TYPE, [kind.fromJson(json.dumps(name)) for name in self._types])
-
-    def resultType(self) -> Any:
-        return self.jvm.cls(_DATA_TYPE).fromJson(json.dumps(self._result_type))
-
-    def isResultNullable(self) -> bool:
-        return False
-
-    def isDeterministic(self) -> bool:
-        return True
-
-    def produceResult(self, row: Any) -> Any:
-        return self._result(row)
-
-    class Java:
-        implements = [f"{_FUNCTIONS}.ScalarFunction"]
+        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]

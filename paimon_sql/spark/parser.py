@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
+from paimon_sql.procedures.base import Context
+from paimon_sql.spark.blob_functions import blob_column
 from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
@@ -120,7 +122,7 @@ class ParserProxy(JavaObject):
         return self._attached
 
     def _with_functions(self, text: str) -> str:
-        """The text with bucket functions over columns as functions of the session, which it then has."""
+        """The text with the catalogs' functions over columns as functions of the session, which it then has."""
         if not calls_functions(text):
             return text
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
@@ -150,6 +152,9 @@ class ParserProxy(JavaObject):
             partition_keys=lambda table: _partition_keys(attached, table),
             merges_schema=self._merges_schema,
             has_function=lambda function: _has_function(attached, function),
+            blob_column=lambda catalog, table, column: blob_column(
+                Context(attached.catalogs[catalog].catalog), table, column
+            ),
         )
 
     def _merges_schema(self, table: TableName) -> bool:

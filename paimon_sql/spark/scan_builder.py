@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,12 +38,14 @@ from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.counting import RowCount, count_of_files
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
@@ -80,6 +82,7 @@ class ScanBuilderProxy(JavaObject):
         self._plan: ScanPlan | None = None
         self._by_python = False
         self._counts = False
+        self._counted: RowCount | None = None
         self._averages = True
         self._aggregation: PartialAggregation | None = None
 
@@ -92,8 +95,13 @@ class ScanBuilderProxy(JavaObject):
             self._plan = None  # others of the files may hold these columns
 
     def pushFilters(self, expressions: Any) -> Any:
-        types = {f.name: f.type for f in self.table.schema.fields}
-        ids = {ROW_ID.name: ROW_ID.type} if is_tracked(self.table.schema) and ROW_ID.name not in types else {}
+        # Blobs are fetched for rows that are wanted, and not to find out which are.
+        types = {f.name: f.type for f in self.table.schema.fields if not is_blob(f.type)}
+        ids = (
+            {ROW_ID.name: ROW_ID.type}
+            if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names
+            else {}
+        )
         found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
@@ -147,7 +155,8 @@ class ScanBuilderProxy(JavaObject):
         if is_count(self.jvm, aggregation):
             # Spark need not add numbers of rows up if there is but one.
             self._counts = True
-            return self._counts_here(self._planned())
+            self._counted = count_of_files(self.table) if self._plan is None and not self._predicates else None
+            return self._counted is not None or self._counts_here(self._planned())
         # Averages are seen here alone: what is pushed has sums and counts in their place.
         fields = self.table.schema.fields
         self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
@@ -219,6 +228,8 @@ class ScanBuilderProxy(JavaObject):
         )
 
     def _batch(self) -> Any:
+        if (counted := self._counted) is not None:
+            return self._told(lambda: counted.rows, describe(self.table, counted, None))
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
@@ -279,11 +290,15 @@ class ScanBuilderProxy(JavaObject):
         tasks = [CountTask(ReadTask(self.table, split, key, predicate)) for split in plan.splits]
         if not self._counts_here(plan):
             return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)
-        looks_up = pins_key(self.table.schema, predicate)
+        if pins_key(self.table.schema, predicate):
+            return self._told(lambda: sum(t.count() for t in tasks), what)
+        return self._told(lambda: plan.row_count, what)
+
+    def _told(self, count: Callable[[], int], what: str) -> Any:
+        """A scan that gives the number of rows, as the driver tells it."""
 
         def rows() -> pa.Table:
-            number = sum(t.count() for t in tasks) if looks_up else plan.row_count
-            return pa.table({COUNT[0].name: pa.array([number], pa.int64())})
+            return pa.table({COUNT[0].name: pa.array([count()], pa.int64())})
 
         return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
 
@@ -321,19 +336,19 @@ def _is_floating(data_type: DataType) -> bool:
 
 def describe(
     table: Table,
-    plan: ScanPlan,
+    plan: ScanPlan | RowCount,
     predicate: Predicate | None,
     aggregation: PartialAggregation | None = None,
     top: TopN | None = None,
 ) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
-    m = plan.metrics
+    m, told = plan.metrics, plan.told_rows if isinstance(plan, ScanPlan) else None
     parts = [
         f"snapshot {plan.snapshot.id}" if plan.snapshot else "no snapshot",
         f"files {m.files_read} of {m.files}",
         f"manifests {m.manifests_read} of {m.manifests}",
         f"{m.bytes_read} bytes",
-        *([f"{plan.told_rows} rows by global indexes"] if plan.told_rows is not None else []),
+        *([f"{told} rows by global indexes"] if told is not None else []),
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
         *([str(top)] if top is not None else []),

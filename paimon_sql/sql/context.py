@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from paimon_sql.errors import InvalidInputError
+
 TableName = tuple[str, ...]
 """A table's full name: its catalog first, then the database, then the table."""
 
@@ -24,6 +26,11 @@ def knows_no_function(function: TableName) -> bool:
     return False
 
 
+def knows_no_blobs(catalog: str, table: str, column: str) -> tuple[str, int]:
+    """The column of blobs of a table of which nothing is known."""
+    raise InvalidInputError(f"Catalog {catalog} has no table {table}.")
+
+
 @dataclass(frozen=True)
 class RewriteContext:
     """The session that a statement is run in.
@@ -36,6 +43,7 @@ class RewriteContext:
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
         has_function: tells whether a Paimon catalog keeps a function of that full name.
+        blob_column: tells of a catalog's table and one of its columns of blobs the name ``db.t`` and the column's id.
     """
 
     current_catalog: str
@@ -45,6 +53,7 @@ class RewriteContext:
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
     merges_schema: Callable[[TableName], bool] = merges_nothing
     has_function: Callable[[TableName], bool] = knows_no_function
+    blob_column: Callable[[str, str, str], tuple[str, int]] = knows_no_blobs
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """The full name of a table named so, as Spark resolves it."""

@@ -1,39 +1,56 @@
-"""Calls of the catalog's bucket functions over columns, which become calls of a session's own functions.
+"""Calls of the catalog's functions over columns, which become calls of a session's own functions.
 
 ``sys.bucket(8, 'x')`` of constants is the catalog's function, worked out while Spark plans. Over columns Spark would
 run it inside its executors, where Python is reached by functions of the session only; so there the call becomes one of
-``__paimon_bucket(8, k)``, which the session has to register.
+``__paimon_bucket(8, k)``, which the session has to register. The one that ``blob_view`` becomes has the table and the
+column in its name, as workers cannot look for them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.scan import scan, unquote_name
+from paimon_sql.sql.scan import scan, string_value, unquote_name
 
 BUCKET_FUNCTIONS = {"bucket": "default", "mod_bucket": "mod", "hive_bucket": "hive"}
 """The functions of ``sys``, with the bucket function of tables that each stands for."""
+PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW = "path_to_descriptor", "descriptor_to_string", "blob_view"
+BLOB_FUNCTIONS = (PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW)
 
 _SYSTEM = "sys"
-_ANY = re.compile(r"\b(?:bucket|mod_bucket|hive_bucket)\b`?\s*\(", re.IGNORECASE)
+_NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
+_ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
 _PREFIX = "__paimon_"
 
 
 def session_function(name: str) -> str:
-    """The name under which a session has a bucket function."""
+    """The name under which a session has a function."""
     return _PREFIX + name
 
 
+def view_function(table: str, field_id: int) -> str:
+    """The function that makes references to a column of a table, of which both stand in its name."""
+    return f"{BLOB_VIEW}_{field_id}_{table.encode().hex()}"
+
+
+def viewed_column(name: str) -> tuple[str, int]:
+    """The table and the id of the column that such a function refers to."""
+    field_id, _, table = name.removeprefix(f"{BLOB_VIEW}_").partition("_")
+    return bytes.fromhex(table).decode(), int(field_id)
+
+
 def calls_functions(text: str) -> bool:
-    """A quick look: False where no bucket function can be in the text."""
+    """A quick look: False where no such function can be in the text."""
     return _ANY.search(text) is not None
 
 
 def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
-    """The text with the calls over columns rewritten, and the bucket functions that the session needs for it."""
+    """The text with the calls over columns rewritten, and the functions that the session needs for it."""
     source = Source(text, scan(text) or [])
     edits: list[Edit] = []
     used: list[str] = []
@@ -49,7 +66,7 @@ def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
 def _call(source: Source, index: int, context: RewriteContext) -> tuple[str, Edit] | None:
     """The function that is called at a token over more than constants, and what its name becomes."""
     tokens = source.tokens
-    if tokens[index].kind not in ("word", "quoted") or unquote_name(tokens[index]).lower() not in BUCKET_FUNCTIONS:
+    if tokens[index].kind not in ("word", "quoted") or unquote_name(tokens[index]).lower() not in _NAMES:
         return None
     start = index
     while start >= 2 and tokens[start - 1].word == "." and tokens[start - 2].kind in ("word", "quoted"):
@@ -59,10 +76,24 @@ def _call(source: Source, index: int, context: RewriteContext) -> tuple[str, Edi
     if not before or before[-1].lower() != _SYSTEM or len(before) > 2 or catalog not in context.catalogs:
         return None
     inside = Cursor(source, index + 1).group() if index + 1 < len(tokens) else None
-    if inside is None or all(_is_constant(piece) for piece in inside.split()):
+    pieces = inside.split() if inside is not None else []
+    if inside is None or all(_is_constant(piece.fork()) for piece in pieces):
         return None
     name = unquote_name(tokens[index]).lower()
+    if name == BLOB_VIEW:
+        name = _view(pieces, catalog, context)
     return name, Edit(tokens[start].start, tokens[index].end, session_function(name))
+
+
+def _view(pieces: Sequence[Cursor], catalog: str, context: RewriteContext) -> str:
+    """The function that a call of ``blob_view`` over rows becomes."""
+    if len(pieces) != 3 or any(piece.peek().kind != "string" for piece in pieces[:2]):
+        raise InvalidInputError(
+            "blob_view takes a table and a column as literal texts, and the id of a row.",
+            remedy="Write sys.blob_view('db.t', 'column', _ROW_ID).",
+        )
+    table, column = (string_value(piece.peek()) for piece in pieces[:2])
+    return view_function(*context.blob_column(catalog, table, column))
 
 
 def _is_constant(piece: Cursor) -> bool:

@@ -25,6 +25,7 @@ from paimon_sql.format.types import (
     VarBinaryType,
     VectorType,
 )
+from paimon_sql.storage.blob_columns import is_blob
 
 _BYTES = (BinaryType, VarBinaryType, BlobType)
 _BLOB_OPTIONS = (BLOB_FIELD, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD)
@@ -52,6 +53,7 @@ def blobs_and_vectors(
         field, said = _directed(field, stored)
         if not said:
             field = _optioned(field, stored)
+            _name_blob(field, stored)
         made.append(field)
     return made, stored
 
@@ -108,6 +110,13 @@ def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
             )
         return replace(field, type=_vector(field, options[key]))
     return field
+
+
+def _name_blob(field: DataField, options: dict[str, str]) -> None:
+    """Let the options say of a column that was declared as one of blobs that it is one."""
+    texts = TableOptions(options)
+    if is_blob(field.type) and not any(field.name in comma_separated(texts.get(option)) for option in _BLOB_OPTIONS):
+        options[BLOB_FIELD.key] = ",".join((*comma_separated(texts.get(BLOB_FIELD)), field.name))
 
 
 def _blob(field: DataField, option: Option[str | None]) -> DataType:

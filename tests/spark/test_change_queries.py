@@ -122,6 +122,18 @@ def test_tracked_rows_are_known_by_their_ids(sql: Sql) -> None:
 
 
 @since_4_2
+def test_rows_of_tables_with_data_evolution_are_told_unless_columns_changed(sql: Sql) -> None:
+    kind = "'row-tracking.enabled'='true', 'data-evolution.enabled'='true', 'deletion-vectors.enabled'='true'"
+    sql(f"CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ({kind})")
+    sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    sql("UPDATE t SET v = 'B' WHERE id = 2")
+    sql("DELETE FROM t WHERE id = 2")
+    assert [row[:3] for row in changes(sql, "VERSION 3")] == [(2, "B", DELETE)]
+    with pytest.raises(Exception, match="columns were changed in files of their own"):
+        changes(sql, "VERSION 2")
+
+
+@since_4_2
 def test_ranges_by_time_and_at_their_edges(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('snapshot.num-retained.min'='1')")
     for i in range(4):

@@ -383,9 +383,8 @@ def test_blobs_stay_beside_what_changes(golden: Path, tmp_path: Path) -> None:
     assert [row[2] for row in before.values()] == [b"Hello", b"", None, b"\0\xff\0\xff"]
     ids = sorted(before)
     update(table, ["name"], {ids[1]: ["B"]})
-    with pytest.raises(UnsupportedError, match="files of its own"):
-        update(table, ["pic"], {ids[0]: [b"x"]})
-    expected = {i: (r[0], "B" if i == ids[1] else r[1], r[2]) for i, r in before.items()}
+    update(table, ["pic"], {ids[0]: [b"x"]})
+    expected = {i: (r[0], "B" if i == ids[1] else r[1], b"x" if i == ids[0] else r[2]) for i, r in before.items()}
     assert read(table) == expected
     assert compact(table) is not None
     assert read(table) == expected

@@ -25,6 +25,7 @@ from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.table_columns import quoted
 from paimon_sql.sql.statements import MergeInto, Update
+from paimon_sql.storage.blob_columns import has_blobs
 from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -156,7 +157,7 @@ def _by_id(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 def _shares(table: Table, work: _Work, frame: DataFrame) -> list[_Share]:
     """Each file's rows go to one worker; new rows, which have none yet, stay where they are."""
-    with unmeasured_batches(frame):
+    with unmeasured_batches(frame, blobs=has_blobs(table.schema.fields)):
         owner = coalesce(col(FILE_PATH.name), spark_partition_id().cast("string"))
         rows = frame.repartition(owner).sortWithinPartitions(ROW_ID.name)
         return shared_out(table, rows, partial(_share, work), lambda share: share.messages)

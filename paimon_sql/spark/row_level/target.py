@@ -11,17 +11,21 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_VIEW_RESOLVE_ENABLED
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table import Table
+
+_REFERENCES = {BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 
 class TargetProxy(TableProxy):
@@ -58,7 +62,10 @@ class TargetProxy(TableProxy):
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
     def newScanBuilder(self, options: Any) -> TargetScanProxy:
-        self.scan = TargetScanProxy(self.jvm, self.table, self.session, by_bucket=self._by_bucket)
+        # What stands for blobs elsewhere is written again as it is.
+        referring = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
+        table = self.table.with_options(_REFERENCES if referring else {})
+        self.scan = TargetScanProxy(self.jvm, table, self.session, by_bucket=self._by_bucket)
         return self.scan
 
     class Java:

@@ -35,8 +35,9 @@ from paimon_sql.storage.scan.sections import sections_of
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import WriteSettings
 
 

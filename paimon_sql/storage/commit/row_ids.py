@@ -8,6 +8,7 @@ from dataclasses import replace
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.storage.scan.file_groups import is_dedicated
 
 
 def numbered(
@@ -29,10 +30,19 @@ def numbered(
         places = {partition: n for n, partition in enumerate(dict.fromkeys(e.partition for e in entries))}
         ordered.sort(key=lambda e: places[e.partition])
     found = []
+    # Files of blobs follow the data file that has their rows, those of each column in the order of the rows.
+    beside: dict[str, int] = {}
+    whole = next_row_id
     for entry in ordered:
         if entry.kind is FileKind.ADD:
             file = entry.file
-            if _is_new(file):
+            if _is_new(file) and is_dedicated(file.file_name):
+                column = (file.write_cols or ("",))[0]
+                first = beside.get(column, whole)
+                beside[column] = first + file.row_count
+                file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=first)
+            elif _is_new(file):
+                whole, beside = next_row_id, {}
                 file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=next_row_id)
                 next_row_id += file.row_count
             entry = replace(entry, file=_of_snapshot(file, snapshot))

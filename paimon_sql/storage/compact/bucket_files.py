@@ -13,7 +13,8 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 

@@ -17,10 +17,16 @@ from paimon_sql.errors import InvalidOptionError, UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.options.compaction import COMPACTION_MIN_FILE_NUM
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS
+from paimon_sql.format.options.row_tracking import (
+    BLOB_AS_DESCRIPTOR,
+    BLOB_COMPACTION_ENABLED,
+    DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
+)
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.blob_columns import fields_in_blob_files
 from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.compact.blobs import BlobTask, plan_blob_compaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
@@ -29,13 +35,14 @@ from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.vectors import replaced_vectors
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.file_groups import is_dedicated, stored_fields
+from paimon_sql.storage.scan.file_groups import is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.placed_groups import PlacedGroup, placed_in
 from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
 
 
@@ -76,7 +83,7 @@ class EvolvedTask:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
         place = self.groups[0]
         columns, settings = self._columns(), WriteSettings(self.table.schema)
-        if len(columns) < len(self.table.schema.names) or not self.renumbers:
+        if not self.renumbers:
             settings = ColumnSettings(self.table.schema, columns)
         source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
         namer = FileNamer(settings.file_prefix)
@@ -90,23 +97,26 @@ class EvolvedTask:
         )
 
     def _columns(self) -> tuple[str, ...]:
-        """The columns that are written; those in dedicated files stay there."""
-        apart = {
+        """The columns that are written; those in dedicated files stay there, if rows keep their ids."""
+        vectors = {
             f.id
             for file in self._all_files
-            if is_dedicated(file.file_name)
+            if is_dedicated(file.file_name) and not is_blob_file(file.file_name)
             for f in stored_fields(self.table.schemas.get(file.schema_id), file)
         }
-        if apart and self.renumbers:
+        if vectors and self.renumbers:
             raise UnsupportedError(
-                f"{self.table.name}: rows with blobs or vectors in files of their own cannot get new ids yet."
+                f"{self.table.name}: rows with vectors in files of their own cannot get new ids yet."
             )
-        return tuple(f.name for f in self.table.schema.fields if f.id not in apart)
+        blobs = set() if self.renumbers else {f.id for f in fields_in_blob_files(self.table.schema)}
+        return tuple(f.name for f in self.table.schema.fields if f.id not in vectors | blobs)
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # Where blobs lie is told to the writer, which copies them without ever holding one whole.
+        table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
         for placed in self.groups:
             deletion = self.deletions.get(placed.group.anchor.file_name) if self.renumbers else None
-            read = read_group(self.table, placed.partition, placed.bucket, placed.group, columns, deletion=deletion)
+            read = read_group(table, placed.partition, placed.bucket, placed.group, columns, deletion=deletion)
             yield from (rows for _, rows in read if rows.num_rows)
 
     def _in_place(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
@@ -136,16 +146,19 @@ class EvolvedTask:
         return DeletionVector(np.concatenate(places)) if places else None
 
 
-def run_evolved_task(task: EvolvedTask) -> CommitMessage:
+def run_evolved_task(task: EvolvedTask | BlobTask) -> CommitMessage:
     """Run one task; a function of the module, so that it can be sent to a worker."""
     return task.run()
 
 
-def plan_evolved_compaction(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
+def plan_evolved_compaction(
+    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+) -> list[EvolvedTask | BlobTask]:
     """The tasks that compact a table with data evolution as it stands in a snapshot.
 
     Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
-    alone, if they have at least ``compaction.min.file-num`` files.
+    alone, if they have at least ``compaction.min.file-num`` files. Files of blobs stay as they are unless the table has
+    ``blob-compaction.enabled``.
 
     Raises:
         InvalidOptionError: the table asks for compactions that give rows new ids.
@@ -159,12 +172,16 @@ def plan_evolved_compaction(table: Table, base: Snapshot | None, scope: Scope = 
         )
     target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
     deletions = deletions_of(table, base)
-    tasks = []
+    tasks: list[EvolvedTask | BlobTask] = []
     for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
-        for packed in pack(run, lambda p: p.group.size, target, OPEN_COST):
+        for packed in pack(run, lambda p: p.group.size_of_rows, target, OPEN_COST):
             task = _task(table, packed, deletions)
-            if len(task.files) >= max(least, 2):
+            together = len(task.files) >= max(least, 2)
+            if together:
                 tasks.append(task)
+            if table.options.get(BLOB_COMPACTION_ENABLED):
+                for groups in [packed] if together else [[group] for group in packed]:
+                    tasks += plan_blob_compaction(table, groups)
     return tasks
 
 
@@ -181,7 +198,7 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
     return [
         replace(_task(table, packed, deletions), renumbers=True)
         for _, held in groupby(ordered, key=lambda p: (p.partition, p.bucket))
-        for packed in pack(held, lambda p: p.group.size, target, OPEN_COST)
+        for packed in pack(held, lambda p: p.group.size_of_rows, target, OPEN_COST)
     ]
 
 
@@ -209,7 +226,7 @@ def _runs(groups: Sequence[PlacedGroup]) -> Iterator[list[PlacedGroup]]:
 
 
 def run_evolved(
-    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[EvolvedTask]
+    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
 ) -> list[CommitMessage]:
     """What is to be committed when all tasks are done; if one fails, nothing is left of the others.
 
@@ -224,25 +241,31 @@ def run_evolved(
         return [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
 
 
-def _without_indexes(table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask]) -> list[CommitMessage]:
+def _without_indexes(
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+) -> list[CommitMessage]:
     """What takes the global indexes of partitions away in which rows get new ids."""
-    partitions = {task.groups[0].partition for task in tasks if task.renumbers}
+    partitions = {task.groups[0].partition for task in tasks if isinstance(task, EvolvedTask) and task.renumbers}
     gone = renumbered(table, base, partitions) if partitions else []
     return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in gone]
 
 
 def _with_moved_vectors(
-    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask], messages: Sequence[CommitMessage]
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask], messages: Sequence[CommitMessage]
 ) -> list[CommitMessage]:
     """The messages of the tasks, and those by which deletion vectors go to the new files, or go where rows went."""
-    entries = index_entries(table, base) if any(t.deletions for t in tasks) else []
+    marked = [
+        (task, made)
+        for task, made in zip(tasks, messages, strict=True)
+        if isinstance(task, EvolvedTask) and task.deletions
+    ]
+    entries = index_entries(table, base) if marked else []
     places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, made in zip(tasks, messages, strict=True):
-        if task.deletions:
-            changed = places.setdefault((made.partition, made.bucket, made.total_buckets), {})
-            changed |= dict.fromkeys(task.deletions)
-            if not task.renumbers:
-                changed[made.compact_after[0].file_name] = task.moved_vector(table)
+    for task, made in marked:
+        changed = places.setdefault((made.partition, made.bucket, made.total_buckets), {})
+        changed |= dict.fromkeys(task.deletions)
+        if not task.renumbers:
+            changed[made.compact_after[0].file_name] = task.moved_vector(table)
     found = list(messages)
     for (partition, bucket, total), changed in places.items():
         held = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]

@@ -12,13 +12,15 @@ import pyarrow as pa
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.files.base import BATCH_ROWS, batch_of
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.read.blob_column import BlobColumn
 from paimon_sql.storage.read.data_files import RowRanges, read_stretches, wanted_fields
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
+from paimon_sql.storage.scan.file_groups import FileGroup, is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.table import Table
 
 Stretch = tuple[int, pa.RecordBatch]
@@ -33,6 +35,7 @@ def read_group(
     *,
     deletion: Deletion | None = None,
     row_ids: Predicate | None = None,
+    ranges: RowRanges | None = None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """The rows of a group in the order of their ids, each batch with the places of its rows, from 0 on.
 
@@ -46,11 +49,13 @@ def read_group(
         columns: today's names of the columns wanted; those that no file holds are null.
         deletion: where it says which of the rows are deleted.
         row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be passed over.
+        ranges: the places wanted, as sorted ``(first, last + 1)``, instead of such a condition.
 
     Raises:
         CorruptFileError: the files do not hold the same rows.
     """
-    ranges = rows_with_ids(group.first_row_id, group.row_count, row_ids)
+    if ranges is None:
+        ranges = rows_with_ids(group.first_row_id, group.row_count, row_ids)
     if ranges is not None and not ranges:
         return
     schema = arrow_schema(wanted_fields(table, columns))
@@ -124,17 +129,22 @@ class _Source:
     files: list[tuple[int, DataFileMeta]] = field(default_factory=list)
 
 
-def _sources(table: Table, partition: bytes, bucket: int, group: FileGroup, columns: Sequence[str]) -> list[_Reading]:
-    """What is read: for each wanted column the newest file that holds it."""
+def _sources(
+    table: Table, partition: bytes, bucket: int, group: FileGroup, columns: Sequence[str]
+) -> list[_Reading | BlobColumn]:
+    """What is read: for each wanted column the newest file that holds it, and of blobs all files that do."""
     left = {f.id: f.name for f in wanted_fields(table, columns)}
     sources: list[_Source] = []
+    blobs: dict[int, list[DataFileMeta]] = {}
     parts: dict[tuple[str, ...], _Source] = {}
     for file in group.files:
         held = {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
         names = tuple(name for i, name in left.items() if i in held)
         if not names:
             continue
-        if is_dedicated(file.file_name):
+        if is_blob_file(file.file_name):
+            blobs.setdefault(next(i for i in left if i in held), []).append(file)
+        elif is_dedicated(file.file_name):
             if names not in parts:
                 parts[names] = _Source(names)
                 sources.append(parts[names])
@@ -143,7 +153,17 @@ def _sources(table: Table, partition: bytes, bucket: int, group: FileGroup, colu
         else:
             sources.append(_Source(names, [(0, file)]))
             left = {i: name for i, name in left.items() if i not in held}
-    return [_Reading(table, partition, bucket, group, source) for source in sources]
+    fields = {f.id: f for f in table.schema.fields}
+    described: bool = table.options.get(BLOB_AS_DESCRIPTOR)
+    return [
+        *(_Reading(table, partition, bucket, group, source) for source in sources),
+        *(
+            BlobColumn(
+                table, partition, bucket, fields[i], group.first_row_id, group.row_count, tuple(files), described
+            )
+            for i, files in blobs.items()
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -184,7 +204,7 @@ def _within(ranges: RowRanges, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _in_step(
-    readings: Sequence[_Reading], group: FileGroup, ranges: RowRanges | None
+    readings: Sequence[_Reading | BlobColumn], group: FileGroup, ranges: RowRanges | None
 ) -> Iterator[tuple[int, int, Mapping[str, pa.Array]]]:
     """Stretches of rows: the place of the first, how many they are, and their columns out of all sources."""
     if not readings:

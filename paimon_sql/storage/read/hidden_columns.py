@@ -22,9 +22,10 @@ from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.types import BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_places
-from paimon_sql.storage.read.evolved_reader import read_group, rows_with_ids
+from paimon_sql.storage.read.evolved_reader import rows_with_ids
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
+from paimon_sql.storage.read.wanted_rows import read_wanted
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
@@ -71,7 +72,7 @@ def read_with_hidden(
     """
     found = _Hidden(table, split, hidden)
     if isinstance(split, EvolvedSplit):
-        yield from _of_groups(found, split, columns, row_ids)
+        yield from _of_groups(found, split, columns, predicate, row_ids)
         return
     # A batch without columns would not tell how many rows it has.
     read = columns or table.schema.names[:1]
@@ -107,17 +108,17 @@ def read_with_hidden(
 
 
 def _of_groups(
-    found: _Hidden, split: EvolvedSplit, columns: Sequence[str], row_ids: Predicate | None
+    found: _Hidden,
+    split: EvolvedSplit,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    row_ids: Predicate | None,
 ) -> Iterator[pa.RecordBatch]:
     table = found.table
     for group in split.groups:
         anchor = group.anchor
-        path, deletion = (
-            table.locations.data_file(split.partition, split.bucket, anchor),
-            split.deletions.get(anchor.file_name),
-        )
-        read = read_group(table, split.partition, split.bucket, group, columns, deletion=deletion, row_ids=row_ids)
-        for places, batch in read:
+        path = table.locations.data_file(split.partition, split.bucket, anchor)
+        for places, batch in read_wanted(table, split, group, columns, predicate, row_ids):
             tracked = {
                 ROW_ID.name: pa.array(places + group.first_row_id),
                 SEQUENCE_NUMBER.name: pa.array(np.full(len(places), group.sequence_number, dtype=np.int64)),

@@ -11,7 +11,8 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import ROW_ID, VALUE_KIND
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.read.evolved_reader import read_group, rows_with_ids
+from paimon_sql.storage.read.evolved_reader import rows_with_ids
+from paimon_sql.storage.read.wanted_rows import read_wanted
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
@@ -51,14 +52,16 @@ def read_raw(
 
 
 def read_evolved(
-    table: Table, split: EvolvedSplit, columns: Sequence[str], row_ids: Predicate | None = None
+    table: Table,
+    split: EvolvedSplit,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files that hold columns of the same rows, group by group; the arguments are those of `read_raw`."""
     stored = [c for c in columns if c != VALUE_KIND.name]
     for group in split.groups:
-        deletion = split.deletions.get(group.anchor.file_name)
-        read = read_group(table, split.partition, split.bucket, group, stored, deletion=deletion, row_ids=row_ids)
-        for _, rows in read:
+        for _, rows in read_wanted(table, split, group, stored, predicate, row_ids):
             yield with_inserts(rows, columns)
 
 

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.read.blob_references import followed
 from paimon_sql.storage.read.change_reader import read_difference, read_log
 from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
+from paimon_sql.storage.row_ids import RowIds
+from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
 from paimon_sql.storage.table import Table
 
@@ -37,10 +41,12 @@ class ReadTask:
         apart = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
         wanted = [*(name for name in self.columns if name not in apart), *extra]
+        follow = followed(self.split.table or self.table, self.columns, _blobs_of)
         for batch in self._read(wanted, hidden):
             kept = self._filter(batch)
             if kept.num_rows:
-                yield kept.select(list(self.columns)) if extra or hidden else kept
+                rows = kept.select(list(self.columns)) if extra or hidden else kept
+                yield from follow(rows) if follow is not None else (rows,)
 
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
         table = self.split.table or self.table
@@ -53,7 +59,7 @@ class ReadTask:
         if isinstance(self.split, DiffSplit):
             return read_difference(table, self.split, columns)
         if isinstance(self.split, EvolvedSplit):
-            return read_evolved(table, self.split, columns, row_ids)
+            return read_evolved(table, self.split, columns, self.predicate, row_ids)
         if self.split.raw:
             return read_raw(table, self.split, columns, self.predicate, row_ids)
         return read_merged(table, self.split, columns, self.predicate)
@@ -62,3 +68,10 @@ class ReadTask:
         if self.predicate is None or not batch.num_rows:
             return batch
         return batch.filter(self.predicate.holds(batch))
+
+
+def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:
+    """A column and the ids of the rows that have some ids."""
+    columns = (column, ROW_ID.name)
+    for split in plan_scan(table, columns=columns, row_ids=row_ids).splits:
+        yield from ReadTask(table, split, columns, row_ids, row_ids).batches()

@@ -1,11 +1,13 @@
 """Changed columns of tables with data evolution: they go into files beside those that hold the rows.
 
 A group of files whose rows change gets one file more, with the changed columns of all its rows: those that did not
-change keep their values. Nothing else is read or written (spec: Data Evolution, Partial Updates).
+change keep their values. Of blobs only those that change are written: the new files say of all other rows that older
+files hold them. Nothing else is read or written (spec: Data Evolution, Partial Updates).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -22,14 +24,18 @@ from paimon_sql.format.manifest import FileKind, entries
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.storage.blob_columns import fields_in_blob_files
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
 from paimon_sql.storage.row_level.conflicts import changes_since
-from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
+from paimon_sql.storage.scan.file_groups import FileGroup, is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.placed_groups import PlacedGroup
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.references import check_references
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.routing import conform_batch
 from paimon_sql.storage.write.settings import ColumnSettings
 
@@ -77,6 +83,7 @@ class ColumnTask:
         for batch in batches:
             ids = batch.column(ROW_ID.name).to_numpy()
             rows = conform_batch(batch.select(schema.names), schema)
+            check_references(self.table.schema, rows)
             numbers = np.searchsorted(starts, ids, side="right") - 1
             if (numbers < 0).any() or (ids >= ends[numbers]).any():
                 raise UnsupportedError(
@@ -93,25 +100,42 @@ class ColumnTask:
     def _write(
         self, placed: PlacedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> CommitMessage:
-        group, settings = placed.group, ColumnSettings(self.table.schema, self.written)
-        self._refuse_dedicated(group)
-        writer = RollingWriter(
-            self.table, settings, placed.partition, placed.bucket, namer=namer, first_sequence=group.sequence_number
-        )
-        old = read_group(self.table, placed.partition, placed.bucket, group, self.written)
-        files = write_all(writer, _overlaid(old, self._staying(placed, new)))
-        assert len(files) == 1 and files[0].row_count == group.row_count
-        file = replace(files[0], first_row_id=group.first_row_id)
-        return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=(file,))
+        group = placed.group
+        apart = {f.name for f in fields_in_blob_files(self.table.schema)}
+        columns = tuple(name for name in self.written if name not in apart)
+        settings = ColumnSettings(self.table.schema, columns)
+        self._refuse_vectors(group)
+        blobs = BlobOverlays(self.table, settings, placed, [n for n in self.written if n in apart], namer)
+        with blobs:
+            changed = blobs.passing(self._staying(placed, new), columns)
+            files: list[DataFileMeta] = []
+            if columns:
+                writer = RollingWriter(
+                    self.table,
+                    settings,
+                    placed.partition,
+                    placed.bucket,
+                    namer=namer,
+                    first_sequence=group.sequence_number,
+                )
+                old = read_group(self.table, placed.partition, placed.bucket, group, columns)
+                files = write_all(writer, _overlaid(old, changed))
+                assert len(files) == 1 and files[0].row_count == group.row_count
+                files = [replace(files[0], first_row_id=group.first_row_id)]
+            else:
+                deque(changed, maxlen=0)
+            files += blobs.finish()
+        return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=tuple(files))
 
-    def _refuse_dedicated(self, group: FileGroup) -> None:
+    def _refuse_vectors(self, group: FileGroup) -> None:
         written = {self.table.schema.field(name).id: name for name in self.written}
         for file in group.files:
-            held = _column_ids(self.table, file) & written.keys() if is_dedicated(file.file_name) else ()
+            vectors = is_dedicated(file.file_name) and not is_blob_file(file.file_name)
+            held = _column_ids(self.table, file) & written.keys() if vectors else ()
             for column in held:
                 raise UnsupportedError(
-                    f"{self.table.name}: column '{written[column]}' has files of its own (blobs or vectors), which"
-                    " cannot be changed yet."
+                    f"{self.table.name}: column '{written[column]}' has files of vectors of its own, which cannot be"
+                    " changed yet."
                 )
 
     def _staying(
@@ -176,9 +200,10 @@ def check_columns(
     Raises:
         CommitConflictError: a rival has, or nobody can tell any more.
     """
-    mine: dict[tuple[int, int], set[int]] = {}
-    for file in (f for m in messages for f in m.new_files if f.first_row_id is not None):
-        mine[_rows(file)] = _column_ids(table, file)
+    mine = [
+        (*_rows(file), _column_ids(table, file))
+        for file in (f for m in messages for f in m.new_files if f.first_row_id is not None)
+    ]
     if not mine:
         return
     for snapshot in changes_since(table, base, latest):
@@ -187,7 +212,7 @@ def check_columns(
         names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
         for delta in table.manifests.read_all(names):
             for e in entries(delta.filter(delta["first_row_id"].is_valid())):
-                if e.kind is FileKind.ADD and mine.get(_rows(e.file), set()) & _column_ids(table, e.file):
+                if e.kind is FileKind.ADD and _meets(mine, *_rows(e.file), _column_ids(table, e.file)):
                     raise CommitConflictError(
                         f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
                         f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
@@ -195,9 +220,14 @@ def check_columns(
                     )
 
 
+def _meets(mine: Sequence[tuple[int, int, set[int]]], first: int, end: int, columns: set[int]) -> bool:
+    return any(low < end and first < high and held & columns for low, high, held in mine)
+
+
 def _rows(file: DataFileMeta) -> tuple[int, int]:
+    """The id of a file's first row, and that behind its last."""
     assert file.first_row_id is not None
-    return file.first_row_id, file.row_count
+    return file.first_row_id, file.first_row_id + file.row_count
 
 
 def _column_ids(table: Table, file: DataFileMeta) -> set[int]:

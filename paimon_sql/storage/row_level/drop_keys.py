@@ -20,8 +20,9 @@ from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.settings import WriteSettings
 

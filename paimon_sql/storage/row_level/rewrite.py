@@ -17,7 +17,8 @@ from paimon_sql.storage.read.data_files import read_places
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter, write_all
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 _OPEN_COST = 4 * 1024 * 1024

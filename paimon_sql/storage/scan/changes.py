@@ -11,7 +11,8 @@ from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import refuse_pieces
+from paimon_sql.storage.scan.evolved import grown_splits
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.live_files import (
     LiveFiles,
     ScanMetrics,
@@ -80,8 +81,10 @@ def told_by_commit(
             if e.kind is FileKind.ADD:
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket), files in buckets.items():
-            refuse_pieces(table, files)
             count_files(metrics, files)
+            if evolves(table):
+                yield from grown_splits(table, (partition, bucket), files, split_bytes)
+                continue
             for group in pack(files, lambda f: f.file_size, split_bytes, 0):
                 yield LogSplit(partition, bucket, tuple(group), False)
 

@@ -8,7 +8,7 @@ that stay. Compactions change no rows, but bring waiting ones to their buckets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,16 +24,17 @@ from paimon_sql.storage.commit_range import tells_changelog
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import count_files, differences, told_by_commit
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import refuse_pieces
+from paimon_sql.storage.scan.evolved import evolved_splits, grown_splits
 from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries
 from paimon_sql.storage.scan.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.span import CHANGELOG, DELTA, told_snapshot
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import retained_range
 
 _Bucket = tuple[bytes, int]
+_Deletions = Mapping[tuple[bytes, int, str], Deletion]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class CommitSplit:
         snapshot: the commit.
         split: where they stand.
         kind: what became of all of them; None where each row tells.
-        marked: the deletion vector by which the commit deleted rows of the split's only file, whose other rows stay.
+        marked: the deletion vector by which the commit deleted rows of the split's only file or group; others stay.
     """
 
     snapshot: Snapshot
@@ -153,44 +154,44 @@ class _Commit:
             yield from self._marked(marked, old)
 
     def _whole(
-        self,
-        held: Mapping[_Bucket, list[DataFileMeta]],
-        deletions: Mapping[tuple[bytes, int, str], Deletion],
-        kind: RowKind,
+        self, held: Mapping[_Bucket, list[DataFileMeta]], deletions: _Deletions, kind: RowKind
     ) -> Iterator[CommitSplit]:
-        for (partition, bucket), files in held.items():
-            refuse_pieces(self.table, files)
+        for place, files in held.items():
             count_files(self.metrics, files)
-            for group in pack(files, lambda f: f.file_size, self.split_bytes, 0):
-                yield self._split(partition, bucket, group, deletions, kind)
+            if evolves(self.table):
+                found = grown_splits(self.table, place, files, self.split_bytes)
+            else:
+                groups = pack(files, lambda f: f.file_size, self.split_bytes, 0)
+                found = (Split(*place, tuple(group), raw=True) for group in groups)
+            for split in found:
+                yield CommitSplit(self.snapshot, _raw(split, deletions), kind)
 
-    def _marked(
-        self,
-        marked: Mapping[tuple[bytes, int, str], Deletion],
-        old: Mapping[tuple[bytes, int, str], Deletion],
-    ) -> Iterator[CommitSplit]:
+    def _marked(self, marked: _Deletions, old: _Deletions) -> Iterator[CommitSplit]:
         by_partition = partition_predicate(self.table, self.predicate)
         live = live_files(self.table, self.snapshot, by_partition).entries
-        named = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
-        if evolves(self.table):
+        chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
+        if evolves(self.table):  # the other columns of the rows lie in files beside
             numbers = pa.array(groups_of_entries(live))
-            together = pc.is_in(numbers, value_set=numbers.filter(named.combine_chunks()))
-            refuse_pieces(self.table, [e.file for e in entries(live.filter(together))])
-        for e in entries(live.filter(named)):
-            deletion = marked.get((e.partition, e.bucket, e.file.file_name))
-            if deletion is not None:
-                count_files(self.metrics, [e.file])
-                yield self._split(e.partition, e.bucket, [e.file], old, RowKind.DELETE, deletion)
+            chosen = pc.is_in(numbers, value_set=numbers.filter(chosen.combine_chunks()))
+        buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        for e in entries(live.filter(chosen)):
+            buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for place, files in buckets.items():
+            count_files(self.metrics, files)
+            if evolves(self.table):
+                found = evolved_splits(self.table, place, files, None, 0, 0, lambda file: True)
+            else:
+                found = (Split(*place, (file,), raw=True) for file in files)
+            for split in found:
+                deletion = marked.get((*place, split.anchors[0].file_name))
+                if deletion is not None:
+                    yield CommitSplit(self.snapshot, _raw(split, old), RowKind.DELETE, deletion)
 
-    def _split(
-        self,
-        partition: bytes,
-        bucket: int,
-        files: Iterable[DataFileMeta],
-        deletions: Mapping[tuple[bytes, int, str], Deletion],
-        kind: RowKind,
-        marked: Deletion | None = None,
-    ) -> CommitSplit:
-        held = tuple(files)
-        theirs = {f.file_name: d for f in held if (d := deletions.get((partition, bucket, f.file_name))) is not None}
-        return CommitSplit(self.snapshot, Split(partition, bucket, held, raw=True, deletions=theirs), kind, marked)
+
+def _raw(split: Split, deletions: _Deletions) -> Split:
+    """Files whose rows are told as they are, but those that were deleted before."""
+    place = split.partition, split.bucket
+    theirs = {f.file_name: d for f in split.anchors if (d := deletions.get((*place, f.file_name))) is not None}
+    if isinstance(split, EvolvedSplit):
+        return replace(split, deletions=theirs)
+    return Split(*place, split.files, raw=True, deletions=theirs)

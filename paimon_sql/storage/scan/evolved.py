@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+import numpy as np
+
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_SPLIT_BY_FILE_SIZE
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups, stored_fields
+from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import EvolvedSplit, LogSplit, Split
 from paimon_sql.storage.table import Table
 
 
@@ -34,12 +37,15 @@ def evolved_splits(
         is_wanted: tells of a file whether it is read; a group is if one of its files is.
     """
     known, alone = file_groups(table, files)
-    groups = [g for g in known if any(map(is_wanted, g.files))]
-    several = [needed_files(table, g, columns) for g in groups if len(g.files) > 1]
-    alone = [*(g.anchor for g in groups if len(g.files) == 1), *filter(is_wanted, alone)]
+    needed = [needed_files(table, g, columns) for g in known if any(map(is_wanted, g.files))]
+    several = [g for g in needed if g.files != (g.anchor,)]
+    alone = [*(g.anchor for g in needed if g.files == (g.anchor,)), *filter(is_wanted, alone)]
     for part in pack(alone, lambda f: f.file_size, size, open_cost):
         yield Split(*place, tuple(part), raw=True)
-    for packed in pack(several, lambda g: g.size, size, open_cost):
+    by_all = table.options.get(BLOB_SPLIT_BY_FILE_SIZE)
+    if by_all is None:
+        by_all = not table.options.get(BLOB_AS_DESCRIPTOR)  # blobs that are not read take no time
+    for packed in pack(several, lambda g: g.size if by_all else g.size_of_rows, size, open_cost):
         yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
 
 
@@ -55,19 +61,36 @@ def needed_files(table: Table, group: FileGroup, columns: Collection[str] | None
     return group.holding(fields_of, wanted)
 
 
-def refuse_pieces(table: Table, files: Iterable[DataFileMeta]) -> None:
-    """Nothing, unless one of the files that a read of changes tells row by row holds some columns of its rows only.
+def grown_splits(table: Table, place: tuple[bytes, int], files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
+    """The splits of files that one commit brought to a bucket, which must hold whole rows.
+
+    Args:
+        table: the table.
+        place: the partition and the bucket.
+        files: the files.
+        size: the bytes that one reader takes.
 
     Raises:
-        UnsupportedError: there is such a file: told alone, it would give rows that there are not.
+        UnsupportedError: files hold some columns of rows that were there before: told alone, they would give rows that
+            there are not.
     """
-    if evolves(table) and any(f.write_cols is not None and not _is_whole(table, f) for f in files):
+    held: dict[int, set[str]] = {}
+    numbers = group_numbers(
+        np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64),
+        np.array([f.row_count for f in files], dtype=np.int64),
+    ).tolist()
+    for number, file in zip(numbers, files, strict=True):
+        names = table.schemas.get(file.schema_id).names
+        held.setdefault(number, set(names)).difference_update(names if file.write_cols is None else file.write_cols)
+    if any(held.values()):
         raise UnsupportedError(
             f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be told"
             " row by row.",
             remedy="Read the table itself, or changes of a time in which rows were only added.",
         )
-
-
-def _is_whole(table: Table, file: DataFileMeta) -> bool:
-    return set(table.schemas.get(file.schema_id).names) <= set(file.write_cols or ())
+    known, alone = file_groups(table, files)
+    alone = [*alone, *(g.anchor for g in known if g.files == (g.anchor,))]
+    for part in pack(alone, lambda f: f.file_size, size, 0):
+        yield LogSplit(*place, tuple(part), False)
+    for packed in pack([g for g in known if g.files != (g.anchor,)], lambda g: g.size, size, 0):
+        yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))

@@ -53,6 +53,11 @@ class FileGroup:
         return sum(f.file_size for f in self.files)
 
     @property
+    def size_of_rows(self) -> int:
+        """The bytes of the files that are read, those of blobs and vectors left aside."""
+        return sum(f.file_size for f in self.files if not is_dedicated(f.file_name))
+
+    @property
     def sequence_number(self) -> int:
         """The snapshot that changed the rows last, as far as the files that are read tell."""
         return max(f.max_sequence_number for f in self.files or (self.anchor,))
@@ -85,9 +90,14 @@ def evolves(table: Table) -> bool:
     return bool(table.options.get(DATA_EVOLUTION_ENABLED))
 
 
+def is_blob_file(file_name: str) -> bool:
+    """Whether a file holds a column of blobs only, perhaps for a part of its group's rows."""
+    return file_name.endswith(_BLOB_ENDING)
+
+
 def is_dedicated(file_name: str) -> bool:
     """Whether a file holds a blob or a vector only, perhaps for a part of its group's rows."""
-    return file_name.endswith(_BLOB_ENDING) or _VECTOR_MARK in file_name
+    return is_blob_file(file_name) or _VECTOR_MARK in file_name
 
 
 def stored_fields(schema: TableSchema, file: DataFileMeta) -> tuple[DataField, ...]:

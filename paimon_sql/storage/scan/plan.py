@@ -20,6 +20,7 @@ from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
 from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate
@@ -107,7 +108,9 @@ class ScanPlan:
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether a Parquet reader that matches columns by name reads the files rightly, dead rows aside."""
-        if not self._is_whole_parquet or any(_finer_than_micros(column.type) for column in columns):
+        if not self._is_parquet or any(_finer_than_micros(column.type) or is_blob(column.type) for column in columns):
+            return False
+        if not all(f.write_cols is None or _holds(f.write_cols, columns) for s in self.splits for f in s.files):
             return False
         keys = set(self.table.schema.partition_keys)
         if any(c.name in keys for c in columns) and self._may_lack_partition:
@@ -116,11 +119,13 @@ class ScanPlan:
         return all(_reads_by_name(owners[branch], schema_id, columns) for branch, schema_id in self._written_under)
 
     @cached_property
-    def _is_whole_parquet(self) -> bool:
-        """Whether each file is of Parquet and holds the rows as they are to be read."""
+    def _is_parquet(self) -> bool:
+        """Whether each file is of Parquet and holds its columns as they are to be read."""
         if any(s.origins for s in self.splits):
             return False  # their files do not hold the partition that the rows bear
-        return all(format_of(f.file_name) == "parquet" and f.write_cols is None for s in self.splits for f in s.files)
+        if any(isinstance(s, EvolvedSplit) for s in self.splits):
+            return False  # their rows lie in several files
+        return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
     @cached_property
     def _may_lack_partition(self) -> bool:
@@ -213,7 +218,7 @@ def plan_scan(
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(size, since)
-    if any(isinstance(s, EvolvedSplit) for s in splits):
+    if any(isinstance(s, EvolvedSplit) for s in splits) or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
@@ -231,7 +236,7 @@ def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
 
 def _told(rows: RowIds, split: Split) -> RowIds | None:
     """Those of some rows that a split holds; None if its files do not all tell the ids of their rows."""
-    held = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
+    held = split.anchors
     if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in held):
         return None
     parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in held if f.first_row_id is not None]
@@ -301,8 +306,7 @@ def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int
         return list(splits)
     found = []
     for split in splits:
-        files = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
-        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in files}
+        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in split.anchors}
         theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found
@@ -339,6 +343,11 @@ def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
         if not (split.merges_rows or split.deletions):
             rows += split.row_count - sum(f.delete_row_count or 0 for f in split.files)
     return found
+
+
+def _holds(written: Collection[str], columns: Sequence[DataField]) -> bool:
+    """Whether a file with some of the table's columns has all that are read, and no rows that have moved."""
+    return ROW_ID.name not in written and all(c.name in written for c in columns)
 
 
 def _finer_than_micros(data_type: DataType) -> bool:

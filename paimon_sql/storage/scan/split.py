@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
@@ -56,6 +56,11 @@ class Split:
         return sum(f.row_count for f in self.files)
 
     @property
+    def anchors(self) -> Sequence[DataFileMeta]:
+        """The files that stand for all rows, each row once; deletion vectors go by their names."""
+        return self.files
+
+    @property
     def merges_rows(self) -> bool:
         """Whether reading may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
@@ -71,6 +76,10 @@ class EvolvedSplit(Split):
     def row_count(self) -> int:
         """The rows, with deleted ones."""
         return sum(group.row_count for group in self.groups)
+
+    @property
+    def anchors(self) -> Sequence[DataFileMeta]:
+        return [group.anchor for group in self.groups]
 
     @property
     def merges_rows(self) -> bool:

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format import types as t
-from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
@@ -94,7 +93,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     rows = stats.row_count.to_numpy(zero_copy_only=False).astype(np.int64)
     for split in splits:
         if split.raw:
-            for file in _deciding(split):
+            for file in split.anchors:
                 at = numbers[place_of(split, file)]
                 deletion = split.deletions.get(file.file_name)
                 deleted = 0 if deletion is None else deletion.range.cardinality
@@ -117,11 +116,6 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         if left.files:
             found.append(left)
     return First(found, condition)
-
-
-def _deciding(split: Split) -> Sequence[DataFileMeta]:
-    """The files that stand for all rows of a split, each row once."""
-    return [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
 
 
 def _of_groups(split: EvolvedSplit, unwanted: frozenset[Place]) -> EvolvedSplit:

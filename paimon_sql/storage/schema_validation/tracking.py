@@ -19,18 +19,9 @@ from paimon_sql.format.options.row_tracking import (
     DATA_EVOLUTION_ENABLED,
     ROW_TRACKING_ENABLED,
 )
-from paimon_sql.storage.files.registry import format_names
+from paimon_sql.storage.blob_columns import is_blob
+from paimon_sql.storage.files.registry import file_format, format_names
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, holds, wrong
-
-
-def is_blob(data_type: t.DataType) -> bool:
-    """Whether a column of the type has files of its own: a blob, an array of them or a map to them."""
-    match data_type:
-        case t.ArrayType():
-            return isinstance(data_type.element, t.BlobType)
-        case t.MapType():
-            return isinstance(data_type.value, t.BlobType)
-    return isinstance(data_type, t.BlobType)
 
 
 def row_tracking(table: Definition) -> Iterator[PaimonError]:
@@ -56,6 +47,11 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
                 f"Column '{field.name}' of type {field.type.sql()}: a BLOB cannot be inside a column like this.",
                 "Use BLOB, ARRAY<BLOB> or MAP<.., BLOB>.",
             )
+        elif is_blob(field.type):
+            try:
+                file_format("blob").check_fields([field])
+            except PaimonError as error:
+                yield wrong(f"Column '{field.name}': {error.message}", "Use keys of another type.")
     for option, test in (
         (BLOB_FIELD, is_blob),
         (BLOB_DESCRIPTOR_FIELD, lambda d: isinstance(d, t.BlobType)),

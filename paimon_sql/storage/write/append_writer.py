@@ -9,7 +9,8 @@ import pyarrow as pa
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.routing import UNAWARE, Router
 from paimon_sql.storage.write.settings import WriteSettings
 
@@ -52,7 +53,7 @@ class AppendWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows; the columns are those of the data files, in any order."""
-        ordered = batch.select([f.name for f in self._settings.stored_fields])
+        ordered = batch.select(list(self._settings.brought_columns))
         for partition, bucket, rows in self._router.split(ordered):
             self._buffers.add((partition, bucket), rows)
 

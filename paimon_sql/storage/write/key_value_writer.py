@@ -18,7 +18,8 @@ from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.row_kinds import KindsOfRows
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings

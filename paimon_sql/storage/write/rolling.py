@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.data_file import DataFileMeta, FileSource, wall_clock_millis
-from paimon_sql.format.paths import data_extension, data_file_name, file_index_name
+from paimon_sql.format.paths import data_extension, file_index_name
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
@@ -21,22 +20,10 @@ from paimon_sql.format.stats_mode import KEY_MODE
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.file_indexes import FileIndexes
+from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.settings import WriteSettings
-
-
-class FileNamer:
-    """Names that no other writer uses: a UUID and a number that counts up."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._run = str(uuid.uuid4())
-        self._count = 0
-
-    def next(self, extension: str) -> str:
-        """The next name."""
-        self._count += 1
-        return data_file_name(self._prefix, self._run, self._count - 1, extension)
 
 
 @dataclass
@@ -106,13 +93,18 @@ class RollingWriter:
         self._paths: list[str] = []
         self._keys = table.schema.key_fields if table.schema.primary_keys else ()
         self._codec = RowCodec([f.type for f in self._keys])
+        self._blobs = [
+            BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source)
+            for f in settings.blob_fields
+        ]
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows; a file that becomes big enough is closed, and the rest goes into the next."""
         step = min(_STEP_BYTES, self._settings.target_file_size)
-        rows = max(1, batch.num_rows * step // max(1, batch.nbytes))
+        own = batch.select([f.name for f in self._settings.stored_fields]) if self._blobs else batch
+        rows = max(1, batch.num_rows * step // max(1, own.nbytes))
         for first in range(0, batch.num_rows, rows):
-            self._write(batch.slice(first, rows))
+            self._write(own.slice(first, rows), [batch.column(w.name).slice(first, rows) for w in self._blobs])
 
     @property
     def unfinished(self) -> int:
@@ -134,11 +126,15 @@ class RollingWriter:
         if self._open is not None:
             self._open.writer.abort()
             self._open = None
+        for writer in self._blobs:
+            writer.abort()
         self._table.file_io.delete_many(self._paths)
 
-    def _write(self, batch: pa.RecordBatch) -> None:
+    def _write(self, batch: pa.RecordBatch, blobs: Sequence[pa.Array]) -> None:
         current = self._open or self._begin()
         current.writer.write(batch)
+        for writer, column in zip(self._blobs, blobs, strict=True):
+            writer.write(column)
         self._account(current, batch)
         if current.writer.bytes_written >= self._settings.target_file_size:
             self._finish(current)
@@ -216,8 +212,8 @@ class RollingWriter:
         if columns is not None:
             # 0 stands for the number of the snapshot to come, as for rows that are new.
             low, high = low or 0, 0 if current.unnumbered else high or 0
-            counted = tuple(f.name for f in self._settings.counted_fields)
-            value_columns = value_columns if value_columns is not None else counted
+            if value_columns is None and self._settings.names_counted:
+                value_columns = tuple(f.name for f in self._settings.counted_fields)
         if low is None or high is None:
             low, high = self._next_sequence, self._next_sequence + current.rows - 1
             self._next_sequence = high + 1
@@ -243,6 +239,8 @@ class RollingWriter:
                 write_cols=columns,
             )
         )
+        for writer in self._blobs:
+            self._done += writer.finish()
         self._open = None
 
     def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:

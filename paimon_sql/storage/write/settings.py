@@ -26,11 +26,13 @@ from paimon_sql.format.options.data_file import (
     TARGET_FILE_SIZE,
 )
 from paimon_sql.format.options.index import FILE_INDEX_IN_MANIFEST_THRESHOLD
+from paimon_sql.format.options.row_tracking import BLOB_TARGET_FILE_SIZE
 from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import TRACKED, key_value_fields
 from paimon_sql.format.stats_mode import StatsMode, column_modes
 from paimon_sql.format.types import DataField
+from paimon_sql.storage.blob_columns import fields_in_blob_files
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
@@ -75,12 +77,34 @@ class WriteSettings:
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
         """The columns of a data file."""
-        return key_value_fields(self._schema, thin=self.thin) if self.keyed else self._schema.fields
+        if self.keyed:
+            return key_value_fields(self._schema, thin=self.thin)
+        return tuple(f for f in self._schema.fields if f not in self.blob_fields)
+
+    @cached_property
+    def blob_fields(self) -> tuple[DataField, ...]:
+        """The columns that go into files of blobs, each into its own, beside those of the data files."""
+        return fields_in_blob_files(self._schema)
+
+    @cached_property
+    def brought_columns(self) -> tuple[str, ...]:
+        """The columns that rows bring to be written."""
+        return tuple(f.name for f in (*self.stored_fields, *self.blob_fields))
+
+    @cached_property
+    def blob_target_file_size(self) -> int:
+        """The size in bytes at which a file of blobs is closed."""
+        return self._options.get(BLOB_TARGET_FILE_SIZE) or WriteSettings(self._schema).target_file_size
 
     @cached_property
     def write_columns(self) -> tuple[str, ...] | None:
         """What a data file tells of its columns; None where it has just those of the table."""
-        return None
+        return tuple(f.name for f in self.stored_fields) if self.blob_fields else None
+
+    @cached_property
+    def names_counted(self) -> bool:
+        """Whether a data file that tells its columns tells those with statistics too where these are all of them."""
+        return False
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
@@ -95,7 +119,7 @@ class WriteSettings:
     @cached_property
     def counted_fields(self) -> Sequence[DataField]:
         """The columns of which statistics may be kept."""
-        return self._schema.fields
+        return self.stored_fields if self.blob_fields else self._schema.fields
 
     @cached_property
     def carries_numbers(self) -> bool:
@@ -124,12 +148,14 @@ class WriteSettings:
 
     def value_modes(self, level: int) -> list[StatsMode]:
         """Which statistics are kept of each column in files on a level."""
-        return column_modes(
+        modes = column_modes(
             self._schema.options,
             self._schema.names,
             level=level if self.keyed else None,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
+        apart = {f.name for f in self.blob_fields}
+        return [mode for name, mode in zip(self._schema.names, modes, strict=True) if name not in apart]
 
 
 class TrackedSettings(WriteSettings):
@@ -138,6 +164,14 @@ class TrackedSettings(WriteSettings):
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
         return (*self._schema.fields, *TRACKED)
+
+    @cached_property
+    def blob_fields(self) -> tuple[DataField, ...]:
+        return ()  # columns of blobs and rows that move do not go together
+
+    @cached_property
+    def names_counted(self) -> bool:
+        return True
 
     @cached_property
     def write_columns(self) -> tuple[str, ...] | None:
@@ -149,7 +183,12 @@ class TrackedSettings(WriteSettings):
 
 
 class ColumnSettings(WriteSettings):
-    """What a table's options say of writing some columns of rows that stand elsewhere, all rows into one file."""
+    """What a table's options say of writing some columns of rows that stand elsewhere, all rows into one file.
+
+    Args:
+        schema: the table's schema.
+        columns: the columns, none of which has files of blobs.
+    """
 
     def __init__(self, schema: TableSchema, columns: Sequence[str]) -> None:
         super().__init__(schema)
@@ -162,6 +201,14 @@ class ColumnSettings(WriteSettings):
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
         return self._schema.select(self._columns)
+
+    @cached_property
+    def blob_fields(self) -> tuple[DataField, ...]:
+        return ()
+
+    @cached_property
+    def names_counted(self) -> bool:
+        return True
 
     @cached_property
     def counted_fields(self) -> Sequence[DataField]:

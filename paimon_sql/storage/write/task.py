@@ -6,6 +6,7 @@ from paimon_sql.storage.buckets.registry import bucket_mode
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.references import refuse_managed
 from paimon_sql.storage.write.write_task import WriteTask
 
 
@@ -15,6 +16,10 @@ def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> Write
     Args:
         table: the table.
         overwrite: what the rows replace, True for everything: there sequence numbers and dynamic buckets begin anew.
+
+    Raises:
+        UnsupportedError: rows of the table cannot be written.
     """
+    refuse_managed(table.schema, table.name)
     replaced = Overwrite() if overwrite is True else overwrite or None
     return bucket_mode(table.schema).plan(WriteState(table, replaced, table.snapshots.latest()))

@@ -18,6 +18,7 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.references import check_references
 from paimon_sql.storage.write.routing import Router, conform_batch
 
 SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
@@ -54,6 +55,7 @@ class WriteTask:
         for batch in batches:
             extra = [arrow_field(SYSTEM[name]) for name in batch.schema.names[len(schema) :] if name in SYSTEM]
             rows = conform_batch(batch, pa.schema([*schema, *extra]))
+            check_references(self.table.schema, rows)
             yield fill_defaults(rows, defaults) if defaults else rows
 
     def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:

@@ -26,8 +26,9 @@ from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.sections import Section
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.rolling import FileNamer, RollingWriter
+from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())

@@ -1,0 +1,120 @@
+"""A column of blobs, row by row out of all files that hold a part of it.
+
+A newer file may say of a row that older ones hold its value. Which file has the last word on which row is told by the
+indexes of the files alone, so that no blob is read that is not wanted (spec: Blob File, placeholders).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.arrow import arrow_field
+from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.types import DataField
+from paimon_sql.storage.file_io.refusals import refusals
+from paimon_sql.storage.files.base import BATCH_ROWS
+from paimon_sql.storage.files.blob import BlobFile, windows
+from paimon_sql.storage.files.blob_layout import ELSEWHERE
+from paimon_sql.storage.table import Table
+
+_Numbers = npt.NDArray[np.int64]
+_NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class BlobColumn:
+    """A column of the rows of a group of files.
+
+    Attributes:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket's number.
+        field: the column.
+        first_row_id: the id of the group's first row.
+        row_count: how many rows the group has.
+        files: the files of blobs of the column.
+        as_descriptors: whether to tell where blobs lie, and not what they are.
+    """
+
+    table: Table
+    partition: bytes
+    bucket: int
+    field: DataField
+    first_row_id: int
+    row_count: int
+    files: tuple[DataFileMeta, ...]
+    as_descriptors: bool
+
+    def stretches(self, ranges: Sequence[tuple[int, int]] | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The values in the order of the rows, each batch with the place of its first row.
+
+        Args:
+            ranges: the places wanted, as sorted ``(first, last + 1)``; None for all.
+
+        Raises:
+            CorruptFileError: a file is damaged, or does not have as many rows as it should.
+        """
+        newest_first = sorted(self.files, key=lambda f: (f.max_sequence_number, f.first_row_id or 0), reverse=True)
+        owners = np.full(self.row_count, _NOWHERE, dtype=np.int64)
+        sizes = np.zeros(self.row_count, dtype=np.int64)
+        with ExitStack() as stack:
+            opened: list[_Open] = []
+            for meta in newest_first:
+                if (owners != _NOWHERE).all():
+                    break
+                file = self._open(stack, meta)
+                here = slice(file.start, file.start + meta.row_count)
+                fresh = (owners[here] == _NOWHERE) & (file.held.lengths != ELSEWHERE)
+                owners[here][fresh] = len(opened)
+                sizes[here][fresh] = file.held.sizes[fresh]
+                opened.append(file)
+            schema = pa.schema([arrow_field(self.field)])
+            for low, high in [(0, self.row_count)] if ranges is None else ranges:
+                for at, stop in windows(sizes, low, high, BATCH_ROWS):
+                    values = self._values(opened, owners[at:stop], at)
+                    yield at, pa.RecordBatch.from_arrays([values.cast(schema.field(0).type)], schema=schema)
+
+    def _open(self, stack: ExitStack, meta: DataFileMeta) -> _Open:
+        path = self.table.locations.data_file(self.partition, self.bucket, meta)
+        with refusals("read", path):
+            source = stack.enter_context(self.table.file_io.open_input(path))
+            held = BlobFile.open(source, path, self.field)
+        if len(held.lengths) != meta.row_count:
+            raise CorruptFileError(f"holds {len(held.lengths)} blobs and not {meta.row_count}", path=path)
+        assert meta.first_row_id is not None
+        return _Open(meta.first_row_id - self.first_row_id, held, source)
+
+    def _values(self, opened: Sequence[_Open], owners: _Numbers, first: int) -> pa.Array:
+        """The values of rows that follow one another, of which each owner is told."""
+        parts, places = [], []
+        for owner in np.unique(owners).tolist():
+            rows = np.flatnonzero(owners == owner)
+            if owner == _NOWHERE:
+                parts.append(pa.nulls(len(rows), arrow_field(self.field).type))
+            else:
+                parts.append(opened[owner].take(first + rows, self.as_descriptors))
+            places.append(rows)
+        if len(parts) == 1:
+            return parts[0]
+        order = np.argsort(np.concatenate(places))
+        return pa.concat_arrays([p.cast(parts[0].type) for p in parts]).take(pa.array(order))
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A file that is open, and the place of its first row."""
+
+    start: int
+    held: BlobFile
+    source: pa.NativeFile
+
+    def take(self, places: _Numbers, as_descriptors: bool) -> pa.Array:
+        with refusals("read", self.held.path):
+            return self.held.take(self.source, places - self.start, self.held.path if as_descriptors else None)

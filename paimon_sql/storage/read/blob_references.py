@@ -1,0 +1,143 @@
+"""Blobs of which only references stand among a table's rows: what these name is fetched when the rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
+from paimon_sql.format.blob_reference import decode_descriptor, decode_view
+from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_VIEW_RESOLVE_ENABLED
+from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.format.types import BlobType
+from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
+from paimon_sql.storage.blob_fetch import BlobFetcher
+from paimon_sql.storage.files.blob import WINDOW_BYTES
+from paimon_sql.storage.row_ids import RowIds
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table import Table
+
+Follow = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
+ReadBlobs = Callable[[Table, str, RowIds], Iterator[pa.RecordBatch]]
+"""Reads a column of blobs of a table as descriptors, and ``_ROW_ID``, of rows with some ids."""
+
+_DATABASE_SUFFIX = ".db"
+
+
+def followed(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | None:
+    """What puts blobs in the place of references, in batches that are small enough; None where there are none.
+
+    Args:
+        table: the table.
+        columns: the columns that are read.
+        read: reads blobs of other tables.
+    """
+    named = descriptor_columns(table.schema) & set(columns)
+    viewed = view_columns(table.schema) & set(columns) if table.options.get(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
+    fetched = frozenset() if table.options.get(BLOB_AS_DESCRIPTOR) else named | viewed
+    if not viewed and not fetched:
+        return None
+
+    def follow(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        for name in sorted(viewed):
+            batch = _replaced(batch, name, _described(table, batch.column(name), read))
+        yield from _fetched(table, batch, sorted(fetched)) if fetched else (batch,)
+
+    return follow
+
+
+def _described(table: Table, references: pa.Array, read: ReadBlobs) -> pa.Array:
+    """Descriptors of the blobs that references to other tables' rows name.
+
+    Raises:
+        InvalidInputError: a value is no such reference.
+        PaimonError: the table, its column or the row is not there.
+    """
+    distinct = references.dictionary_encode()
+    named = [decode_view(value) for value in distinct.dictionary.to_pylist()]
+    found: list[bytes | None] = [None] * len(named)
+    for source, field_id in sorted({(v.table, v.field_id) for v in named}):
+        places = [i for i, v in enumerate(named) if (v.table, v.field_id) == (source, field_id)]
+        ids = np.array([named[i].row_id for i in places], dtype=np.int64)
+        blobs = _of_rows(_opened(table, source), field_id, ids, read)
+        for place, blob in zip(places, blobs, strict=True):
+            found[place] = blob
+    return pa.array(found, pa.binary()).take(distinct.indices)
+
+
+def _of_rows(table: Table, field_id: int, ids: npt.NDArray[np.int64], read: ReadBlobs) -> list[bytes | None]:
+    column = next((f for f in table.schema.fields if f.id == field_id), None)
+    if column is None or not isinstance(column.type, BlobType):
+        raise PaimonError(f"{table.name} has no column of blobs with the id {field_id}, to which blobs refer.")
+    described = table.with_options({BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "true"})
+    batches = list(read(described, column.name, RowIds.of_ranges(ids, ids + 1)))
+    known = np.concatenate([b.column(ROW_ID.name).to_numpy() for b in batches]) if batches else np.zeros(0, np.int64)
+    missing = np.setdiff1d(ids, known)
+    if len(missing):
+        raise PaimonError(
+            f"{table.name} has no row with the id {missing[0]}, to whose column '{column.name}' a blob refers.",
+            remedy="Read with 'blob-view.resolve.enabled' = 'false' to see the references.",
+        )
+    order = np.argsort(known)
+    places = order[np.searchsorted(known[order], ids)]
+    whole = pa.chunked_array([b.column(column.name) for b in batches], pa.binary())
+    blobs: list[bytes | None] = whole.take(pa.array(places)).to_pylist()
+    return blobs
+
+
+def _opened(table: Table, source: str) -> Table:
+    """A table of the same warehouse, as ``db.t`` names it."""
+    database, _, name = source.partition(".")
+    if not database or not name or "/" in source or database.startswith("."):
+        raise InvalidInputError(f"'{source}', to which a blob refers, is no name of a table.")
+    warehouse = table.path.rsplit("/", 2)[0]
+    path = f"{warehouse}/{database}{_DATABASE_SUFFIX}/{name}"
+    schema = SchemaManager(table.file_io, path).latest()
+    if schema is None:
+        raise NoSuchTableError(f"{source}, to which blobs of {table.name} refer, does not exist.", name=source)
+    return Table(source, path, table.file_io, schema)
+
+
+def _fetched(table: Table, batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batch in pieces, with the bytes that descriptors name in their place."""
+    fetcher = BlobFetcher.of(table.file_io, table.options)
+    held = [batch.column(name).to_pylist() for name in columns]
+    made: list[list[Any]] = [[] for _ in columns]
+    first = size = 0
+    try:
+        for row in range(batch.num_rows):
+            for values, found in zip(held, made, strict=True):
+                value, length = _content(fetcher, values[row])
+                found.append(value)
+                size += length
+            if size >= WINDOW_BYTES or row + 1 == batch.num_rows:
+                piece = batch.slice(first, row + 1 - first)
+                for name, found in zip(columns, made, strict=True):
+                    piece = _replaced(piece, name, pa.array(found, piece.column(name).type))
+                yield piece
+                first, size, made = row + 1, 0, [[] for _ in columns]
+    finally:
+        fetcher.close()
+
+
+def _content(fetcher: BlobFetcher, value: Any) -> tuple[Any, int]:
+    """What stands for a value, descriptors followed, and how many bytes there are of it."""
+    match value:
+        case None:
+            return None, 0
+        case bytes():
+            blob = fetcher.content(decode_descriptor(value))
+            return blob, len(blob or b"")
+    pairs = isinstance(value[0], tuple) if value else False
+    parts = [_content(fetcher, v[1] if pairs else v) for v in value]
+    found = [(v[0], blob) if pairs else blob for v, (blob, _) in zip(value, parts, strict=True)]
+    return found, sum(length for _, length in parts)
+
+
+def _replaced(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(name)
+    return batch.set_column(place, batch.schema.field(place), values)
