@@ -48,6 +48,10 @@ class UnsupportedError(PaimonError, NotImplementedError):
     """A feature that exists in Paimon but that this version does not offer here."""
 
 
+class WrongKindError(UnsupportedError):
+    """Something that tables with snapshots do, asked of a table of another kind; the message says what it can do."""
+
+
 class NotFoundError(PaimonError, LookupError):
     """A named thing (database, table, snapshot, tag, branch) that does not exist; ``name`` is its name."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
+from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.types import BigIntType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
 from paimon_sql.procedures.compact import NOTHING_MERGED, Compact
@@ -122,7 +122,7 @@ def _pattern(text: str | None, argument: str, default: str) -> re.Pattern[str]:
 
 
 def _compact(context: Context, identifier: Identifier, arguments: dict[str, Any]) -> _Compacted | None:
-    """What became of a table; None if it was dropped meanwhile."""
+    """What became of a table; None if it was dropped meanwhile, or has no snapshots."""
     given: dict[str, Any] = dict.fromkeys(argument.name for argument in _COMPACT.arguments)
     given |= {
         "table": f"`{identifier.database}`.`{identifier.table}`",
@@ -131,7 +131,7 @@ def _compact(context: Context, identifier: Identifier, arguments: dict[str, Any]
     }
     try:
         (row,) = _COMPACT.call(context, **given)
-    except NoSuchTableError:
+    except (NoSuchTableError, WrongKindError):
         return None
     except (PaimonError, OSError) as error:
         return _Compacted(str(identifier), error=str(error))

@@ -9,6 +9,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
@@ -91,7 +92,7 @@ def _existing(catalog: Catalog, identifier: Identifier) -> Table | None:
         if identifier.branch != MAIN_BRANCH:
             raise NoSuchTableError(f"{catalog.name}.{identifier} does not exist.", name=str(identifier))
         return None
-    return on_its_branch(catalog.table(identifier))
+    return on_its_branch(taking_rows(catalog.table(identifier)))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import (
     CommitUnknownError,
     DatabaseExistsError,
@@ -182,7 +183,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
-    target = catalog.table(identifier) if exists else None
+    target = taking_rows(catalog.table(identifier)) if exists else None
     if target is not None and not request.dry_run:
         put_back(target)  # what a migration left that did not come to its end
     source = plain.table(kind, request.source, target)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
@@ -148,11 +149,23 @@ def _tables(context: Context, name: str) -> Iterator[Table]:
 
 
 def _all(context: Context, database: str) -> Iterator[Table]:
+    return (table for table in _any(context, database) if isinstance(table, Table))
+
+
+def _any(context: Context, database: str) -> Iterator[AnyTable]:
+    """The tables of a database, those among them whose files no snapshot tells of."""
     for name in context.catalog.list_tables(database):
         try:
-            yield context.catalog.table(Identifier(database, name))
+            yield context.catalog.any_table(Identifier(database, name))
         except NoSuchTableError:
             continue  # dropped meanwhile
+
+
+def _roots(table: AnyTable) -> list[str]:
+    """The folders that a table's files are in."""
+    if isinstance(table, Table):
+        return [table.path, *external_roots([table, *other_branches(table)])]
+    return [table.path, table.location]
 
 
 def _shared(context: Context, table: Table) -> set[str]:
@@ -160,5 +173,5 @@ def _shared(context: Context, table: Table) -> set[str]:
     roots = external_roots([table, *other_branches(table)])
     if not roots:
         return set()
-    others = (t for d in context.catalog.list_databases() for t in _all(context, d) if t.path != table.path)
-    return shared_roots(roots, (p for t in others for p in (t.path, *external_roots([t, *other_branches(t)]))))
+    others = (t for d in context.catalog.list_databases() for t in _any(context, d) if t.path != table.path)
+    return shared_roots(roots, (path for other in others for path in _roots(other)))

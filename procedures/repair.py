@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import NoSuchTableError, PaimonError
+from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
@@ -79,7 +79,7 @@ def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonEr
         for table in catalog.list_tables(parts[0]):
             try:
                 yield f"{parts[0]}.{table}", catalog.table(Identifier(parts[0], table))
-            except NoSuchTableError:
-                continue  # dropped meanwhile
+            except (NoSuchTableError, WrongKindError):
+                continue  # dropped meanwhile, or without snapshots that could be wrong
             except PaimonError as error:
                 yield f"{parts[0]}.{table}", error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import string_type
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import column
-from paimon_sql.system_tables.every_table import NAMES, ask_tables
+from paimon_sql.system_tables.every_table import NAMES, ask_any_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
@@ -31,11 +31,11 @@ class AllTableOptions(CatalogTable):
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         found = [
             {"database_name": i.database, "table_name": i.table, "key": key, "value": value}
-            for i, options in ask_tables(view.catalog, predicate, _options)
+            for i, options in ask_any_tables(view.catalog, predicate, _options)
             for key, value in (options or {}).items()
         ]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
 
-def _options(table: Table) -> dict[str, str]:
+def _options(table: AnyTable) -> dict[str, str]:
     return {"path": table.path, **table.schema.options}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import BigIntType, BooleanType, string_type
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.base import column
-from paimon_sql.system_tables.every_table import NAMES, ask_tables
+from paimon_sql.system_tables.every_table import NAMES, ask_any_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 _NUMBERS = ("created_at", "updated_at")
@@ -43,12 +43,12 @@ class AllTables(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        answers = ask_tables(view.catalog, predicate, _facts)
+        answers = ask_any_tables(view.catalog, predicate, _facts)
         found = [{"database_name": i.database, "table_name": i.table, **(facts or {})} for i, facts in answers]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
 
-def _facts(table: Table) -> dict[str, object]:
+def _facts(table: AnyTable) -> dict[str, object]:
     options = table.schema.options
     return {
         "table_type": options.get("type", "table"),

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.errors import NotFoundError, PaimonError
+from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.storage.predicates import Predicate, about
@@ -54,7 +55,7 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
 def ask_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[Table], R]
 ) -> list[tuple[Identifier, R | None]]:
-    """What the wanted tables answer, sorted by their names; None for one that cannot be read.
+    """What the wanted tables answer, sorted by their names; None for one that cannot be read or has no snapshots.
 
     A table that is dropped meanwhile is passed over.
 
@@ -64,9 +65,24 @@ def ask_tables(
         question: what is asked of each table, which is opened under its stored options.
     """
 
+    return _asked(catalog, predicate, lambda identifier: question(catalog.table(identifier)))
+
+
+def ask_any_tables(
+    catalog: Catalog, predicate: Predicate | None, question: Callable[[AnyTable], R]
+) -> list[tuple[Identifier, R | None]]:
+    """As `ask_tables`, of tables of every kind."""
+    return _asked(catalog, predicate, lambda identifier: question(catalog.any_table(identifier)))
+
+
+def _asked(
+    catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
+) -> list[tuple[Identifier, R | None]]:
     def ask(identifier: Identifier) -> tuple[bool, R | None]:
         try:
-            return True, question(catalog.table(identifier))
+            return True, question(identifier)
+        except WrongKindError:
+            return True, None
         except _TROUBLE as error:
             there = _is_there(catalog, identifier)
             if there:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.errors import WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.maintenance_runs import RunLog
@@ -67,16 +69,41 @@ class Catalog(DefinedObjects, ABC):
         """Whether there is such a table (and branch)."""
 
     @abstractmethod
+    def any_table(self, identifier: Identifier) -> AnyTable:
+        """Open a table of any kind, or one of its branches.
+
+        Raises:
+            NoSuchTableError: there is none.
+            UnsupportedError: tables of its kind are not offered here.
+        """
+
     def table(self, identifier: Identifier) -> Table:
-        """Open a table or one of its branches; NoSuchTableError if there is none."""
+        """Open a table with snapshots, or one of its branches.
+
+        Raises:
+            NoSuchTableError: there is none.
+            WrongKindError: it is a table without snapshots.
+            UnsupportedError: tables of its kind are not offered here.
+        """
+        return with_snapshots(self.any_table(identifier))
 
     @abstractmethod
+    def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
+        """Make a table of any kind.
+
+        Raises:
+            TableExistsError: there is one of that name.
+            NoSuchDatabaseError: there is no such database.
+            UnsupportedError: tables of its kind are not offered here.
+        """
+
     def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
-        """Make a table; TableExistsError if there is one, NoSuchDatabaseError without its database."""
+        """Make a table with snapshots; TableExistsError if there is one, NoSuchDatabaseError without its database."""
+        return with_snapshots(self.create_any_table(identifier, schema))
 
     @abstractmethod
     def drop_table(self, identifier: Identifier) -> None:
-        """Remove a table with all its files; NoSuchTableError if there is none."""
+        """Remove a table with all files in its folder; NoSuchTableError if there is none."""
 
     @abstractmethod
     def rename_table(self, source: Identifier, target: Identifier) -> None:
@@ -88,11 +115,22 @@ class Catalog(DefinedObjects, ABC):
         Raises:
             InvalidOptionError: an option names a branch that the table does not have.
         """
-        table = self.table(identifier)
+        table = self.any_table(identifier)
 
         def checked(schema: TableSchema) -> TableSchema:
             changed = change(schema)
-            check_named_branches(changed, table.branches, schema)
+            if isinstance(table, Table):
+                check_named_branches(changed, table.branches, schema)
             return changed
 
         return table.schemas.evolve(checked)
+
+
+def with_snapshots(table: AnyTable) -> Table:
+    """A table itself, if it has snapshots; WrongKindError if it has none."""
+    if isinstance(table, Table):
+        return table
+    raise WrongKindError(
+        f"{table.name} is a format table, a folder of plain files without snapshots: this cannot be done with it.",
+        remedy="SELECT reads it, INSERT writes it, TRUNCATE empties it.",
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from paimon_sql.catalog.filesystem_definitions import FUNCTIONS_FOLDER, VIEWS_FOLDER, DefinitionsInFiles
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
+from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import (
     DatabaseExistsError,
     DatabaseNotEmptyError,
@@ -16,10 +17,12 @@ from paimon_sql.errors import (
     InvalidOptionError,
     NoSuchDatabaseError,
     NoSuchTableError,
+    PaimonError,
     TableExistsError,
     UnsupportedError,
 )
 from paimon_sql.format.options.catalog import MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.table import TYPE
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
@@ -111,14 +114,13 @@ class FileSystemCatalog(DefinitionsInFiles):
         path = self._database_path(database)
         folders = [s for s in self.file_io.list(path) if s.is_dir]
         threads = _THREADS if self.file_io.is_object_store(path) else 1
-        # A table whose schema cannot be read is still there, to be repaired or dropped.
-        are_tables = spread(lambda s: bool(SchemaManager(self.file_io, s.path).ids()), folders, threads)
+        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), folders, threads)
         return sorted(s.name for s, is_table in zip(folders, are_tables, strict=True) if is_table)
 
     def table_exists(self, identifier: Identifier) -> bool:
         return self._latest_schema(self._root(identifier)) is not None
 
-    def table(self, identifier: Identifier) -> Table:
+    def any_table(self, identifier: Identifier) -> AnyTable:
         schema = self._latest_schema(self._root(identifier))
         own = replace(identifier, system_table=None)
         if schema is None:
@@ -127,7 +129,8 @@ class FileSystemCatalog(DefinitionsInFiles):
             if self.view_exists(Identifier(own.database, own.table)):
                 raise NoSuchTableError(f"{named} is a view and no table.", name=named)
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
-        return Table(
+        kind = offered_kind(schema, self.name, self.options)
+        found = Table(
             name=f"{self.name}.{own}",
             path=self._table_path(identifier),
             file_io=self.file_io,
@@ -135,27 +138,41 @@ class FileSystemCatalog(DefinitionsInFiles):
             branch=identifier.branch,
             run_log=self.run_log,
         )
+        return kind.opened(found, self.options)
 
-    def create_table(self, identifier: Identifier, schema: TableSchema) -> Table:
+    def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
+        offered_kind(schema, self.name, self.options)
         self._require(identifier.database)
         self._refuse_view(identifier)
         check_named_branches(schema, BranchManager(self.file_io, TablePaths(self._table_path(identifier))))
         manager = SchemaManager(self.file_io, self._root(identifier))
         if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
             raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
-        return self.table(identifier)
+        return self.any_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
         if not SchemaManager(self.file_io, self._root(identifier)).ids():
-            self.table(identifier)  # which says what is missing
+            self.any_table(identifier)  # which says what is missing
         self.file_io.delete_dir(self._table_path(identifier), recursive=True)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
-        origin = self.table(source)
+        origin = self.any_table(source)
         self._require(target.database)
         self._refuse_view(target)
         if self.table_exists(target) or not self.file_io.rename(origin.path, self._table_path(target)):
             raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
+
+    def _is_shown(self, schemas: SchemaManager) -> bool:
+        """Whether a folder with such schemas is a table that this catalog has."""
+        # A table whose schema cannot be read is still there, to be repaired or dropped.
+        ids = schemas.ids()
+        if not ids or all(kind.is_offered(self.options) for kind in KINDS.values()):
+            return bool(ids)
+        try:
+            name = schemas.get(ids[-1]).options.get(TYPE.key, "table")
+        except PaimonError:
+            return True
+        return name not in KINDS or KINDS[name].is_offered(self.options)
 
     def _require(self, database: str) -> None:
         if not self.database_exists(database):

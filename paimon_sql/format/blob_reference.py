@@ -24,8 +24,19 @@ _VIEW_HEAD = b"\x01" + _VIEW
 _SIZE = struct.Struct("<i")
 _RANGE = struct.Struct("<qq")
 _ROW = struct.Struct("<iq")
+_HEAD_BYTES = len(_DESCRIPTOR_HEAD)
 TO_THE_END = -1
 """The length of a blob that reaches to the end of its file."""
+
+
+def is_descriptor(head: bytes | memoryview) -> bool:
+    """Whether bytes that begin so say where a blob lies, by its file."""
+    return head[:_HEAD_BYTES] == _DESCRIPTOR_HEAD
+
+
+def is_view(head: bytes | memoryview) -> bool:
+    """Whether bytes that begin so say which row's of another table a blob is."""
+    return head[:_HEAD_BYTES] == _VIEW_HEAD
 
 
 @dataclass(frozen=True, slots=True)

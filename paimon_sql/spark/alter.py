@@ -8,6 +8,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import kind_of
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table import PATH
 from paimon_sql.format.schema import TableSchema
@@ -30,7 +31,6 @@ from paimon_sql.storage.schema_change import (
     UpdateColumnPosition,
     UpdateColumnType,
     UpdateComment,
-    apply_changes,
 )
 
 _COMMENT, _LOCATION = "comment", "location"
@@ -68,8 +68,8 @@ def alter_table(
         refuse_parts(identifier, "altered")
 
     def change(schema: TableSchema) -> TableSchema:
-        has_data = catalog.table(identifier).snapshots.latest_id() is not None
-        return apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+        table = catalog.any_table(identifier)
+        return kind_of(schema).changed(table, schema, changes, case_sensitive=case_sensitive)
 
     return catalog.alter_table(identifier, change)
 

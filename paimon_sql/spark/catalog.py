@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
+from paimon_sql.catalog.kinds import AnyTable, kind_of
 from paimon_sql.errors import (
     DatabaseExistsError,
     DatabaseNotEmptyError,
@@ -29,24 +30,27 @@ from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
+from paimon_sql.spark.format_tables.table import under_format_options
 from paimon_sql.spark.functions import FUNCTION_NAMES, load_function
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.kinds import in_spark
 from paimon_sql.spark.missing_procedure import MissingProcedureProxy
 from paimon_sql.spark.names import unquoted_parts
 from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, offered_procedures, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
+from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.sql_functions import FunctionMaker
-from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy, StagedTableProxy
+from paimon_sql.spark.staged_table import ReplacedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
-from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -156,25 +160,28 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
         return load_changelog(self.jvm, self.session, found.table, context, options)
 
-    def createTable(self, ident: Any, *definition: Any) -> TableProxy:
-        return TableProxy(self.jvm, self._create(ident, self._schema(definition)), self.session)
+    def createTable(self, ident: Any, *definition: Any) -> SchemaTable:
+        return self._proxy(self._create(ident, self._schema(definition)))
 
-    def createTableLike(self, ident: Any, info: Any, source: Any) -> TableProxy:
+    def createTableLike(self, ident: Any, info: Any, source: Any) -> SchemaTable:
         given = self.jvm.texts(info.properties())
-        if isinstance(source, TableProxy):
+        if isinstance(source, SchemaTable):
             schema = schema_like(source.table.schema, given, case_sensitive=self._is_case_sensitive())
         else:
             schema = self._schema((info,))
-        return TableProxy(self.jvm, self._create(ident, schema), self.session)
+        return self._proxy(self._create(ident, schema))
 
-    def stageCreate(self, ident: Any, *definition: Any) -> StagedTableProxy:
+    def _proxy(self, table: AnyTable, *, writes: bool = False) -> SchemaTable:
+        return in_spark(table).proxy(self.jvm, table, self.session, writes=writes)
+
+    def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
         table = self._create(ident, self._schema(definition))
-        return CreatedTableProxy(self.jvm, table, self.session, self.catalog, self._identifier(ident))
+        return in_spark(table).created(self.jvm, table, self.session, self.catalog, self._identifier(ident))
 
-    def stageReplace(self, ident: Any, *definition: Any) -> StagedTableProxy:
+    def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
         return self._found(ident, lambda: self._replace(ident, definition))
 
-    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> StagedTableProxy:
+    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> SchemaTable:
         try:
             return self._replace(ident, definition)
         except NoSuchTableError:
@@ -203,10 +210,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             default_provider=self.session.conf().get("spark.sql.sources.default"),
         )
 
-    def _create(self, ident: Any, schema: TableSchema) -> Table:
+    def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
         try:
-            return self.catalog.create_table(identifier, placed(self.catalog, identifier, schema))
+            return self.catalog.create_any_table(identifier, placed(self.catalog, identifier, schema))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
             raise
@@ -214,10 +221,15 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", ident.namespace()))
             raise
 
-    def _replace(self, ident: Any, definition: tuple[Any, ...]) -> StagedTableProxy:
+    def _replace(self, ident: Any, definition: tuple[Any, ...]) -> SchemaTable:
         identifier = self._identifier(ident)
-        old = self.catalog.table(identifier)
+        old = self.catalog.any_table(identifier)
         schema = placed(self.catalog, identifier, self._schema(definition))
+        if not isinstance(old, Table) or not kind_of(schema).takes_rows or kind_of(schema) is not kind_of(old.schema):
+            raise UnsupportedError(
+                f"{old.name} cannot be replaced: only ordinary tables take the place of each other.",
+                remedy="DROP the table and CREATE it anew.",
+            )
         return ReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
 
     def _is_case_sensitive(self) -> bool:
@@ -335,6 +347,11 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)
         writes = is_write(context)
+        opened = self.catalog.any_table(identifier)
+        if isinstance(opened, FormatTable):
+            if identifier.system_table is not None:
+                self.catalog.table(identifier)  # which says that it has none
+            return self._format_table(opened, found, travel_options(context), writes=writes)
         travel = travel_options(context)
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
@@ -342,14 +359,14 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
         asked = asked_for(context)
         branch = asked.get(BRANCH.key) or found.get(BRANCH.key)
-        table = under_session(on_its_branch(self.catalog.table(identifier), branch), found, writes=writes)
+        table = under_session(on_its_branch(opened, branch), found, writes=writes)
         by_options = not TRAVEL_KEYS.isdisjoint(asked)
         table = as_of(table, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
         if name is None and READ_CHANGELOG.read(asked.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"
         if name is None:
-            return TableProxy(self.jvm, table, self.session)
+            return self._proxy(table, writes=writes)
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:
             return DerivedTableProxy(self.jvm, table, derived, self.session)
@@ -357,6 +374,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if system_table is None:
             raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.jvm, table, system_table, self.session)
+
+    def _format_table(
+        self, table: FormatTable, options: dict[str, str], travel: dict[str, str], *, writes: bool
+    ) -> TableInterface:
+        own = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
+        return self._proxy(under_format_options(table, {**own, **travel}), writes=writes)
 
     def _catalog_table(self, identifier: Identifier) -> TableInterface:
         found = catalog_tables().get(identifier.object_name.lower())

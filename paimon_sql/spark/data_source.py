@@ -15,7 +15,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
-from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.catalog.kinds import kind_of
+from paimon_sql.errors import InvalidInputError, NoSuchTableError, UnsupportedError
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import EXECUTION, Jvm
@@ -47,7 +48,12 @@ class PaimonDataSource(DataSource):
         schema = SchemaManager(file_io, path).latest()
         if schema is None:
             raise NoSuchTableError(f"There is no Paimon table at {path}.", name=path)
-        table = Table(name=path, path=path, file_io=file_io, schema=schema)
+        table = kind_of(schema).opened(Table(name=path, path=path, file_io=file_io, schema=schema), self.options)
+        if not isinstance(table, Table):
+            raise UnsupportedError(
+                f"At {path} there is a format table.",
+                remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
+            )
         return on_its_branch(table, self.options.get(BRANCH.key))
 
     def schema(self) -> StructType:

@@ -9,6 +9,7 @@ from typing import Any
 
 from py4j.java_collections import JavaArray
 
+from paimon_sql.catalog.kinds import kind_named
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
 from paimon_sql.format.options import canonical
 from paimon_sql.format.options.data_file import FILE_FORMAT
@@ -22,8 +23,9 @@ from paimon_sql.spark.types import CURRENT_DEFAULT, paimon_fields
 from paimon_sql.sql.types import take_types
 from paimon_sql.storage.column_kinds import blobs_and_vectors
 from paimon_sql.storage.default_values import stored_default
+from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.schema_change import Context
-from paimon_sql.storage.schema_validation import ORDINARY_TYPES, validate_schema
+from paimon_sql.storage.schema_validation import validate_schema
 
 PROVIDER = "paimon"
 _TABLE_DEFAULT = "table-default."
@@ -31,7 +33,6 @@ _OPTION = "option."
 _SPARKS_OWN = frozenset(
     ("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation")
 )
-_FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
 
 
 def schema_of_create(
@@ -52,7 +53,8 @@ def schema_of_create(
         definition: a ``TableInfo``, or columns, partition transforms and properties.
         catalog_options: the catalog's options, whose ``table-default.*`` hold where the statement says nothing.
         case_sensitive: whether ``A`` and ``a`` are two columns.
-        default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table.
+        default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table, unless the
+            option ``type`` says otherwise, as it does for a statement that says USING.
 
     Raises:
         InvalidSchemaError: a column, key or partition is not possible.
@@ -65,7 +67,7 @@ def schema_of_create(
     else:
         columns, partitions, properties = definition
     given = {str(key): str(properties.get(key)) for key in properties.keySet()}
-    if given.get("provider") == default_provider:
+    if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     return build_schema(
         struct_json(jvm, columns),
@@ -96,6 +98,7 @@ def build_schema(
     context = Context(case_sensitive=case_sensitive)
     fields = _with_exact_types(paimon_fields(struct), exact, context)
     fields = [stored_default(f, sql) for f, sql in zip(fields, _defaults(struct), strict=True)]
+    fields = list(kind_named(TableOptions(options).get(TYPE)).columns(fields))
     fields, options = blobs_and_vectors(fields, options)
     names = [f.name for f in fields]
     primary_keys = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
@@ -116,10 +119,6 @@ def build_schema(
     )
     schema = _with_nullable_keys(schema)
     validate_schema(schema)
-    if TableOptions(schema.options).get(TYPE) not in ORDINARY_TYPES:
-        raise UnsupportedError(
-            f"Tables of type '{schema.options[TYPE.key]}' are not offered.", remedy="Leave USING and 'type' out."
-        )
     return schema
 
 
@@ -200,10 +199,12 @@ def _kind_of(provider: str | None) -> dict[str, str]:
     kind = (provider or PROVIDER).lower()
     if kind == PROVIDER:
         return {}
-    if kind in _FORMAT_TABLES:
+    if kind in FORMATS:
         return {TYPE.key: "format-table", FILE_FORMAT.key: kind}
     raise UnsupportedError(
-        f"USING {provider}: a Paimon catalog holds tables of the provider '{PROVIDER}'.", remedy="Leave USING out."
+        f"USING {provider}: a Paimon catalog holds tables of the provider '{PROVIDER}', and plain files of"
+        f" {', '.join(FORMATS)}.",
+        remedy="Leave USING out.",
     )
 
 

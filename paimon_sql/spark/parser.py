@@ -170,7 +170,7 @@ class ParserProxy(JavaObject):
 
 
 def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
-    """A table's partition columns; none where there is no such table, which Spark will tell."""
+    """The partition columns of a table with snapshots; none where there is no such table, which Spark will tell."""
     if len(table) != 3:
         return ()
     try:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema, arrow_type
+from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.spark.java import JavaObject, Jvm
 from paimon_sql.spark.local_scan import internal_rows
@@ -36,14 +37,14 @@ class PartitionManagement(JavaObject):
 
     def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
         fields = self.table.schema.partition_fields
-        values = self._values(newest_entries(self.table), self._matching(list(names), row))
+        values = self._values(newest_entries(self.table), having_values(self.table.schema, list(names), row))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
         return internal_rows(self.jvm, self.session, table, fields)
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)
         entries = live_files(self.table, self.table.snapshots.latest()).entries
-        return len(next(iter(self._values(entries, self._matching(names, row)).values()))) > 0
+        return len(next(iter(self._values(entries, having_values(self.table.schema, names, row)).values()))) > 0
 
     def loadPartitionMetadata(self, row: Any) -> Any:
         return self.jvm.java_map({})
@@ -80,28 +81,35 @@ class PartitionManagement(JavaObject):
         return self.dropPartitions(rows)
 
     def dropPartitions(self, rows: Any) -> bool:
-        names = list(self.table.schema.partition_keys)
-        wanted = [p for p in (self._matching(names, row) for row in rows) if p is not None]
-        empty_table(self.table, wanted[0] if len(wanted) == 1 else Or(tuple(wanted)))
+        empty_table(self.table, any_of_rows(self.table.schema, rows))
         return True
 
     def truncateTable(self, *options: Any) -> bool:
         empty_table(self.table, None)
         return True
 
-    def _matching(self, names: list[str], row: Any) -> Predicate | None:
-        fields = self.table.schema.select(names)
-        values = row_values(row, [f.type for f in fields])
-        return all_of(
-            [
-                IsNull(f.name) if v is None else Comparison(f.name, "=", pa.scalar(v, arrow_type(f.type)))
-                for f, v in zip(fields, values, strict=True)
-            ]
-        )
-
     def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:
         chosen = filter_partitions(self.table, entries, predicate)["partition"].combine_chunks()
         return partition_values(self.table, pc.unique(chosen))
+
+
+def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
+    """The condition that columns have the values of an ``InternalRow``; None without columns."""
+    fields = schema.select(names)
+    values = row_values(row, [f.type for f in fields])
+    return all_of(
+        [
+            IsNull(f.name) if v is None else Comparison(f.name, "=", pa.scalar(v, arrow_type(f.type)))
+            for f, v in zip(fields, values, strict=True)
+        ]
+    )
+
+
+def any_of_rows(schema: TableSchema, rows: Any) -> Predicate:
+    """The condition that the partition columns have the values of one of some rows."""
+    names = list(schema.partition_keys)
+    wanted = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]
+    return wanted[0] if len(wanted) == 1 else Or(tuple(wanted))
 
 
 def empty_table(table: Table, partitions: Predicate | None) -> None:

@@ -1,4 +1,7 @@
-"""Where a new table may stand: in its own folder of the warehouse, where it is found by its name."""
+"""Where a new table may stand: in its own folder of the warehouse, where it is found by its name.
+
+The files of some kinds of tables may stand elsewhere; the table is found by its definition all the same.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,19 @@ from dataclasses import replace
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
+from paimon_sql.catalog.kinds import kind_of
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.table import PATH
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.file_io.paths import join
 
 
 def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> TableSchema:
-    """The schema of a new table, without the place that it says, which is the table's own anyway.
+    """The schema of a new table, without the place that it says if that is the table's own anyway.
 
     Raises:
-        InvalidInputError: the name is that of a branch or system table, or the place is another one.
+        InvalidInputError: the name is that of a branch or system table, or the table cannot stand at that place.
         NoSuchDatabaseError: there is no such database.
     """
     refuse_parts(identifier, "created")
@@ -25,12 +31,26 @@ def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> Tab
         return schema
     own = f"{catalog.database_properties(identifier.database)['location']}/{identifier.table}"
     if _plain(said) != _plain(own):
+        if kind_of(schema).may_stand_elsewhere:
+            return replace(schema, options={**schema.options, PATH.key: _elsewhere(catalog, identifier, said)})
         raise InvalidInputError(
             f"Table {identifier} cannot stand in '{said}': catalog {catalog.name} finds tables by name, so its place is"
             f" '{own}'.",
             remedy="Leave LOCATION and 'path' out.",
         )
     return replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
+
+
+def _elsewhere(catalog: Catalog, identifier: Identifier, said: str) -> str:
+    """A place outside of the table's own folder, as it is kept."""
+    place = said.rstrip("/")
+    if not place.startswith("/") and "://" not in place and not place.startswith("file:/"):
+        raise InvalidInputError(
+            f"Table {identifier} cannot stand in '{said}': a place is a path from the root, or a URI."
+        )
+    if file_io_of(place, catalog.options).exists(join(place, "schema")):
+        raise InvalidInputError(f"Table {identifier} cannot stand in '{said}', where another table of Paimon stands.")
+    return place
 
 
 def refuse_parts(identifier: Identifier, verb: str) -> None:

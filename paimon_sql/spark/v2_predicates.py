@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, all_of
-from paimon_sql.storage.table import Table
 
 _COMPARISONS = {"=", "<", "<=", ">", ">=", "<=>"}
 
 
-def partition_condition(table: Table, conditions: Iterable[Any]) -> Predicate | None:
+def partition_condition(table: AnyTable, conditions: Iterable[Any]) -> Predicate | None:
     """The partitions for which all conditions are true; None if there is no condition.
 
     Raises:
@@ -27,7 +27,7 @@ def partition_condition(table: Table, conditions: Iterable[Any]) -> Predicate | 
     return all_of([_translate(table, c) for c in conditions if c.name() != "ALWAYS_TRUE"])
 
 
-def _translate(table: Table, condition: Any) -> Predicate:
+def _translate(table: AnyTable, condition: Any) -> Predicate:
     name, children = condition.name(), list(condition.children())
     if name == "AND":
         return And(tuple(_translate(table, c) for c in children))
@@ -50,14 +50,14 @@ def _translate(table: Table, condition: Any) -> Predicate:
     raise _refused(table, condition)
 
 
-def _column(table: Table, reference: Any, condition: Any) -> str:
+def _column(table: AnyTable, reference: Any, condition: Any) -> str:
     names = list(reference.fieldNames()) if hasattr(reference, "fieldNames") else []
     if len(names) != 1 or names[0] not in table.schema.partition_keys:
         raise _refused(table, condition)
     return str(names[0])
 
 
-def _value(table: Table, column: str, literal: Any) -> pa.Scalar:
+def _value(table: AnyTable, column: str, literal: Any) -> pa.Scalar:
     target = arrow_type(table.schema.field(column).type)
     value = literal.value()
     if value is None:
@@ -74,7 +74,7 @@ def _value(table: Table, column: str, literal: Any) -> pa.Scalar:
     return pa.scalar(value.toString(), pa.string()).cast(target)
 
 
-def _refused(table: Table, condition: Any) -> InvalidInputError:
+def _refused(table: AnyTable, condition: Any) -> InvalidInputError:
     return InvalidInputError(
         f"{table.name}: an overwrite replaces whole partitions, and {condition.describe()} does not tell which.",
         remedy=f"Use the partition columns {list(table.schema.partition_keys)} with constants, or DELETE and INSERT.",

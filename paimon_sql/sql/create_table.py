@@ -4,6 +4,8 @@ The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``
 ``WITH (..)`` as they are, ``'partition' = 'dt'`` as ``PARTITIONED BY``, and the exact types of columns that Spark
 cannot declare under ``types.TYPE_PROPERTY``.
 
+A table of plain files, as USING names it, gets the option ``'type' = 'format-table'``.
+
 TIMESTAMP alone means Flink's (a wall-clock time) in a statement with Flink's marks (``WITH (..)``, PRIMARY KEY, a type
 of Flink's), and Spark's in one that says USING, TBLPROPERTIES or OPTIONS and not ``WITH (..)``. ``TIMESTAMP(3)``, which
 Spark does not know, is Flink's in every statement.
@@ -29,6 +31,8 @@ _SUSPECTS = _MARKS | {
     *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
 }
 """Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+_FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
+"""What stands behind USING for a table of plain files."""
 
 
 def create_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
@@ -46,10 +50,11 @@ def create_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     definition = read_definition(cursor)
     if cursor.sees("LIKE") and not replaces:
         return _like(cursor, context, table, definition, tolerant)
-    if definition.options is None and words.isdisjoint(_SUSPECTS):
+    kind = _kind_of_files(definition)
+    if definition.options is None and words.isdisjoint(_SUSPECTS) and not kind:
         return None
     try:
-        return _edits(cursor.source.text, definition) or None
+        return _edits(cursor.source.text, definition, kind) or None
     except SqlSyntaxError:
         if definition.options is None and words.isdisjoint(_MARKS):
             return None  # only suspected, so it is for Spark to judge
@@ -61,14 +66,20 @@ def _words_of_columns(cursor: Cursor) -> set[str]:
     return {t.word for t in cursor.source.tokens[inside.position : inside.end]} if inside else set()
 
 
-def _edits(text: str, definition: Definition) -> list[Edit]:
+def _kind_of_files(definition: Definition) -> list[str]:
+    """The property that USING parquet stands for, which no longer tells when it comes to be Spark's own default."""
+    is_said = any(p.key == "type" for p in definition.given)
+    return [_property_sql("type", "format-table")] if definition.provider in _FILES and not is_said else []
+
+
+def _edits(text: str, definition: Definition, kind: list[str]) -> list[Edit]:
     edits: list[Edit] = []
     additions: list[str] = []
     key = None
     if definition.columns is not None:
         columns, keys, spans = read_columns(text, definition.columns, spark_timestamps=definition.is_spark_style)
         if definition.options is None and not keys and not any(c.foreign or c.is_key for c in columns):
-            return []
+            return _property_edits(text, definition, kind)
         key = _primary_key(text, columns, keys)
         if columns:
             edits += without_elements(spans, [k.span for k in keys])
@@ -84,7 +95,7 @@ def _edits(text: str, definition: Definition) -> list[Edit]:
     if key is not None:
         _refuse_both(text, definition.given, "primary-key", "The primary key is said twice, as a constraint and here.")
         additions.insert(0, _property_sql("primary-key", key))
-    return edits + _property_edits(text, definition, additions)
+    return edits + _property_edits(text, definition, additions + kind)
 
 
 def _property_sql(key: str, value: str) -> str:

@@ -22,6 +22,7 @@ class Definition:
         properties: the properties of TBLPROPERTIES, and the offset of the bracket that closes them.
         is_partitioned: PARTITIONED BY is there.
         is_spark_style: USING, TBLPROPERTIES or OPTIONS is there, and no ``WITH (..)``.
+        provider: the word behind USING, in upper case; None where it is not there.
     """
 
     end: int
@@ -30,6 +31,7 @@ class Definition:
     properties: tuple[list[Property], int] | None = None
     is_partitioned: bool = False
     is_spark_style: bool = False
+    provider: str | None = None
 
     @property
     def given(self) -> list[Property]:
@@ -68,7 +70,9 @@ def read_definition(cursor: Cursor) -> Definition:
         elif cursor.sees(_QUERY):
             break
         else:
-            spark_words = spark_words or cursor.sees("USING")
+            if cursor.sees("USING"):
+                spark_words = True
+                found.provider = cursor.peek(1).word
             cursor.skip()
         found.end = cursor.peek(-1).end
     found.is_spark_style = spark_words and found.options is None

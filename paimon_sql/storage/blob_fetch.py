@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError
-from paimon_sql.format.blob_reference import BlobDescriptor, decode_descriptor
+from paimon_sql.format.blob_reference import BlobDescriptor, decode_descriptor, is_descriptor, is_view
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.row_tracking import (
     BLOB_COPY_BUFFER_SIZE,
@@ -24,7 +24,6 @@ from paimon_sql.storage.file_io.refusals import refusals
 _LEAST_PIECE = 1024 * 1024
 _SECONDS = 60.0
 _NOT_FOUND = 404
-_HEADS = (b"\x02CSEDBOLB", b"\x01WEIVBOLB")
 
 
 class _Stream(Protocol):
@@ -70,7 +69,7 @@ class BlobFetcher:
     @staticmethod
     def is_reference(data: memoryview) -> bool:
         """Whether bytes stand for a blob that lies elsewhere."""
-        return data[:9] in _HEADS
+        return is_descriptor(data) or is_view(data)
 
     def open(self, data: memoryview) -> Iterator[bytes] | None:
         """The bytes that a descriptor names, piece by piece; None where that is null.
@@ -79,7 +78,7 @@ class BlobFetcher:
             MissingFileError: there is no such file.
             PaimonError: it cannot be read.
         """
-        if data[:9] == _HEADS[1]:
+        if is_view(data):
             raise InvalidInputError(
                 "A reference to a blob of another table cannot be stored in a column of blobs.",
                 remedy="Name the column in 'blob-view-field', or read the other table with its references resolved.",

@@ -91,8 +91,9 @@ def test_exact_types_replace_sparks_and_are_not_stored() -> None:
 def test_other_providers_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="delta"):
         built(struct(a="integer"), provider="delta")
-    with pytest.raises(UnsupportedError, match="format-table"):
-        built(struct(a="integer"), provider="parquet")
+    with pytest.raises(UnsupportedError, match="lance-table"):
+        built(struct(a="integer"), type="lance-table")
+    assert built(struct(a="integer"), provider="CSV").options == {"type": "format-table", "file.format": "csv"}
 
 
 def test_the_fields_of_a_vector_and_its_length_belong_together() -> None:

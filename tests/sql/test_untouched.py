@@ -28,7 +28,7 @@ OURS = re.compile(
     [$] | /\*\+\s*OPTIONS | paimon_incremental                                      # inside queries
   | ^\s*(WITH\b.*\b)?(DELETE\s+FROM|UPDATE|MERGE\s+(INTO|WITH)|TRUNCATE|ANALYZE|COPY)\b
   | ^\s*SHOW\s+(PARTITIONS|TAGS) | ^\s*(CREATE|USE)\s+CATALOG | ^\s*SET\s+'
-  | ^\s*CREATE\b.*\b(PRIMARY\s+KEY|WITH\s*\(|LIKE|BYTES|VARBINARY)
+  | ^\s*CREATE\b.*\b(PRIMARY\s+KEY|WITH\s*\(|LIKE|BYTES|VARBINARY|USING\s+(CSV|JSON|ORC|PARQUET|TEXT))
   | ^\s*ALTER\s+TABLE\s+\S+\s+(SET|RESET|ADD|DROP)\s*\(
   | ^\s*ALTER\s+TABLE\s+\S+\s+(MODIFY|(ADD|DROP|RENAME)\s+(?!COLUMN|TO\b))
   | ^\s*ALTER\s+TABLE\s+\S+\s+((CREATE|REPLACE|DELETE).*\bTAG|DROP\s+PARTITION)

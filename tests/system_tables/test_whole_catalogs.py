@@ -12,6 +12,7 @@ import pytest
 
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.schema import new_schema
@@ -35,9 +36,9 @@ class Watched(FileSystemCatalog):
         self.opened: list[str] = []
         self.listed: list[str] = []
 
-    def table(self, identifier: Identifier) -> Table:
+    def any_table(self, identifier: Identifier) -> AnyTable:
         self.opened.append(str(identifier))
-        return super().table(identifier)
+        return super().any_table(identifier)
 
     def list_tables(self, database: str) -> list[str]:
         self.listed.append(database)

@@ -31,7 +31,7 @@ CSV_FIELD_DELIMITER = string(
     "csv.field-delimiter",
     ",",
     "What stands between the values of a CSV row.",
-    alternatives=("field-delimiter", "seq", "delimiter"),
+    alternatives=("field-delimiter", "seq", "delimiter", "sep"),
 )
 CSV_LINE_DELIMITER = string("csv.line-delimiter", "\n", "What ends a CSV row.", alternatives=("lineSep",))
 CSV_QUOTE_CHARACTER = string("csv.quote-character", '"', "The quote around a CSV value.", alternatives=("quote",))

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsupportedError
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.types import DataField
@@ -174,4 +175,4 @@ class LoadRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
         options = session_options(self._surroundings.jvm, self._surroundings.session, catalog.name, identifier)
-        return on_its_branch(catalog.table(identifier), options.get(BRANCH.key))
+        return on_its_branch(taking_rows(catalog.table(identifier)), options.get(BRANCH.key))

@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
@@ -113,5 +114,5 @@ class InsertByNameRun:
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         asked = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(self._catalog.table(identifier), asked)
+        table = on_its_branch(taking_rows(self._catalog.table(identifier)), asked)
         return under_session(table, options, writes=True).with_options(given)

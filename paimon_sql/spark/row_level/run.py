@@ -9,6 +9,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
@@ -170,7 +171,7 @@ class RowLevelRun:
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         asked = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(self._catalog.table(identifier), asked)
+        table = on_its_branch(taking_rows(self._catalog.table(identifier)), asked)
         return under_session(table, options, writes=True).with_options(given)
 
     def _deletes(self) -> bool:

@@ -23,12 +23,12 @@ class RunCreateTableLike(Runner):
                 f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
                 remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
             )
-        source = surroundings.table(statement.source).schema
+        source = surroundings.catalog.any_table(surroundings.identifier(statement.source)).schema
         properties = dict(statement.options)
         if statement.provider:
             properties["provider"] = statement.provider
         if statement.location:
             properties["location"] = statement.location
         schema = schema_like(source, properties, statement.features)
-        surroundings.catalog.create_table(target, placed(surroundings.catalog, target, schema))
+        surroundings.catalog.create_any_table(target, placed(surroundings.catalog, target, schema))
         return Answer()

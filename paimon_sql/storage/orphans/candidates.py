@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.orphans.folders import Folder, files_in
-from paimon_sql.storage.orphans.hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.orphans.names import FolderKind, WriterNames, is_packed, is_temporary
 from paimon_sql.storage.tasks import share
 from paimon_sql.storage.threads import spread

@@ -20,7 +20,7 @@ from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.protectors import Protector, branch_protectors, changelogs_of, snapshot_protector
 from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.orphans.hashes import Hashes, name_hashes, places
+from paimon_sql.storage.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tasks import share
 from paimon_sql.storage.threads import spread

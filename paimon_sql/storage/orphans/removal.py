@@ -10,9 +10,9 @@ import numpy as np
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.doomed import remove_empty_folders
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.orphans.candidates import FOLDER_SIZE, Picker
 from paimon_sql.storage.orphans.folders import Folder, files_in
-from paimon_sql.storage.orphans.hashes import Hashes, name_hashes, places
 from paimon_sql.storage.orphans.names import FolderKind, is_temporary
 from paimon_sql.storage.tasks import share
 

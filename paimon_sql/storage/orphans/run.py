@@ -17,10 +17,10 @@ from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.doomed import DEFAULT_THREADS
 from paimon_sql.storage.expire.protectors import other_branches, undisturbed
+from paimon_sql.storage.name_hashes import Hashes
 from paimon_sql.storage.orphans.candidates import Listed, Picker, list_candidates
 from paimon_sql.storage.orphans.census import Census, Flags
 from paimon_sql.storage.orphans.folders import Folder, external_roots, folders_of
-from paimon_sql.storage.orphans.hashes import Hashes
 from paimon_sql.storage.orphans.names import WriterNames
 from paimon_sql.storage.orphans.removal import Removed, remove_files, remove_folders
 from paimon_sql.storage.table import Table

@@ -17,9 +17,11 @@ from paimon_sql.storage.schema_validation import (
     clustering,
     columns,
     files,
+    format_tables,
     indexes,
     lifetimes,
     merging,
+    object_tables,
     option_values,
     places,
     reading,
@@ -29,7 +31,7 @@ from paimon_sql.storage.schema_validation.definition import Definition, Rule
 from paimon_sql.storage.schema_validation.option_values import ORDINARY_TYPES
 from paimon_sql.storage.schema_validation.reading import scan_starts
 
-__all__ = ["ORDINARY_TYPES", "RULES", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
+__all__ = ["RULES", "RULES_OF_KIND", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
 
 RULES: tuple[Rule, ...] = (
     option_values.option_values,
@@ -77,6 +79,13 @@ STORE_RULES: tuple[Rule, ...] = (
 )
 """The rules for tables with snapshots."""
 
+RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
+    "format-table": (format_tables.format_of_files, format_tables.columns_of_files),
+    "object-table": (object_tables.columns_of_objects, object_tables.listed_folder, *STORE_RULES),
+}
+"""The rules that each kind of table has besides, by the option ``type``."""
+
 
 def validate_schema(schema: TableSchema) -> None:
     """Refuse a definition that is not possible.
@@ -111,8 +120,7 @@ def problems(schema: TableSchema) -> Iterator[PaimonError]:
         kind = table.options.get(TYPE)
     except InvalidOptionError:
         return
-    if kind in ORDINARY_TYPES:
-        yield from _checked(STORE_RULES, table)
+    yield from _checked(RULES_OF_KIND.get(kind, ()), table)
 
 
 def _checked(rules: tuple[Rule, ...], table: Definition) -> Iterator[PaimonError]:

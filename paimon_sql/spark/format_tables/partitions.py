@@ -1,0 +1,104 @@
+"""Partitions of format tables in Spark: folders that are listed, made, emptied and removed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.types import string_type
+from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
+from paimon_sql.spark.local_scan import internal_rows
+from paimon_sql.spark.partitions import any_of_rows, having_values
+from paimon_sql.spark.rows import row_values
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.casts import cast
+from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
+from paimon_sql.storage.format_tables.changes import add_partition, drop_partitions, empty
+from paimon_sql.storage.format_tables.partitions import partition_columns
+
+
+class FormatPartitions(JavaObject):
+    """The part of a format table's proxy that is about partitions; a partition exists while its folder does."""
+
+    jvm: Jvm
+    table: FormatTable
+    session: Any
+
+    def partitionSchema(self) -> Any:
+        return self.jvm.struct(json.dumps(spark_struct(self.table.partition_fields)))
+
+    def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
+        fields = self.table.partition_fields
+        found = chosen_partitions(self.table, having_values(self.table.schema, list(names), row))
+        columns = partition_columns(self.table, found)
+        table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
+        # One partition may be in several folders, such as h=7 and h=07.
+        table = table.group_by(table.column_names, use_threads=False).aggregate([])
+        return internal_rows(self.jvm, self.session, table, fields)
+
+    def partitionExists(self, row: Any) -> bool:
+        names = list(self.table.schema.partition_keys)[: row.numFields()]
+        return bool(chosen_partitions(self.table, having_values(self.table.schema, names, row)))
+
+    def loadPartitionMetadata(self, row: Any) -> Any:
+        return self.jvm.java_map({})
+
+    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
+        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
+
+    def renamePartition(self, source: Any, target: Any) -> bool:
+        raise UnsupportedError(
+            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
+        )
+
+    def createPartition(self, row: Any, properties: Any) -> None:
+        self.createPartitions([row], [properties])
+
+    def createPartitions(self, rows: Any, properties: Any) -> None:
+        if any(given.containsKey("location") for given in properties):
+            raise UnsupportedError(
+                f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
+            )
+        for texts in [self._texts(row) for row in rows]:
+            add_partition(self.table, texts)
+
+    def dropPartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartitions(self, rows: Any) -> bool:
+        return self.dropPartitions(rows)
+
+    def dropPartitions(self, rows: Any) -> bool:
+        drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
+        return True
+
+    def truncatePartition(self, row: Any) -> bool:
+        if not self.partitionExists(row):
+            error = f"{CATALYST}.analysis.NoSuchPartitionException"
+            raise_java(self.jvm.new(error, self.table.name, row, self.partitionSchema()))
+        return self.truncatePartitions([row])
+
+    def truncatePartitions(self, rows: Any) -> bool:
+        if len(rows):
+            empty(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
+        return True
+
+    def truncateTable(self, *options: Any) -> bool:
+        empty(self.table, all_partitions(self.table))
+        return True
+
+    def _texts(self, row: Any) -> list[str | None]:
+        """The values of a row as names of folders have them."""
+        fields = self.table.partition_fields
+        values = row_values(row, [f.type for f in fields])
+        return [
+            cast(pa.array([value], arrow_type(f.type)), f.type, string_type())[0].as_py()
+            for f, value in zip(fields, values, strict=True)
+        ]

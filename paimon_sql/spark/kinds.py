@@ -1,0 +1,63 @@
+"""How Spark sees the tables of each kind: one small class a kind, found by the option ``type``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.format.options.table import TYPE
+from paimon_sql.spark.format_tables.staged import CreatedFormatTable
+from paimon_sql.spark.format_tables.table import FormatTableProxy
+from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.object_table import CreatedObjectTable, ObjectTableProxy
+from paimon_sql.spark.schema_table import SchemaTable
+from paimon_sql.spark.staged_table import CreatedTableProxy
+from paimon_sql.spark.table import TableProxy
+
+
+class KindInSpark(ABC):
+    """How Spark sees the tables of one kind."""
+
+    @abstractmethod
+    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
+        """A table as Spark's ``Table``; ``writes`` says that the statement writes into it."""
+
+    @abstractmethod
+    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        """A table that its statement has created and is to fill, as Spark's ``StagedTable``."""
+
+
+class _Snapshots(KindInSpark):
+    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
+        return TableProxy(jvm, table, session)
+
+    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        return CreatedTableProxy(jvm, table, session, catalog, identifier)
+
+
+class _PlainFiles(KindInSpark):
+    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
+        return FormatTableProxy(jvm, table, session, writes=writes)
+
+    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        return CreatedFormatTable(jvm, table, session, catalog, identifier)
+
+
+class _Objects(KindInSpark):
+    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
+        return ObjectTableProxy(jvm, table, session)
+
+    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        return CreatedObjectTable(jvm, table, session, catalog, identifier)
+
+
+_KINDS: dict[str, KindInSpark] = {"format-table": _PlainFiles(), "object-table": _Objects()}
+_SNAPSHOTS = _Snapshots()
+
+
+def in_spark(table: AnyTable) -> KindInSpark:
+    """How Spark sees a table."""
+    return _KINDS.get(table.options.get(TYPE), _SNAPSHOTS)

@@ -1,0 +1,141 @@
+"""Changes of a format table's files: new ones come to be seen all together, or none of them does.
+
+There is no snapshot that could tell which files belong to the table: those that stand in its folders do. New files are
+written into a hidden folder and moved to their places when all of them are whole; what they replace goes afterwards.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_sql.errors import AlreadyExistsError
+from paimon_sql.format.partition import unescape_path_name
+from paimon_sql.storage.file_io import FileStatus
+from paimon_sql.storage.file_io.paths import join, name_of, parent_of
+from paimon_sql.storage.format_tables.partitions import (
+    HIVE_NULL,
+    Partition,
+    all_partitions,
+    chosen_partitions,
+    folder_names,
+    partition_columns,
+    partition_texts,
+)
+from paimon_sql.storage.format_tables.table import FormatTable
+from paimon_sql.storage.predicates import Predicate
+from paimon_sql.storage.threads import spread
+
+_STAGING = ".paimon-write-"
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What new files take the place of: those of the partitions for which ``partitions`` is true, or of the ones that
+    the new files stand in. With neither, of the whole table.
+    """
+
+    partitions: Predicate | None = None
+    dynamic: bool = False
+
+
+def staging_folder(table: FormatTable) -> str:
+    """A new hidden folder for the files of one write, which no reader looks into."""
+    return join(table.location, f"{_STAGING}{uuid.uuid4()}")
+
+
+def discard(table: FormatTable, staging: str) -> None:
+    """Remove what a write that came to nothing has written."""
+    table.file_io.delete_dir(staging, recursive=True)
+
+
+def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
+    """Move the files of a write to their places, and remove what they replace; how many were moved.
+
+    Args:
+        table: the table.
+        staging: the folder that the files are in, below it in folders ``column=value`` as Spark names them.
+        replaced: what they replace; None to add them.
+
+    Raises:
+        AlreadyExistsError: a file of that name is there; nothing was changed.
+        PaimonError: a file cannot be moved; those that were are gone again.
+    """
+    moves = [(f.path, target) for f in _files_below(table, staging) for target in [_target(table, staging, f)]]
+    folders = sorted({parent_of(target) for _, target in moves})
+    old = [] if replaced is None else _files_of(table, _replaced_partitions(table, replaced, folders))
+    made = [folder for folder in folders if not table.file_io.exists(folder)]
+    done: list[str] = []
+
+    def move(pair: tuple[str, str]) -> None:
+        if not table.file_io.rename(*pair):
+            raise AlreadyExistsError(f"{table.name}: {pair[1]} is there already.", name=pair[1])
+        done.append(pair[1])
+
+    try:
+        spread(table.file_io.mkdirs, folders, table.threads)
+        spread(move, moves, table.threads)
+    except BaseException:
+        table.file_io.delete_many(done, table.threads)
+        for folder in made:
+            table.file_io.delete_dir(folder)
+        raise
+    table.file_io.delete_many(old, table.threads)
+    discard(table, staging)
+    return len(moves)
+
+
+def empty(table: FormatTable, partitions: Sequence[Partition]) -> int:
+    """Remove the files of some partitions, whose folders stay; how many there were."""
+    return table.file_io.delete_many(_files_of(table, partitions), table.threads)
+
+
+def drop_partitions(table: FormatTable, partitions: Sequence[Partition]) -> None:
+    """Remove some partitions, with their folders."""
+    for partition in partitions:
+        table.file_io.delete_dir(partition.path, recursive=True)
+
+
+def add_partition(table: FormatTable, texts: Sequence[str | None]) -> None:
+    """Make the folder of a partition; nothing happens if it is there."""
+    table.file_io.mkdirs(table.folder_of(folder_names(table, texts)))
+
+
+def _replaced_partitions(table: FormatTable, replaced: Replaced, folders: Sequence[str]) -> Sequence[Partition]:
+    if not replaced.dynamic:
+        return chosen_partitions(table, replaced.partitions)
+    # A value may be written in several ways, such as 7 and 07, and be in several folders.
+    written = set(_keys(table, [_partition(table, folder) for folder in folders]))
+    known = all_partitions(table)
+    return [p for p, key in zip(known, _keys(table, known), strict=True) if key in written]
+
+
+def _keys(table: FormatTable, partitions: Sequence[Partition]) -> list[tuple[object, ...]]:
+    """The values of each partition."""
+    columns = partition_columns(table, partitions)
+    return list(zip(*(c.to_pylist() for c in columns.values()), strict=True)) if columns else [()] * len(partitions)
+
+
+def _partition(table: FormatTable, folder: str) -> Partition:
+    """The partition of a folder below the table's location."""
+    return Partition(folder, partition_texts(table, folder))
+
+
+def _files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
+    """The files directly in the folders of partitions."""
+    listed = spread(lambda p: table.file_io.list(p.path), partitions, table.threads)
+    return [s.path for found in listed for s in found if not s.is_dir and not s.name.startswith(("_", "."))]
+
+
+def _files_below(table: FormatTable, staging: str) -> list[FileStatus]:
+    found = (s for s in table.file_io.walk(staging) if not s.name.startswith(("_", ".")))
+    return sorted(found, key=lambda s: s.path)
+
+
+def _target(table: FormatTable, staging: str, file: FileStatus) -> str:
+    """Where a file of a write is to stand."""
+    parts = file.path[len(staging) :].strip("/").split("/")[:-1] if table.partition_fields else []
+    texts = [unescape_path_name(part.partition("=")[2]) for part in parts]
+    names = folder_names(table, [None if text == HIVE_NULL else text for text in texts])
+    return join(table.folder_of(names), name_of(file.path))

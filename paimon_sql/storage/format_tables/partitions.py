@@ -1,0 +1,163 @@
+"""The partitions of a format table: folders whose names tell the values of the partition columns, level by level.
+
+What begins with ``_`` or ``.`` is hidden: writers keep there what is not to be seen yet. In the layout that names
+folders by values alone the name for null may begin so and is a partition all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.partition import escape_path_name, unescape_path_name
+from paimon_sql.format.types import DataField, string_type
+from paimon_sql.storage.casts import cast
+from paimon_sql.storage.file_io import FileStatus
+from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
+from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
+from paimon_sql.storage.threads import spread
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive and Spark write into the name of a folder for null."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A folder of rows with the same values of the partition columns.
+
+    Attributes:
+        path: the folder.
+        texts: the values in the order of the columns, as the names of the folders tell them; None is null.
+    """
+
+    path: str
+    texts: tuple[str | None, ...] = ()
+
+
+def all_partitions(table: FormatTable) -> list[Partition]:
+    """The partitions of a table, sorted by their folders; of one without partition columns its folder."""
+    return chosen_partitions(table, None)
+
+
+def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[Partition]:
+    """The partitions for which a condition on partition columns is true.
+
+    Folders are looked into only if what is known of their values so far does not rule them out.
+
+    Args:
+        table: the table.
+        predicate: the condition; what it asks of other columns must not be among it.
+
+    Raises:
+        InvalidInputError: a folder's name tells no value of its column.
+    """
+    found, parts, seen = [Partition(table.location)], conjuncts(predicate), 0
+    for level, field in enumerate(table.partition_fields):
+        look = partial(_children, table, level, field)
+        found = [child for children in spread(look, found, table.threads) for child in children]
+        known = {f.name for f in table.partition_fields[: level + 1]}
+        decidable = [p for p in parts if p.columns() <= known]
+        if len(decidable) > seen or level == len(table.partition_fields) - 1:
+            found = _fulfilling(table, found, level + 1, all_of(decidable))
+            seen = len(decidable)
+    return sorted(found, key=lambda p: p.path)
+
+
+def partition_columns(table: FormatTable, partitions: Sequence[Partition]) -> dict[str, pa.Array]:
+    """The values of partitions, an array a column; those of the first columns where not all are known yet.
+
+    Raises:
+        InvalidInputError: a text is no value of its column.
+    """
+    count = len(partitions[0].texts) if partitions else len(table.partition_fields)
+    columns = {}
+    for i, field in enumerate(table.partition_fields[:count]):
+        texts = pa.array([p.texts[i] for p in partitions], pa.string())
+        columns[field.name] = _values(table, field, texts)
+    return columns
+
+
+def folder_names(table: FormatTable, texts: Sequence[str | None]) -> tuple[str, ...]:
+    """The names of the folders, one below the other, of a partition with such values.
+
+    Raises:
+        InvalidInputError: a value cannot be the name of a folder, or not of one of this table.
+    """
+    names = []
+    for i, (field, text) in enumerate(zip(table.partition_fields, texts, strict=False)):
+        value = escape_path_name(table.default_name if text is None or text == "" else text)
+        name = value if table.only_values else f"{escape_path_name(field.name)}={value}"
+        taken = i == 0 and not table.is_external and name == SCHEMA_FOLDER
+        hidden = name.startswith(("_", ".")) and value != table.default_name
+        if table.only_values and (taken or hidden):
+            raise InvalidInputError(
+                f"{table.name}: '{text}' cannot be a value of {field.name}, as no folder of rows can have that name.",
+                remedy="Without 'format-table.partition-path-only-value' names of folders begin with the column.",
+            )
+        names.append(name)
+    return tuple(names)
+
+
+def _children(table: FormatTable, level: int, field: DataField, parent: Partition) -> list[Partition]:
+    """The folders of the next level."""
+    found = []
+    for status in table.file_io.list(parent.path):
+        text = _text(table, level, field, status)
+        if text is not None:
+            found.append(Partition(status.path, (*parent.texts, _value_text(table, text))))
+    return found
+
+
+def partition_texts(table: FormatTable, folder: str) -> tuple[str | None, ...]:
+    """What the names of a partition's folders tell of its values."""
+    parts = folder[len(table.location) :].strip("/").split("/") if table.partition_fields else []
+    values = parts if table.only_values else [part.partition("=")[2] for part in parts]
+    return tuple(_value_text(table, unescape_path_name(value)) for value in values)
+
+
+def _value_text(table: FormatTable, text: str) -> str | None:
+    return None if text in (table.default_name, HIVE_NULL) else text
+
+
+def _text(table: FormatTable, level: int, field: DataField, status: FileStatus) -> str | None:
+    """What a folder's name tells of a column; None if it is no folder of a partition."""
+    if not status.is_dir:
+        return None
+    if table.only_values:
+        text = unescape_path_name(status.name)
+        is_own = level == 0 and not table.is_external and text == SCHEMA_FOLDER
+        hidden = status.name.startswith(("_", ".")) and text not in (table.default_name, HIVE_NULL)
+        return None if is_own or hidden else text
+    name, sign, text = status.name.partition("=")
+    if not sign or unescape_path_name(name).lower() != field.name.lower():
+        return None
+    return unescape_path_name(text)
+
+
+def _fulfilling(
+    table: FormatTable, found: list[Partition], columns: int, predicate: Predicate | None
+) -> list[Partition]:
+    """The partitions for which a condition is true, on those of the first columns that it looks at."""
+    if predicate is None or not found:
+        return found
+    values = partition_columns(table, found)
+    wanted = pc.fill_null(predicate.evaluate(values), False).to_pylist()
+    return [p for p, is_wanted in zip(found, wanted, strict=True) if is_wanted]
+
+
+def _values(table: FormatTable, field: DataField, texts: pa.Array) -> pa.Array:
+    encoded = texts.dictionary_encode()
+    try:
+        values = cast(encoded.dictionary, string_type(), field.type)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{table.name}: a folder's name tells no value of {field.name} {field.type.sql()}: {error.message}",
+            remedy=f"Look into {table.location}.",
+        ) from error
+    return pa.array(values.take(encoded.indices), arrow_type(field.type))

@@ -1,0 +1,123 @@
+"""A refresh of an object table: the files of its folder as they are now take the place of those that it knew.
+
+What changed is counted by a hash of each path and one of its length and time, sixteen bytes a file and side, so that
+neither listing is ever held as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import NotFoundError
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.name_hashes import name_hashes
+from paimon_sql.storage.object_tables.definition import object_location
+from paimon_sql.storage.object_tables.listing import list_objects
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.replace_table import discard
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.write.task import plan_write
+
+_LENGTH, _MTIME = "length", "mtime"
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh found.
+
+    Attributes:
+        objects: how many files there are.
+        bytes: their size.
+        added: files that were not known.
+        removed: files that are gone.
+        changed: files of another length or time than before.
+        snapshot: the snapshot that holds them; None where nothing changed, or nothing was to be done.
+    """
+
+    objects: int
+    bytes: int
+    added: int
+    removed: int
+    changed: int
+    snapshot: Snapshot | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether there is nothing new."""
+        return not (self.added or self.removed or self.changed)
+
+
+@dataclass
+class _Side:
+    """One listing, as far as two of them are compared."""
+
+    paths: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    states: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    bytes: int = 0
+
+    def looked_at(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches themselves, taken note of."""
+        for batch in batches:
+            lengths, times = (np.asarray(batch[name]).astype(np.uint64) for name in (_LENGTH, _MTIME))
+            self.paths.append(name_hashes(batch["path"]))
+            self.states.append(lengths * _FACTOR + times)
+            self.bytes += int(lengths.sum())
+            yield batch
+
+    def joined(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """The hashes of paths and those of what is known of each file."""
+        none = np.zeros(0, np.uint64)
+        return np.concatenate([none, *self.paths]), np.concatenate([none, *self.states])
+
+
+def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = False) -> Refreshed:
+    """List the folder of an object table, and commit what it holds if that is something else than before.
+
+    Args:
+        table: the table.
+        file_io: the file system that holds the folder.
+        threads: how many folders are listed at a time.
+        dry_run: only say what would be done.
+
+    Raises:
+        NotFoundError: there is no such folder; the table keeps what it knows.
+    """
+    location = object_location(table.schema)
+    if not file_io.is_object_store(location) and file_io.status(location) is None:
+        raise NotFoundError(
+            f"{table.name} lists {location}, which is not there.", name=location, remedy="The table is as it was."
+        )
+    before, now = _Side(), _Side()
+    for split in plan_scan(table).splits:
+        for _ in before.looked_at(ReadTask(table, split, ("path", _LENGTH, _MTIME)).batches()):
+            pass
+    listed = now.looked_at(list_objects(file_io, location, threads))
+    if dry_run:
+        for _ in listed:
+            pass
+        return _compared(before, now, None)
+    messages = plan_write(table, overwrite=True).run(listed)
+    found = _compared(before, now, None)
+    if found.is_same:
+        discard(table, messages)
+        return found
+    everything = Overwrite()
+    made = Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, everything, messages))
+    return _compared(before, now, made)
+
+
+def _compared(before: _Side, now: _Side, snapshot: Snapshot | None) -> Refreshed:
+    (old, old_states), (new, new_states) = before.joined(), now.joined()
+    both, in_old, in_new = np.intersect1d(old, new, return_indices=True)
+    changed = int(np.count_nonzero(old_states[in_old] != new_states[in_new]))
+    return Refreshed(len(new), now.bytes, len(new) - len(both), len(old) - len(both), changed, snapshot)

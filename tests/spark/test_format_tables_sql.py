@@ -1,0 +1,195 @@
+"""Format tables in SQL: folders of plain files that Spark's own sources read and write."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.conftest import Sql
+
+Folder = Callable[[str], Path]
+
+
+@pytest.fixture
+def folder(sql: Sql) -> Folder:
+    """Where a table's files stand."""
+
+    def find(table: str) -> Path:
+        (place,) = [row[1] for row in sql(f"DESCRIBE EXTENDED {table}") if row[0] == "Location"]
+        return Path(place.removeprefix("file:"))
+
+    return find
+
+
+def files(folder: Path) -> list[str]:
+    """The folders of all files that are no definition, below a table's."""
+    found = [p.relative_to(folder) for p in folder.rglob("*") if p.is_file() and "schema" not in p.parts]
+    return sorted(str(p.parent) for p in found if not p.name.startswith("."))
+
+
+@pytest.mark.smoke
+def test_rows_come_back_from_files_of_each_format(sql: Sql) -> None:
+    moment = dt.datetime(2024, 1, 1, 10, 0, 0, 123456)
+    for kind in ("csv", "json", "orc", "parquet"):
+        sql(
+            f"CREATE TABLE {kind} (a INT, s STRING, d DATE, t TIMESTAMP, n TIMESTAMP_NTZ, x DECIMAL(5, 2), c CHAR(3))"
+            f" USING {kind}"
+        )
+        sql(
+            f"INSERT INTO {kind} VALUES (1, 'a,\"b', DATE'2024-01-01', TIMESTAMP'2024-01-01 10:00:00.123456',"
+            " TIMESTAMP_NTZ'2024-01-01 10:00:00.123456', 1.5, 'u'), (2, NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
+        first, second = sql(f"SELECT a, d, t, n, CAST(x AS STRING), c FROM {kind} ORDER BY a")
+        assert first == (1, dt.date(2024, 1, 1), moment, moment, "1.50", "u  "), kind
+        assert second == (2, None, None, None, None, None), kind
+        assert sql(f"SELECT s FROM {kind} WHERE a = 1") == [('a,"b',)], kind
+    sql("CREATE TABLE txt (v STRING) USING text")
+    sql("INSERT INTO txt VALUES ('x'), ('y')")
+    assert sql("SELECT * FROM txt ORDER BY v") == [("x",), ("y",)]
+
+
+def test_the_options_of_paimon_and_of_spark_tell_how_csv_is_written(sql: Sql, folder: Folder) -> None:
+    ours = "'csv.field-delimiter'=';', 'csv.quote-character'='%', 'csv.include-header'='true', 'csv.null-literal'='nil'"
+    sparks = "'sep'=';', 'quote'='%', 'header'='true', 'nullvalue'='nil'"
+    for name, options in (("ours", ours), ("sparks", sparks)):
+        sql(f"CREATE TABLE {name} (id INT, v STRING) USING csv TBLPROPERTIES ({options})")
+        sql(f"INSERT INTO {name} VALUES (1, 'a;b'), (2, NULL)")
+        text = "".join(sorted(p.read_text() for p in folder(name).glob("part-*")))
+        assert "id;v\n" in text and "1;%a;b%\n" in text and "2;nil\n" in text, name
+        assert sql(f"SELECT * FROM {name} ORDER BY id") == [(1, "a;b"), (2, None)]
+    sql("CREATE TABLE flink (a INT, b STRING) WITH ('type'='format-table','file.format'='csv','field-delimiter'='|')")
+    (folder("flink") / "plain.csv").write_text("1|x\nno number|y\n")
+    assert sql("SELECT * FROM flink ORDER BY b") == [(1, "x"), (None, "y")]
+    with pytest.raises(Exception, match="MALFORMED"):
+        sql("SELECT * FROM flink /*+ OPTIONS('csv.mode'='failfast') */")
+    sql("CREATE TABLE packed (a INT) USING json TBLPROPERTIES ('file.compression'='gzip')")
+    sql("INSERT INTO packed VALUES (1)")
+    assert [p.suffix for p in folder("packed").glob("part-*")] == [".gz"]
+    assert sql("SELECT * FROM packed") == [(1,)]
+
+
+@pytest.mark.smoke
+def test_partitions_are_written_pruned_and_overwritten(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE p (a INT, h INT, d DATE) USING parquet PARTITIONED BY (d, h)")
+    sql("INSERT INTO p VALUES (1, 7, DATE'2024-01-01'), (2, 8, DATE'2024-01-02'), (3, NULL, NULL)")
+    assert files(folder("p")) == [
+        "d=2024-01-01/h=7",
+        "d=2024-01-02/h=8",
+        "d=__DEFAULT_PARTITION__/h=__DEFAULT_PARTITION__",
+    ]
+    assert sql("SELECT a FROM p WHERE d = DATE'2024-01-02' AND h > 1") == [(2,)]
+    assert sql("SELECT a, h FROM p WHERE d IS NULL") == [(3, None)]
+    plan = sql("EXPLAIN SELECT a FROM p WHERE d = DATE'2024-01-02'")[0][0]
+    assert "ParquetScan" in plan and "(1 paths)" in plan
+    sql("INSERT OVERWRITE p PARTITION (d = '2024-01-01', h = 7) VALUES (10)")
+    assert sql("SELECT a FROM p ORDER BY a") == [(2,), (3,), (10,)]
+    sql("SET spark.sql.sources.partitionOverwriteMode=dynamic")
+    try:
+        sql("INSERT OVERWRITE p VALUES (20, 8, DATE'2024-01-02')")
+    finally:
+        sql("RESET spark.sql.sources.partitionOverwriteMode")
+    assert sql("SELECT a FROM p ORDER BY a") == [(3,), (10,), (20,)]
+    sql("INSERT OVERWRITE p SELECT 30, 9, DATE'2024-01-03'")
+    assert sql("SELECT * FROM p") == [(30, 9, dt.date(2024, 1, 3))]
+    assert not list(folder("p").rglob(".paimon*"))
+
+
+def test_partitions_are_made_emptied_and_dropped(sql: Sql) -> None:
+    sql("CREATE TABLE p (a INT, x INT, y STRING) USING csv PARTITIONED BY (x, y)")
+    sql("INSERT INTO p VALUES (1, 1, 'u'), (2, 2, 'u'), (3, 2, 'v/w')")
+    sql("ALTER TABLE p ADD PARTITION (x = 3, y = 'u')")
+    assert sql("SHOW PARTITIONS p") == [("x=1/y=u",), ("x=2/y=u",), ("x=2/y=v%2Fw",), ("x=3/y=u",)]
+    sql("TRUNCATE TABLE p PARTITION (x = 2)")
+    assert sql("SELECT a FROM p") == [(1,)]
+    with pytest.raises(Exception, match="PARTITIONS_NOT_FOUND"):
+        sql("TRUNCATE TABLE p PARTITION (x = 9, y = 'u')")
+    sql("ALTER TABLE p DROP PARTITION (x = 2, y = 'u')")
+    assert sql("SHOW PARTITIONS p PARTITION (x = 2)") == [("x=2/y=v%2Fw",)]
+    sql("TRUNCATE TABLE p")
+    assert sql("SELECT count(*) FROM p") == [(0,)]
+    assert len(sql("SHOW PARTITIONS p")) == 3
+    with pytest.raises(Exception, match="LOCATION"):
+        sql("ALTER TABLE p ADD PARTITION (x = 4, y = 'u') LOCATION '/tmp/x'")
+
+
+def test_a_write_that_fails_leaves_nothing_to_be_seen(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT NOT NULL, b STRING) USING parquet")
+    sql("INSERT INTO t VALUES (1, 'x')")
+    with pytest.raises(Exception, match="not true"):
+        sql("INSERT OVERWRITE t SELECT id, assert_true(id < 5) || 'x' FROM range(0, 10, 1, 2)")
+    with pytest.raises(Exception, match="NOT_NULL"):
+        sql("INSERT INTO t SELECT CAST(NULL AS INT), 'x'")
+    assert sql("SELECT * FROM t") == [(1, "x")]
+    assert sorted(p.name for p in folder("t").iterdir() if p.name.startswith(".paimon")) == []
+    with pytest.raises(Exception, match="not true"):
+        sql("CREATE TABLE u USING csv AS SELECT id, assert_true(id < 5) || 'x' AS v FROM range(10)")
+    assert ("u",) not in [row[1:2] for row in sql("SHOW TABLES")]
+    sql("CREATE TABLE u USING csv PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
+    assert sql("SELECT * FROM u") == [(1, 2)]
+
+
+def test_files_of_others_are_found_and_outlive_the_table(sql: Sql, spark: SparkSession, tmp_path: Path) -> None:
+    place = tmp_path / "plain files"
+    spark.range(4).selectExpr("id AS a", "id % 2 AS p").write.partitionBy("p").parquet(str(place))
+    sql(f"CREATE TABLE e (a BIGINT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{place}'")
+    assert sql("SELECT * FROM e ORDER BY a") == [(0, 0), (1, 1), (2, 0), (3, 1)]
+    sql("INSERT INTO e VALUES (4, 2)")
+    assert (4, 2) in [tuple(row) for row in spark.read.parquet(str(place)).select("a", "p").collect()]
+    assert f"LOCATION 'file:{place}'" in sql("SHOW CREATE TABLE e")[0][0]
+    sql("ALTER TABLE e RENAME TO f")
+    sql("DROP TABLE f")
+    assert spark.read.parquet(str(place)).count() == 5
+
+
+def test_what_only_snapshots_can_do_is_refused_in_one_sentence(sql: Sql) -> None:
+    sql("CREATE TABLE t (a INT, b STRING) USING csv")
+    for statement in (
+        "UPDATE t SET a = 1",
+        "DELETE FROM t WHERE a = 1",
+        "MERGE INTO t USING (SELECT 1 AS a) s ON t.a = s.a WHEN MATCHED THEN DELETE",
+        "SELECT * FROM t VERSION AS OF 1",
+        "SELECT * FROM t /*+ OPTIONS('scan.snapshot-id'='1') */",
+        "SELECT * FROM `t$snapshots`",
+        "SELECT * FROM `t$branch_b`",
+        "CALL sys.compact(table => 't')",
+        "CALL sys.create_tag(table => 't', tag => 'x')",
+        "ANALYZE TABLE t COMPUTE STATISTICS",
+    ):
+        with pytest.raises(Exception, match=r"paimon\S*t\S* is a format table|t\$branch_b. cannot be found"):
+            sql(statement)
+    for statement, why in (
+        ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('type'='format-table')", "no primary key"),
+        ("CREATE OR REPLACE TABLE t (a INT) USING csv", "cannot be replaced"),
+        ("ALTER TABLE t DROP COLUMN a", "what its files hold"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('file.format'='json')", "fixed when it is created"),
+    ):
+        with pytest.raises(Exception, match=why):
+            sql(statement)
+
+
+def test_the_definition_of_a_format_table_is_told_and_changed(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (a INT COMMENT 'x', b STRING) USING csv TBLPROPERTIES ('csv.field-delimiter'=';') COMMENT 'c'")
+    sql("INSERT INTO t VALUES (1, 'u')")
+    sql("ALTER TABLE t ADD COLUMN z INT")
+    sql("ALTER TABLE t SET TBLPROPERTIES ('csv.mode'='dropmalformed')")
+    sql("ALTER TABLE t ALTER COLUMN a COMMENT 'y'")
+    sql("INSERT INTO t VALUES (2, 'v', 3)")
+    assert sql("SELECT * FROM t WHERE z = 3") == [(2, "v", 3)]
+    told = sql("SHOW CREATE TABLE t")[0][0]
+    assert "USING csv" in told and "'csv.field-delimiter' = ';'" in told
+    sql("CREATE TABLE l LIKE t")
+    assert [row[:2] for row in sql("DESCRIBE l")] == [("a", "int"), ("b", "string"), ("z", "int")]
+    sql("INSERT INTO l SELECT * FROM t WHERE z IS NOT NULL")
+    assert sql("SELECT table_name, table_type FROM sys.tables WHERE table_name IN ('t', 'l') ORDER BY 1") == [
+        ("l", "format-table"),
+        ("t", "format-table"),
+    ]
+    assert ("format-table",) in sql("SELECT value FROM sys.all_table_options WHERE table_name = 't' AND key = 'type'")
+    spark.sql("SELECT 5 AS a, 'w' AS b, 6 AS z").write.mode("append").saveAsTable("l")
+    spark.sql("SELECT 7 AS a, 'w' AS b").write.format("orc").saveAsTable("w")
+    assert sql("SELECT a FROM l ORDER BY a") == [(2,), (5,)]
+    assert "USING orc" in sql("SHOW CREATE TABLE w")[0][0]
