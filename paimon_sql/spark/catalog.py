@@ -46,6 +46,7 @@ from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.staged_table import ReplacedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
+from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
