@@ -18,9 +18,12 @@ from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import plan_table
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.sort import plan_sort
+from paimon_sql.storage.order.clustering import clusters
 from paimon_sql.storage.table import Table
 
 NOTHING_MERGED = "no bucket has files that are worth merging"
+NOTHING_CLUSTERED = "all rows are clustered"
+NOTHING_DUE = "too few rows are new to be clustered; compact_strategy => 'full' clusters all"
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -35,7 +38,9 @@ class Compact(Procedure):
         TABLE,
         PARTITIONS,
         Argument(
-            "compact_strategy", string_type(), "How far: full, the default, or minor, which does only what is due."
+            "compact_strategy",
+            string_type(),
+            "How far: full, the default, or minor, which does only what is due and is the default of clustered tables.",
         ),
         Argument(
             "order_strategy",
@@ -67,7 +72,8 @@ class Compact(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started = time.monotonic()
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
-        strategy = (arguments["compact_strategy"] or "").strip().lower() or "full"
+        clustered = clusters(table)
+        strategy = (arguments["compact_strategy"] or "").strip().lower() or ("minor" if clustered else "full")
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
         scope = Scope(
@@ -86,7 +92,7 @@ class Compact(Procedure):
         else:
             told = bool((arguments["compact_strategy"] or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=told)
-            nothing = NOTHING_MERGED
+            nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
         if arguments["dry_run"]:
             size = sum(f.file_size for f in plan.files)
             seconds = round(time.monotonic() - started, 3)

@@ -31,6 +31,19 @@ CALL sys.compact(table => 'places', order_strategy => 'zorder', order_by => 'x,y
 CALL sys.compact(table => 'places', order_strategy => 'order', order_by => 'name');
 SELECT * FROM places;
 
+-- A table that is kept in an order as it grows: runs of files are sorted when they are due, a second call finds nothing.
+DROP TABLE IF EXISTS readings;
+CREATE TABLE readings (sensor INT, at TIMESTAMP(3), celsius DOUBLE)
+WITH ('clustering.incremental' = 'true', 'clustering.columns' = 'sensor,at', 'num-sorted-run.compaction-trigger' = '2');
+INSERT INTO readings SELECT id % 50, timestamp_millis(id * 60000), id % 40 FROM range(0, 2000);
+INSERT INTO readings SELECT id % 50, timestamp_millis(id * 60000), id % 40 FROM range(2000, 4000);
+CALL sys.compact(table => 'readings', dry_run => true);
+CALL sys.compact(table => 'readings');
+CALL sys.compact(table => 'readings');
+INSERT INTO readings VALUES (7, TIMESTAMP_NTZ '2024-06-01 10:00:00', 21.5);
+CALL sys.compact(table => 'readings', compact_strategy => 'full', options => 'clustering.incremental.mode=local-sort');
+SELECT level, record_count FROM readings$files ORDER BY ALL;
+
 -- Rows that have outlived their time go with the next compaction.
 DROP TABLE IF EXISTS visits;
 CREATE TABLE visits (id INT, at TIMESTAMP(3), PRIMARY KEY (id) NOT ENFORCED)

@@ -16,6 +16,9 @@ SELECT * FROM parcels WHERE code = 'c4242';
 SELECT count(*) FROM parcels WHERE code LIKE 'c42%' AND state IN ('s1', 's2');
 EXPLAIN SELECT * FROM parcels WHERE code = 'c4242';
 
+-- So are the first rows in the order of sorted keys.
+SELECT code, id FROM parcels ORDER BY code DESC LIMIT 3;
+
 -- New rows are found although no index knows them; another call indexes them alone.
 INSERT INTO parcels VALUES (10000, 'new', 's1', 'tue');
 SELECT * FROM parcels WHERE code = 'new';

@@ -9,6 +9,9 @@ EXPLAIN SELECT avg(celsius) FROM measurements WHERE day = DATE '2024-06-02';
 EXPLAIN SELECT celsius FROM measurements WHERE id = 4999;
 -- A count over whole files reads none of them.
 EXPLAIN SELECT count(*) FROM measurements;
+-- The newest rows: only the file that ends behind all others is read.
+EXPLAIN SELECT * FROM measurements ORDER BY id DESC LIMIT 3;
+SELECT id, celsius FROM measurements ORDER BY id DESC LIMIT 3;
 SELECT min_value_stats, max_value_stats FROM measurements$files ORDER BY file_path;
 
 -- A fixed number of buckets: rows of one sensor stand in one of them.

@@ -11,6 +11,7 @@ import pyarrow as pa
 from paimon_sql.format import types as t
 from paimon_sql.format.types import BigIntType, DataField
 from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.references import column_of
 from paimon_sql.storage.read.aggregate_functions import (
     MOST_DIGITS,
     CountRows,
@@ -98,10 +99,8 @@ def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) 
 
 def _column(expression: Any, known: dict[str, DataField]) -> DataField | None:
     """The column that an expression is; None if it is another."""
-    if expression.getClass().getSimpleName() != "FieldReference":
-        return None
-    names = list(expression.fieldNames())
-    return known.get(names[0]) if len(names) == 1 else None
+    name = column_of(expression)
+    return None if name is None else known.get(name)
 
 
 def _aggregate(function: Any, known: dict[str, DataField]) -> PartialAggregate | None:

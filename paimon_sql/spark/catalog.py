@@ -26,6 +26,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.alter import alter_table, schema_changes
 from paimon_sql.spark.catalog_functions import UnboundFunctionProxy
+from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
@@ -45,6 +46,7 @@ from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.staged_table import ReplacedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
+from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
@@ -153,6 +155,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def loadTable(self, ident: Any, *context: Any) -> TableInterface:
         return self._found(ident, lambda: self._load(ident, *context), context)
+
+    def loadChangelog(self, ident: Any, context: Any, options: Any) -> ChangelogProxy:
+        found = self._found(ident, lambda: self._load(ident))
+        if not isinstance(found, TableProxy):
+            raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
+        return load_changelog(self.jvm, self.session, found.table, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> SchemaTable:
         return self._proxy(self._create(ident, self._schema(definition)))

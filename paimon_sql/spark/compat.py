@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,16 @@ from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm
 _MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])
 HAS_VIEWS = (_MAJOR, _MINOR) >= (4, 2)
 """Whether Spark asks catalogs for views and for functions of SQL; before 4.2 it knows both in its own catalog only."""
+
+HAS_CHANGE_QUERIES = (_MAJOR, _MINOR) >= (4, 2)
+"""Whether Spark asks catalogs for the changes of a table (``CHANGES FROM VERSION …``)."""
+
+_CHANGES = re.compile(r"\bCHANGES\s+FROM\s+(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\b", re.IGNORECASE)
+
+
+def lacks_change_queries(text: str) -> bool:
+    """Whether a statement that Spark does not understand is a query of changes, which this Spark has not."""
+    return not HAS_CHANGE_QUERIES and _CHANGES.search(text) is not None
 
 
 def builtin_function(name: str) -> str:

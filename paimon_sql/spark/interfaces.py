@@ -36,9 +36,6 @@ class CatalogInterface(JavaObject):
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])
 
-    def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
-        raise UnsupportedError("Spark's change queries are not offered on Paimon tables yet.")
-
     def invalidateTable(self, ident: Any) -> None:
         pass
 

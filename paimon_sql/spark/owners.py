@@ -26,11 +26,23 @@ from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
 from paimon_sql.storage.buckets.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
+from paimon_sql.storage.buckets.laid_out import LaidOutTask
 from paimon_sql.storage.buckets.postpone import DefaultNumberTask, StagedTask
+from paimon_sql.storage.order.plain import Plain
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.write_task import WriteTask
 
 Owners = npt.NDArray[np.int32]
+
+
+def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows of a batch, those of near values together if the task lays rows out by columns one after the other.
+
+    A curve has no ranges that Spark knows of. To find ranges Spark reads the rows twice, which a stream does not bear.
+    """
+    if not isinstance(task, LaidOutTask) or task.layout.strategy != Plain.name:
+        return frame
+    return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
 
 
 @singledispatch

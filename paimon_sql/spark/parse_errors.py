@@ -13,6 +13,8 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.compat import lacks_change_queries
 from paimon_sql.spark.java import CATALYST, Jvm, raise_java
 
 _PARSE_EXCEPTION = f"{CATALYST}.parser.ParseException"
@@ -35,6 +37,11 @@ class DeclaredErrors:
                 origin = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
                 if self._is_hidden(origin):
                     raise_java(self._declared(origin, text))
+                if lacks_change_queries(text):
+                    raise UnsupportedError(
+                        "CHANGES FROM needs PySpark 4.2 or newer.",
+                        remedy="Read the table's $audit_log with the option 'incremental-between'.",
+                    ) from None
                 raise
 
         return call

@@ -24,3 +24,11 @@ def partitioned_by(jvm: Jvm, columns: Iterable[str]) -> Any:
     """Partition columns as Spark's ``Transform[]``."""
     transforms = [jvm.new(f"{_EXPRESSIONS}.IdentityTransform", reference_to(jvm, name)) for name in columns]
     return jvm.array(f"{_EXPRESSIONS}.Transform", transforms)
+
+
+def column_of(expression: Any) -> str | None:
+    """The name of the column that a connector's expression is; None if it is another, or a field of a column."""
+    if expression.getClass().getSimpleName() != "FieldReference":
+        return None
+    names = list(expression.fieldNames())
+    return str(names[0]) if len(names) == 1 else None

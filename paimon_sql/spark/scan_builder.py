@@ -36,6 +36,7 @@ from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
@@ -48,6 +49,7 @@ from paimon_sql.storage.scan.counting import RowCount, count_of_files
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 
@@ -75,6 +77,7 @@ class ScanBuilderProxy(JavaObject):
         self._predicates: list[Predicate] = []
         self._row_ids: list[Predicate] = []
         self._limit: int | None = None
+        self._top: TopN | None = None
         self._answers: IndexAnswers | None = None
         self._plan: ScanPlan | None = None
         self._by_python = False
@@ -137,6 +140,14 @@ class ScanBuilderProxy(JavaObject):
             self._plan = None
         return True
 
+    def pushTopN(self, orders: Any, limit: int) -> bool:
+        if self._counts or self._aggregation is not None:
+            return False
+        self._top = first_in_order(orders, limit, self.table.schema)
+        if self._top is not None:
+            self._plan = None
+        return self._top is not None
+
     def isPartiallyPushed(self) -> bool:
         return True
 
@@ -191,6 +202,7 @@ class ScanBuilderProxy(JavaObject):
                 columns={f.name for f in self._columns},
                 row_ids=all_of(self._row_ids),
                 answers=self._answers,
+                top=self._top,
             )
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
@@ -221,12 +233,13 @@ class ScanBuilderProxy(JavaObject):
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
-        what = describe(self.table, plan, predicate)
+        what = describe(self.table, plan, predicate, top=self._top)
         if self._counts:
             return self._count(plan, predicate, what)
         names = tuple(f.name for f in self._columns)
         row_ids = all_of(self._row_ids)
-        tasks = [ReadTask(self.table, split, names, predicate, row_ids) for split in plan.splits]
+        wanted = all_of([p for p in (predicate, plan.condition) if p is not None])
+        tasks = [ReadTask(self.table, split, names, wanted, row_ids) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)
@@ -294,6 +307,7 @@ class ScanBuilderProxy(JavaObject):
             f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
             "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
             f"{CONNECTOR}.read.SupportsPushDownLimit",
+            f"{CONNECTOR}.read.SupportsPushDownTopN",
             f"{CONNECTOR}.read.SupportsPushDownAggregates",
         ]
 
@@ -321,7 +335,11 @@ def _is_floating(data_type: DataType) -> bool:
 
 
 def describe(
-    table: Table, plan: ScanPlan | RowCount, predicate: Predicate | None, aggregation: PartialAggregation | None = None
+    table: Table,
+    plan: ScanPlan | RowCount,
+    predicate: Predicate | None,
+    aggregation: PartialAggregation | None = None,
+    top: TopN | None = None,
 ) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
     m, told = plan.metrics, plan.told_rows if isinstance(plan, ScanPlan) else None
@@ -333,5 +351,6 @@ def describe(
         *([f"{told} rows by global indexes"] if told is not None else []),
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
+        *([str(top)] if top is not None else []),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"

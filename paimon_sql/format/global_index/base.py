@@ -62,6 +62,21 @@ class SortedRows:
             first = last
 
 
+@dataclass(frozen=True)
+class KeyedRows:
+    """The rows of some distinct keys.
+
+    Attributes:
+        keys: the keys in their order.
+        rows: the rows of the first key, then those of the second, and so on.
+        counts: how many rows each key has.
+    """
+
+    keys: pa.Array
+    rows: Longs
+    counts: Longs
+
+
 class GlobalIndexReader(ABC):
     """Answers which rows hold some keys; they are told by their distance from the first row that the index covers.
 
@@ -82,6 +97,14 @@ class GlobalIndexReader(ABC):
     @abstractmethod
     def nulls(self) -> BitMap64:
         """The rows without a value."""
+
+
+class SortedIndexReader(GlobalIndexReader):
+    """Tells rows in the order of their keys, too."""
+
+    @abstractmethod
+    def in_order(self, *, descending: bool) -> Iterator[KeyedRows]:
+        """The rows that have a key, in the order of keys, some distinct ones at a time; read as far as taken."""
 
 
 class GlobalIndexKind(ABC):

@@ -19,8 +19,10 @@ from pyroaring import BitMap64
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
+    KeyedRows,
     Longs,
     Read,
+    SortedIndexReader,
     SortedRows,
     bitmap_of,
     footer_of,
@@ -96,7 +98,7 @@ def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
         )
 
 
-class _Reader(GlobalIndexReader):
+class _Reader(SortedIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
         self._read, self._keys = read, keys
         footer = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "B-tree")
@@ -129,6 +131,16 @@ class _Reader(GlobalIndexReader):
             raise ValueError("the rows without a value do not match their checksum")
         return read_rows(body)
 
+    def in_order(self, *, descending: bool) -> Iterator[KeyedRows]:
+        for place in reversed(self._handles) if descending else self._handles:
+            entries = read_entries(self._read(place.offset, place.size + TRAILER_BYTES))
+            keys, values = self._keys.decoded(entries.keys), entries.values
+            if descending:
+                backwards = pa.array(np.arange(len(keys))[::-1])
+                keys, values = keys.take(backwards), values.take(backwards)
+            rows, counts = _listed(values)
+            yield KeyedRows(keys, rows, counts)
+
     @cached_property
     def _top(self) -> Entries:
         return read_entries(self._read(self._index.offset, self._index.size + TRAILER_BYTES))
@@ -152,16 +164,16 @@ class _Reader(GlobalIndexReader):
                 start = place.offset - begin
                 entries = read_entries(data[start : start + place.size + TRAILER_BYTES])
                 wanted = is_wanted(self._keys.decoded(entries.keys))
-                found |= bitmap_of(_listed(entries.values.filter(wanted)))
+                found |= bitmap_of(_listed(entries.values.filter(wanted))[0])
         return found
 
 
-def _listed(values: pa.Array) -> Longs:
-    """The rows that some values list."""
+def _listed(values: pa.Array) -> tuple[Longs, Longs]:
+    """The rows that some values list, and how many each does."""
     data, starts = stretches(values)
     numbers, places = decoded(data[starts[0] : starts[-1]])
     heads = np.searchsorted(places, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))
     if not np.array_equal(numbers[heads], sizes - 1):
         raise ValueError("a key does not list as many rows as it says")
-    return np.delete(numbers, heads)
+    return np.delete(numbers, heads), sizes - 1

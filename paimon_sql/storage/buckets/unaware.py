@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from paimon_sql.storage.buckets.base import BucketMode
+from paimon_sql.storage.buckets.laid_out import LaidOutTask
 from paimon_sql.storage.buckets.state import WriteState
+from paimon_sql.storage.order.clustering import clustering_of_writes
 from paimon_sql.storage.write.write_task import WriteTask
 
 
@@ -13,4 +15,5 @@ class Unaware(BucketMode):
     name = "BUCKET_UNAWARE"
 
     def plan(self, state: WriteState) -> WriteTask:
-        return WriteTask(state.table)
+        layout = clustering_of_writes(state.table)
+        return WriteTask(state.table) if layout is None else LaidOutTask(state.table, layout=layout)

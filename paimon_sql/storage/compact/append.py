@@ -77,7 +77,13 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
 def plan_append_triggered(
     table: Table, messages: Sequence[CommitMessage], *, alone: bool = False
 ) -> list[AppendCompactTask]:
-    """The tasks that new files make due in the fixed buckets that were written to.
+    """The tasks that new files make due in the fixed buckets that were written to; arguments as `touched_files`."""
+    touched = touched_files(table, messages, alone=alone)
+    return _tasks(table, touched, full=False) if touched else []
+
+
+def touched_files(table: Table, messages: Sequence[CommitMessage], *, alone: bool = False) -> list[ManifestEntry]:
+    """All files of the fixed buckets that were written to; none for a table without buckets.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
@@ -91,10 +97,10 @@ def plan_append_triggered(
         ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
     ]
     if alone:
-        return _tasks(table, new, full=False)
+        return new
     live = live_files(table, table.snapshots.latest()).entries
     known = entries(live.filter(pc.is_in(live["partition"], value_set=pa.array(sorted({p for p, _ in touched})))))
-    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], full=False)
+    return [e for e in [*known, *new] if (e.partition, e.bucket) in touched]
 
 
 def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:

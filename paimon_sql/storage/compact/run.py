@@ -15,12 +15,14 @@ from paimon_sql.storage.compact.append import (
     run_append_task,
     with_vectors,
 )
+from paimon_sql.storage.compact.clustered import plan_clustering, plan_clustering_triggered, run_cluster_task
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.evolved import plan_evolved_compaction, run_evolved
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.order.clustering import clusters
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.table import Table
 
@@ -41,6 +43,9 @@ def compact_due(
     if table.schema.primary_keys:
         return run_tasks(table, executor, run_task, plan_triggered(table, messages, alone=alone))
     base = table.snapshots.latest()
+    if clusters(table):
+        due = plan_clustering_triggered(table, messages, alone=alone)
+        return with_vectors(table, base, run_tasks(table, executor, run_cluster_task, due))
     tasks = plan_append_triggered(table, messages, alone=alone)
     return with_vectors(table, base, run_tasks(table, executor, run_append_task, tasks))
 
@@ -65,6 +70,12 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
         pieces = plan_evolved_compaction(table, base, scope)
         return PlannedCompaction(
             [f for task in pieces for f in task.files], lambda executor: run_evolved(table, executor, base, pieces)
+        )
+    if clusters(table):
+        units = plan_clustering(table, base, full=full, scope=scope)
+        return PlannedCompaction(
+            [f for task in units for f in task.moved.files],
+            lambda executor: with_vectors(table, base, run_tasks(table, executor, run_cluster_task, units)),
         )
     if not table.schema.primary_keys:
         packs = plan_append_compaction(table, full=full, scope=scope)

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.arrow import arrow_type
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
@@ -23,7 +20,8 @@ from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.order.codes import is_ordered
+from paimon_sql.storage.order.clustering import Clustering
+from paimon_sql.storage.order.columns import order_columns
 from paimon_sql.storage.order.registry import row_layout
 from paimon_sql.storage.order.sorting import sorted_rows
 from paimon_sql.storage.row_level.vectors import forget
@@ -37,8 +35,7 @@ class SortTask:
     """Sorts the rows of one partition."""
 
     moved: BucketFiles
-    strategy: str
-    columns: tuple[str, ...]
+    layout: Clustering
 
     @property
     def size(self) -> int:
@@ -48,15 +45,10 @@ class SortTask:
     def run(self) -> CommitMessage:
         """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
         moved = self.moved
-        new = write_all(moved.writer(), sorted_rows(moved.rows(), self._keys, moved.settings.buffer_size))
+        new = write_all(moved.writer(), sorted_rows(moved.rows(), self.layout.keys, moved.settings.buffer_size))
         return CommitMessage(
             moved.partition, moved.bucket, moved.total_buckets, new_files=tuple(new), deleted_files=moved.files
         )
-
-    def _keys(self, rows: pa.Table) -> list[pa.Array]:
-        columns = [pa.concat_arrays(rows[name].chunks) for name in self.columns]
-        contribution = self.moved.table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION)
-        return row_layout(self.strategy).keys(columns, contribution)
 
 
 def run_sort(task: SortTask) -> CommitMessage:
@@ -91,10 +83,11 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
             f"{table.name} is clustered incrementally (clustering.incremental); it takes no order_strategy.",
             remedy="Leave order_strategy and order_by out.",
         )
-    wanted = _columns(table, columns)
+    wanted = order_columns(table, columns, "order_by")
+    clustering = Clustering(layout.name, wanted, table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION))
     latest = table.snapshots.latest()
     live = entries(scope.of(table, live_files(table, latest).entries))
-    tasks = [SortTask(held, layout.name, wanted) for held in by_bucket(table, live, latest)]
+    tasks = [SortTask(held, clustering) for held in by_bucket(table, live, latest)]
     files = [f for task in tasks for f in task.moved.files]
     return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
 
@@ -114,26 +107,3 @@ def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequ
         for f in m.deleted_files
     ]
     return [*messages, *forget(table, latest, gone)]
-
-
-def _columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns as the table spells them."""
-    spelled = {name.lower(): name for name in table.schema.names} | {name: name for name in table.schema.names}
-    found = []
-    for asked in names:
-        name = spelled.get(asked) or spelled.get(asked.lower())
-        if name is None:
-            raise InvalidInputError(
-                f"{table.name} has no column {asked} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
-            )
-        if name in table.schema.partition_keys:
-            raise InvalidInputError(
-                f"order_by names {name}, which is the same in all rows of a partition.", remedy="Leave it out."
-            )
-        kind = table.schema.field(name).type
-        if not is_ordered(arrow_type(kind)):
-            raise InvalidInputError(f"order_by names {name}, but {kind} has no order.", remedy="Name another column.")
-        found.append(name)
-    if not found:
-        raise InvalidInputError("order_by names no column.", remedy="Write order_by => 'a,b'.")
-    return tuple(dict.fromkeys(found))

@@ -7,10 +7,11 @@ table is read with the search mode ``fast``, which looks at indexed rows only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import and_, or_
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
-from paimon_sql.format.global_index.base import GlobalIndexKind, bitmap_of, rows_of
+from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, bitmap_of, rows_of
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.global_index.registry import KINDS
@@ -49,6 +50,7 @@ from paimon_sql.storage.threads import spread
 
 _LOG = logging.getLogger(__name__)
 _FAST = "fast"
+Answer = TypeVar("Answer")
 
 
 class IndexAnswers:
@@ -83,26 +85,34 @@ class IndexAnswers:
 def _rows_to_read(
     table: Table, snapshot: Snapshot, files: pa.Table, predicate: Predicate, *, thorough: bool
 ) -> RowIds | None:
-    if snapshot.index_manifest is None or not len(files):
+    fields = [f for f in table.schema.fields if f.name in predicate.columns()]
+    entries = usable_entries(table, snapshot, files, fields)
+    if not entries:
         return None
+    look = _Look(table, files, entries, {f.name: f for f in fields}, thorough or not _is_fast(table))
+    found = look.rows(predicate)
+    return None if found is None else ranges_of(found & look.everything)
+
+
+def usable_entries(
+    table: Table, snapshot: Snapshot | None, files: pa.Table, fields: Sequence[DataField]
+) -> list[IndexManifestEntry]:
+    """The index files that may tell of some columns' values in some data files; none if the table asks for none."""
+    if snapshot is None or snapshot.index_manifest is None or not len(files):
+        return []
     if not (evolves(table) and table.options.get(GLOBAL_INDEX_ENABLED)):
-        return None
-    fields = {f.id: f for f in table.schema.fields if f.name in predicate.columns()}
+        return []
+    types = {f.id: f.type for f in fields}
     there = set(pc.unique(files["partition"]).to_pylist())
-    entries = [
+    return [
         e
         for e in global_entries(table, snapshot)
-        if meta_of(e).index_field_id in fields
+        if meta_of(e).index_field_id in types
         and not meta_of(e).extra_field_ids
         and e.partition in there
         and e.file.index_type in KINDS
-        and KINDS[e.file.index_type].takes(fields[meta_of(e).index_field_id].type)
+        and KINDS[e.file.index_type].takes(types[meta_of(e).index_field_id])
     ]
-    if not entries:
-        return None
-    look = _Look(table, files, entries, {f.name: f for f in fields.values()}, thorough or not _is_fast(table))
-    found = look.rows(predicate)
-    return None if found is None else _ranges(found & look.everything)
 
 
 def _is_fast(table: Table) -> bool:
@@ -113,7 +123,8 @@ def _is_fast(table: Table) -> bool:
     return options.get(GLOBAL_INDEX_SEARCH_MODE) == _FAST
 
 
-def _ranges(found: BitMap64) -> RowIds:
+def ranges_of(found: BitMap64) -> RowIds:
+    """The ids of a bitmap as ranges."""
     ids = rows_of(found)
     cuts = np.flatnonzero(np.diff(ids) > 1)
     if not len(ids):
@@ -132,15 +143,7 @@ class _Look:
     @cached_property
     def everything(self) -> BitMap64:
         """All rows of the files."""
-        known = self.files.filter(self.files["first_row_id"].is_valid())
-        numbers = groups_of_entries(known)
-        _, heads = np.unique(numbers, return_index=True)
-        starts = known["first_row_id"].to_numpy().astype(np.int64)
-        ends = starts + known["row_count"].to_numpy()
-        low, high = starts.copy(), ends.copy()
-        np.minimum.at(low, heads[numbers], starts)
-        np.maximum.at(high, heads[numbers], ends)
-        return _filled(RowIds.of_ranges(low[heads], high[heads]))
+        return rows_of_files(self.files)
 
     def rows(self, predicate: Predicate) -> BitMap64 | None:
         """The rows that a condition may be true for; None if the indexes tell nothing."""
@@ -173,15 +176,15 @@ class _Look:
             answers = spread(partial(self._asked, asked, field, kind), chosen, threads)
             lost = {rows_named(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
             told = [e for e in entries if rows_named(e) not in lost]
-            ranges = _filled(covered(told))
+            ranges = filled(covered(told))
             rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
             found |= ranges - rows if asked.inverted else rows & ranges
-            found |= _filled(covered(e for e in entries if rows_named(e) in lost))
+            found |= filled(covered(e for e in entries if rows_named(e) in lost))
             seen |= ranges
         if not seen:
             return None
         for stale in changed.values():
-            found |= _filled(stale)
+            found |= filled(stale)
         return found | (self.everything - seen) if self.thorough else found
 
     def _by_kind(
@@ -191,30 +194,52 @@ class _Look:
         seen = BitMap64()
         for name, kind in KINDS.items():
             of_kind = [e for e in entries if e.file.index_type == name]
-            fresh = [e for e in of_kind if not _filled(covered([e])).issubset(seen)]
+            fresh = [e for e in of_kind if not filled(covered([e])).issubset(seen)]
             if fresh:
                 yield kind, fresh
-                seen |= _filled(covered(fresh))
+                seen |= filled(covered(fresh))
 
     def _asked(
         self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
-        """The rows that an index file answers; None if it cannot be read, for a scan does without it."""
-        path = index_path(self.table, entry)
-        try:
-            with self.table.file_io.open_input(path) as stream:
-                reader = kind.reader(
-                    lambda start, size: bytes(stream.read_at(size, start)), entry.file.file_size, IndexKeys(field.type)
-                )
-                rows = rows_of(asked.ask(reader)) + meta_of(entry).row_range_start
-        except (MissingFileError, UnsupportedError) as error:
-            _LOG.warning("%s: a global index is left aside: %s", self.table.name, error)
-            return None
-        except ValueError as error:
-            broken = CorruptFileError(f"the {kind.name} index of column '{field.name}' is broken: {error}", path=path)
-            _LOG.warning("%s: a global index is left aside: %s", self.table.name, broken)
-            return None
-        return bitmap_of(rows)
+        """The rows that an index file answers; None if it cannot be read."""
+        rows = ask_index(self.table, field, kind, entry, asked.ask)
+        return None if rows is None else bitmap_of(rows_of(rows) + meta_of(entry).row_range_start)
+
+
+def ask_index(
+    table: Table,
+    field: DataField,
+    kind: GlobalIndexKind,
+    entry: IndexManifestEntry,
+    ask: Callable[[GlobalIndexReader], Answer],
+) -> Answer | None:
+    """What an index file answers; None if it cannot be read, for a scan does without it."""
+    path = index_path(table, entry)
+    try:
+        with table.file_io.open_input(path) as stream:
+            keys = IndexKeys(field.type)
+            return ask(kind.reader(lambda start, size: bytes(stream.read_at(size, start)), entry.file.file_size, keys))
+    except (MissingFileError, UnsupportedError) as error:
+        _LOG.warning("%s: a global index is left aside: %s", table.name, error)
+        return None
+    except ValueError as error:
+        broken = CorruptFileError(f"the {kind.name} index of column '{field.name}' is broken: {error}", path=path)
+        _LOG.warning("%s: a global index is left aside: %s", table.name, broken)
+        return None
+
+
+def rows_of_files(files: pa.Table) -> BitMap64:
+    """All rows of some data files, by their ids."""
+    known = files.filter(files["first_row_id"].is_valid())
+    numbers = groups_of_entries(known)
+    _, heads = np.unique(numbers, return_index=True)
+    starts = known["first_row_id"].to_numpy().astype(np.int64)
+    ends = starts + known["row_count"].to_numpy()
+    low, high = starts.copy(), ends.copy()
+    np.minimum.at(low, heads[numbers], starts)
+    np.maximum.at(high, heads[numbers], ends)
+    return filled(RowIds.of_ranges(low[heads], high[heads]))
 
 
 def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
@@ -227,7 +252,7 @@ def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKe
     return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]
 
 
-def _filled(rows: RowIds) -> BitMap64:
+def filled(rows: RowIds) -> BitMap64:
     """The bitmap of all ids of some ranges."""
     found = BitMap64()
     for start, end in zip(rows.starts.tolist(), rows.ends.tolist(), strict=True):

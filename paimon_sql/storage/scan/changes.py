@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, entries
+from paimon_sql.format.paths import POSTPONE_BUCKET
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.evolved import grown_splits
@@ -42,7 +44,7 @@ def plan_changes(
     if span.end is None:
         return [], metrics
     if span.mode == DIFF and table.schema.primary_keys:
-        return list(_differences(table, span, predicate, metrics)), metrics
+        return list(differences(table, span.before, span.end, predicate, metrics)), metrics
     return list(_told(table, span, predicate, metrics, split_bytes)), metrics
 
 
@@ -52,38 +54,74 @@ def _told(
     """A split holds files of one bucket, but never of two commits, so that a reader could tell them in order."""
     by_partition = partition_predicate(table, predicate)
     for snapshot in span.commits(table):
-        name = snapshot.changelog_manifest_list if span.mode == CHANGELOG else snapshot.delta_manifest_list
-        manifests = table.manifests.read_list(name)
-        metrics.manifests += len(manifests)
-        metrics.manifests_read += len(manifests)
-        for held in table.manifests.read_all([m.file_name for m in manifests]):
-            metrics.files += len(held)
-            buckets: dict[_Bucket, list[DataFileMeta]] = {}
-            for e in entries(filter_partitions(table, held, by_partition)):
-                if e.kind is FileKind.ADD:
-                    buckets.setdefault((e.partition, e.bucket), []).append(e.file)
-            for (partition, bucket), files in buckets.items():
-                _count(metrics, files)
-                if evolves(table):
-                    yield from grown_splits(table, (partition, bucket), files, split_bytes)
-                    continue
-                for group in pack(files, lambda f: f.file_size, split_bytes, 0):
-                    yield LogSplit(partition, bucket, tuple(group), False)
+        yield from told_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
 
 
-def _differences(table: Table, span: Span, predicate: Predicate | None, metrics: ScanMetrics) -> Iterable[Split]:
+def told_by_commit(
+    table: Table, mode: str, snapshot: Snapshot, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterable[Split]:
+    """The splits of the files that a commit added to its changelog or to the table.
+
+    Args:
+        table: the table.
+        mode: ``CHANGELOG`` for its changelog.
+        snapshot: the commit.
+        predicate: a condition on partition columns.
+        metrics: is told what planning looks at.
+        split_bytes: how many bytes one reader takes at most.
+    """
+    name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
+    manifests = table.manifests.read_list(name)
+    metrics.manifests += len(manifests)
+    metrics.manifests_read += len(manifests)
+    for held in table.manifests.read_all([m.file_name for m in manifests]):
+        metrics.files += len(held)
+        buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        for e in entries(filter_partitions(table, held, predicate)):
+            if e.kind is FileKind.ADD:
+                buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for (partition, bucket), files in buckets.items():
+            count_files(metrics, files)
+            if evolves(table):
+                yield from grown_splits(table, (partition, bucket), files, split_bytes)
+                continue
+            for group in pack(files, lambda f: f.file_size, split_bytes, 0):
+                yield LogSplit(partition, bucket, tuple(group), False)
+
+
+def differences(
+    table: Table,
+    first: Snapshot | None,
+    last: Snapshot | None,
+    predicate: Predicate | None,
+    metrics: ScanMetrics,
+    *,
+    images: bool = False,
+) -> Iterable[Split]:
+    """The splits that compare two states of a table with a primary key, bucket by bucket.
+
+    Args:
+        table: the table.
+        first: the earlier state; None is an empty table.
+        last: the later state.
+        predicate: a condition on the table's columns; the part on partition columns leaves files out.
+        metrics: is told what planning looks at.
+        images: whether readers tell what changed rows were before, too.
+    """
     by_partition = partition_predicate(table, predicate)
-    before = _State(table, live_files(table, span.before, by_partition))
-    after = _State(table, live_files(table, span.end, by_partition))
-    metrics.manifests = after.live.metrics.manifests + before.live.metrics.manifests
-    metrics.manifests_read = after.live.metrics.manifests_read + before.live.metrics.manifests_read
-    metrics.files = after.live.metrics.files + before.live.metrics.files
+    before = _State(table, live_files(table, first, by_partition))
+    after = _State(table, live_files(table, last, by_partition))
+    metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
+    metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
+    metrics.files += after.live.metrics.files + before.live.metrics.files
     for place in sorted({*before.buckets, *after.buckets}):
         old, new = before.split(place), after.split(place)
         old, new = _changed(table, old, new)
         if old.files or new.files:
-            _count(metrics, [*old.files, *new.files])
-            yield DiffSplit(new.partition, new.bucket, new.files, False, new.sections, new.deletions, before=old)
+            count_files(metrics, [*old.files, *new.files])
+            yield DiffSplit(
+                new.partition, new.bucket, new.files, False, new.sections, new.deletions, before=old, images=images
+            )
 
 
 class _State:
@@ -94,6 +132,8 @@ class _State:
         self.buckets: dict[_Bucket, list[DataFileMeta]] = {}
         self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
         for e in entries(live.entries):
+            if e.bucket == POSTPONE_BUCKET:
+                continue  # its rows wait for a compaction
             self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
             self._deletions.setdefault((partition, bucket), {})[name] = deletion
@@ -122,7 +162,8 @@ def _only(table: Table, split: Split, without: set[str]) -> Split:
     return replace(split, files=tuple(f for s in sections for run in s.runs for f in run), sections=sections)
 
 
-def _count(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
+def count_files(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
+    """Tell metrics of files that are read."""
     for f in files:
         metrics.files_read += 1
         metrics.bytes_read += f.file_size

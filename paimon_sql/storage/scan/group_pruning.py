@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.predicates import ColumnStats, Predicate
 from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries, is_dedicated
-from paimon_sql.storage.scan.pruning import may_match_by_values
+from paimon_sql.storage.scan.pruning import may_match_by_values, stats_of
 from paimon_sql.storage.table import Table
 
 
@@ -24,6 +24,26 @@ def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
     if not drop.any():
         return entries
     return entries.filter(pa.array(~np.isin(numbers, numbers[drop])))
+
+
+def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """What is known of one column of all rows that a file stands for, an element an entry.
+
+    Of a group of files it is what the newest holder of the column tells, for each of them.
+    """
+    stats = stats_of(table, entries, column)
+    if not evolves(table):
+        return stats
+    numbers = groups_of_entries(entries)
+    alone = np.bincount(numbers)[numbers] == 1
+    tellers = np.full(len(entries), -1)
+    for columns, rows in _newest_holders(table, entries, numbers, np.flatnonzero(~alone)).items():
+        if column in columns:
+            tellers[numbers[rows]] = rows
+    source = np.where(alone, np.arange(len(entries)), tellers[numbers])
+    index = pa.array(source, mask=source < 0)
+    least, greatest, nulls = (told.take(index) for told in (stats.minimum, stats.maximum, stats.null_count))
+    return ColumnStats(least, greatest, nulls, entries["row_count"].combine_chunks())
 
 
 def _newest_holders(

@@ -21,8 +21,9 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
 
-_Place = tuple[bytes, int, str]
-_CHOOSING_ENGINES = ("deduplicate", "first-row")
+Place = tuple[bytes, int, str]
+CHOOSING_ENGINES = ("deduplicate", "first-row")
+"""The engines that answer with one of the rows of a key, as it is."""
 _MOST_FILES = 1000
 """How many index files a plan opens; whoever reads the rest of the data opens theirs."""
 _THREADS = 32
@@ -44,17 +45,17 @@ def prune_by_indexes(
         return before
     merged = [split for split in before if not split.raw]
     on_keys = about(predicate, table.schema.primary_keys)
-    chooses = table.options.get(MERGE_ENGINE) in _CHOOSING_ENGINES
+    chooses = table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
-    after = [_of_files(split, alone) if split.raw else _of_sections(split, alone, of_keys) for split in before]
+    after = [without_files(split, alone, of_keys) for split in before]
     for old, new in zip(before, after, strict=True):
         metrics.files_read -= len(old.files) - len(new.files)
         metrics.bytes_read -= old.size - new.size
     return [split for split in after if split.files]
 
 
-def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[_Place]:
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
     """The files of which no row satisfies a condition, by their indexes."""
     look = IndexLook(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
@@ -71,25 +72,37 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         return rows is not None and not rows
 
     answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
-    return frozenset(_place(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
+    return frozenset(place_of(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
 
 
-def _place(split: Split, file: DataFileMeta) -> _Place:
+def place_of(split: Split, file: DataFileMeta) -> Place:
+    """What tells a split's file from all others."""
     return split.partition, split.bucket, file.file_name
 
 
-def _of_files(split: Split, unwanted: frozenset[_Place]) -> Split:
-    kept = tuple(f for f in split.files if _place(split, f) not in unwanted)
+def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place] | None = None) -> Split:
+    """A split without files that hold no wanted row; it may be left without any.
+
+    Args:
+        split: the split.
+        unwanted: the files that hold none; where files are merged, they go by whole sections.
+        unwanted_keys: the files that hold no key of a wanted row, which go alone.
+    """
+    return _of_files(split, unwanted) if split.raw else _of_sections(split, unwanted, unwanted_keys or frozenset())
+
+
+def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
+    kept = tuple(f for f in split.files if place_of(split, f) not in unwanted)
     return split if len(kept) == len(split.files) else replace(split, files=kept)
 
 
-def _of_sections(split: Split, unwanted: frozenset[_Place], unwanted_keys: frozenset[_Place]) -> Split:
+def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place]) -> Split:
     """A split without sections that hold only unwanted files, and without single files that hold only unwanted keys."""
     sections = []
     for section in split.sections:
-        if all(_place(split, f) in unwanted for run in section.runs for f in run):
+        if all(place_of(split, f) in unwanted for run in section.runs for f in run):
             continue
-        runs = (tuple(f for f in run if _place(split, f) not in unwanted_keys) for run in section.runs)
+        runs = (tuple(f for f in run if place_of(split, f) not in unwanted_keys) for run in section.runs)
         left = tuple(run for run in runs if run)
         if left:
             sections.append(Section(left))

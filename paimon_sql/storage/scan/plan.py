@@ -21,6 +21,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
 from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
+from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.row_ids import RowIds
@@ -36,6 +37,7 @@ from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.top_n import TopN, splits_with_first
 from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.scan.visible import is_settled, visible_files
 from paimon_sql.storage.span import span_to_read
@@ -60,13 +62,17 @@ class PlannedRange:
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """What a scan reads."""
+    """What a scan reads.
+
+    ``condition`` is what all wanted rows satisfy, if only the first in an order are; others may be passed over.
+    """
 
     table: Table
     snapshot: Snapshot | None
     splits: list[Split]
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
     split_size: int = SPLIT_BYTES
+    condition: Predicate | None = None
 
     @cached_property
     def told_rows(self) -> int | None:
@@ -158,6 +164,7 @@ def plan_scan(
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
     answers: IndexAnswers | None = None,
+    top: TopN | None = None,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -171,9 +178,12 @@ def plan_scan(
             others' are left out.
         row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
         answers: what global indexes tell for the predicate, if they were asked before.
+        top: the rows that are enough; only of use where the condition decides on whole partitions alone.
     """
     if columns is not None and predicate is not None:
         columns = {*columns, *predicate.columns()}
+    if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
+        top = None
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
@@ -188,15 +198,23 @@ def plan_scan(
     answers = answers or IndexAnswers(predicate)
     since, metrics = found.version.created_from_millis, _metrics(found)
     size = split_size(metrics, parallelism)
+    if found.chain is not None or len(found.parts) > 1:
+        top = None  # several branches tell of their rows apart
     splits: list[Split] = []
+    condition = None
     for part in found.parts:
         told = answers.rows(part.table, part.snapshot, part.live.entries)
+        if told is None and top is not None:
+            told = first_rows(part.table, part.snapshot, part.live.entries, top)
         live = part.live if told is None else _of_rows(part.table, part.live, told)
         whole = _splits(part.table, live, since, size, columns)
         if told is not None:
             whole = [replace(s, row_ids=_told(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
+        if top is not None and told is None and row_ids is None and top.is_bounded(part.table.schema):
+            first = splits_with_first(part.table, top, live, made)
+            made, condition = first.splits, first.condition
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(size, since)
@@ -205,7 +223,7 @@ def plan_scan(
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    return ScanPlan(table, found.version.snapshot, splits, metrics, size)
+    return ScanPlan(table, found.version.snapshot, splits, metrics, size, condition)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
@@ -218,7 +236,7 @@ def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
 
 def _told(rows: RowIds, split: Split) -> RowIds | None:
     """Those of some rows that a split holds; None if its files do not all tell the ids of their rows."""
-    held = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
+    held = split.anchors
     if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in held):
         return None
     parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in held if f.first_row_id is not None]
@@ -288,8 +306,7 @@ def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int
         return list(splits)
     found = []
     for split in splits:
-        files = [g.anchor for g in split.groups] if isinstance(split, EvolvedSplit) else split.files
-        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in files}
+        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in split.anchors}
         theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,36 @@ def may_match_by_values(
         columns: the columns whose statistics are looked at; all by default.
     """
     keep = np.ones(len(entries), dtype=bool)
+    for rows, stats in _stats(table, entries):
+        known = set(stats) if columns is None else set(stats) & set(columns)
+        wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= known])
+        if wanted is not None:
+            mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
+            keep[rows] = mask.to_numpy(zero_copy_only=False)
+    return keep
+
+
+def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """What the entries' statistics tell of one column, an element an entry."""
+    kind = arrow_type(table.schema.field(column).type)
+    order: list[npt.NDArray[np.int64]] = []
+    parts: list[ColumnStats] = []
+    for rows, stats in _stats(table, entries):
+        if column in stats:
+            order.append(rows)
+            parts.append(stats[column])
+    places = np.full(len(entries), -1, np.int64)
+    places[np.concatenate([np.zeros(0, np.int64), *order])] = np.arange(sum(map(len, order)))
+    index = pa.array(places, mask=places < 0)
+    minimum, maximum, nulls = (
+        pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for p in parts)]).take(index)
+        for name, kind_of in (("minimum", kind), ("maximum", kind), ("null_count", pa.int64()))
+    )
+    return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())
+
+
+def _stats(table: Table, entries: pa.Table) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, ColumnStats]]]:
+    """The statistics of entries by today's names, group by group: the numbers of its entries, and what is known."""
     for schema_id, held, rows in _groups(entries):
         group = entries.take(pa.array(rows))
         written = table.schemas.get(schema_id)
@@ -52,13 +82,7 @@ def may_match_by_values(
             continue
         fields = written.select(held) if held is not None else written.fields
         stored = _column_stats(group, fields, "value_stats")
-        stats = _as_today(table, written.fields, stored, group["row_count"].combine_chunks())
-        known = set(stats) if columns is None else set(stats) & set(columns)
-        wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= known])
-        if wanted is not None:
-            mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
-            keep[rows] = mask.to_numpy(zero_copy_only=False)
-    return keep
+        yield rows, _as_today(table, written.fields, stored, group["row_count"].combine_chunks())
 
 
 def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.ndarray]]:

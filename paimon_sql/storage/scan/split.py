@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.format.data_file import DataFileMeta
@@ -56,6 +56,11 @@ class Split:
         return sum(f.row_count for f in self.files)
 
     @property
+    def anchors(self) -> Sequence[DataFileMeta]:
+        """The files that stand for all rows, each row once; deletion vectors go by their names."""
+        return self.files
+
+    @property
     def merges_rows(self) -> bool:
         """Whether reading may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
@@ -73,6 +78,10 @@ class EvolvedSplit(Split):
         return sum(group.row_count for group in self.groups)
 
     @property
+    def anchors(self) -> Sequence[DataFileMeta]:
+        return [group.anchor for group in self.groups]
+
+    @property
     def merges_rows(self) -> bool:
         return False
 
@@ -84,9 +93,13 @@ class LogSplit(Split):
 
 @dataclass(frozen=True)
 class DiffSplit(Split):
-    """A bucket's files at one time, merged, against those at an earlier one."""
+    """A bucket's files at one time, merged, against those at an earlier one.
+
+    ``images`` asks for what changed rows were before, too.
+    """
 
     before: Split | None = None
+    images: bool = False
 
     @property
     def size(self) -> int:
