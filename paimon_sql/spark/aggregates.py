@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,14 @@ from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.task import ReadTask
 
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)
+JUST_COUNT = PartialAggregation((), (CountRows(),))
+"""The number of all rows."""
+_SIMPLE = re.compile(r"\{((COUNT\(\*\)|(MIN|MAX|COUNT)\(\w+\)),?)*\}\{(\w+,?)*\}")
+_MAKERS: dict[str, Callable[[str, t.DataType], PartialAggregate]] = {
+    "COUNT": lambda name, _: CountValues(name),
+    "MIN": lambda name, kind: Extreme(name, kind, "min"),
+    "MAX": lambda name, kind: Extreme(name, kind, "max"),
+}
 _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
 _FLOATING = (t.FloatType, t.DoubleType)
 _ORDERED = (
@@ -42,12 +51,22 @@ _ORDERED = (
 )
 
 
-def is_count(jvm: Jvm, aggregation: Any) -> bool:
-    """Whether an aggregation is nothing but the number of rows."""
+def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
+    """An aggregation of numbers of rows and values, least and greatest values, told by its text, which is quick.
+
+    None if it has anything else in it, such as names that must be quoted.
+    """
     show = jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
-    # A column of that name would stand in back-quotes.
-    functions, groups = aggregation.aggregateExpressions(), aggregation.groupByExpressions()
-    return bool(show(functions) == "{COUNT(*)}" and show(groups) == "{}")
+    functions, groups = show(aggregation.aggregateExpressions()), show(aggregation.groupByExpressions())
+    if not _SIMPLE.fullmatch(f"{functions}{groups}"):
+        return None
+    known = {f.name: f.type for f in fields}
+    names = re.findall(r"\w+", groups)
+    asked = re.findall(r"(\w+)\((\*|\w+)\)", functions)
+    if not known.keys() >= {*names, *(name for _, name in asked if name != "*")}:
+        return None
+    made = [CountRows() if name == "*" else _MAKERS[what](name, known[name]) for what, name in asked]
+    return PartialAggregation(tuple(names), tuple(made))
 
 
 def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:

@@ -22,11 +22,12 @@ from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
 from paimon_sql.spark.aggregates import (
     COUNT,
+    JUST_COUNT,
     AggregateTask,
     CountTask,
     answer_fields,
-    is_count,
     partial_aggregation,
+    simple_aggregation,
     sums_for_averages,
 )
 from paimon_sql.spark.dead_rows import can_mark, marking_scan
@@ -45,10 +46,10 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.counting import RowCount, count_of_files
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.told_aggregates import ToldAggregates, told_aggregates
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
@@ -82,7 +83,7 @@ class ScanBuilderProxy(JavaObject):
         self._plan: ScanPlan | None = None
         self._by_python = False
         self._counts = False
-        self._counted: RowCount | None = None
+        self._told: ToldAggregates | None = None
         self._averages = True
         self._aggregation: PartialAggregation | None = None
 
@@ -152,11 +153,14 @@ class ScanBuilderProxy(JavaObject):
         return True
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        if is_count(self.jvm, aggregation):
-            # Spark need not add numbers of rows up if there is but one.
-            self._counts = True
-            self._counted = count_of_files(self.table) if self._plan is None and not self._predicates else None
-            return self._counted is not None or self._counts_here(self._planned())
+        # Spark need not put anything together if there is but one row of each group.
+        wanted = simple_aggregation(self.jvm, aggregation, self.table.schema.fields)
+        if wanted is not None and not self._row_ids:
+            self._told = told_aggregates(self.table, wanted, all_of(self._predicates))
+            self._aggregation = wanted if self._told else None
+        self._counts = wanted == JUST_COUNT and self._told is None
+        if self._counts or self._told is not None:
+            return self._told is not None or self._counts_here(self._planned())
         # Averages are seen here alone: what is pushed has sums and counts in their place.
         fields = self.table.schema.fields
         self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
@@ -164,7 +168,7 @@ class ScanBuilderProxy(JavaObject):
 
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
-        return self._counts or self._aggregates(aggregation)
+        return self._counts or self._told is not None or self._aggregates(aggregation)
 
     def _aggregates(self, aggregation: Any) -> bool:
         """Whether Python workers will put rows together; the JVM does so by itself with what it reads itself."""
@@ -228,8 +232,8 @@ class ScanBuilderProxy(JavaObject):
         )
 
     def _batch(self) -> Any:
-        if (counted := self._counted) is not None:
-            return self._told(lambda: counted.rows, describe(self.table, counted, None))
+        if self._told is not None:
+            return self._answer(self._told)
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
@@ -291,16 +295,23 @@ class ScanBuilderProxy(JavaObject):
         if not self._counts_here(plan):
             return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)
         if pins_key(self.table.schema, predicate):
-            return self._told(lambda: sum(t.count() for t in tasks), what)
-        return self._told(lambda: plan.row_count, what)
+            return self._number(lambda: sum(t.count() for t in tasks), what)
+        return self._number(lambda: plan.row_count, what)
 
-    def _told(self, count: Callable[[], int], what: str) -> Any:
+    def _number(self, count: Callable[[], int], what: str) -> Any:
         """A scan that gives the number of rows, as the driver tells it."""
 
         def rows() -> pa.Table:
             return pa.table({COUNT[0].name: pa.array([count()], pa.int64())})
 
         return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
+
+    def _answer(self, told: ToldAggregates) -> Any:
+        """A scan that gives whole aggregates, as metadata tell them."""
+        assert self._aggregation is not None
+        fields = answer_fields(self._aggregation, self.table.schema.fields)
+        what = describe(self.table, told, all_of(self._predicates), self._aggregation)
+        return LocalScanProxy(self.jvm, self.session, fields, lambda: told.rows, what)
 
     class Java:
         implements = [
@@ -336,7 +347,7 @@ def _is_floating(data_type: DataType) -> bool:
 
 def describe(
     table: Table,
-    plan: ScanPlan | RowCount,
+    plan: ScanPlan | ToldAggregates,
     predicate: Predicate | None,
     aggregation: PartialAggregation | None = None,
     top: TopN | None = None,

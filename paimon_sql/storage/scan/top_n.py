@@ -21,7 +21,8 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.scan.group_pruning import stats_of_groups
 from paimon_sql.storage.scan.index_pruning import CHOOSING_ENGINES, Place, place_of, without_files
-from paimon_sql.storage.scan.live_files import LiveFiles, partition_values
+from paimon_sql.storage.scan.live_files import LiveFiles
+from paimon_sql.storage.scan.partition_stats import partition_stats
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.table import Table
 
@@ -128,12 +129,8 @@ def _of_groups(split: EvolvedSplit, unwanted: frozenset[Place]) -> EvolvedSplit:
 def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[Place, int]]:
     """What is known of the column in each file, and the number of each file."""
     entries, name = live.entries, top.column
-    stats = stats_of_groups(table, entries, name)
-    if name in table.schema.partition_keys:
-        encoded = entries["partition"].combine_chunks().dictionary_encode()
-        values = partition_values(table, encoded.dictionary)[name].take(encoded.indices)
-        nulls = pc.if_else(values.is_null(), stats.row_count, pa.scalar(0, stats.row_count.type))
-        stats = ColumnStats(values, values, nulls, stats.row_count)
+    of_partitions = name in table.schema.partition_keys
+    stats = (partition_stats if of_partitions else stats_of_groups)(table, entries, name)
     places = zip(*(entries[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True)
     return stats, {place: i for i, place in enumerate(places)}
 
