@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from paimon_sql.catalog.identifier import Identifier
 
@@ -33,9 +33,10 @@ class Refreshed:
     note: str
 
 
-class Refresher(Protocol):
+class Refresher(ABC):
     """Refreshes the materialized tables of a catalog in a session that can run their queries."""
 
+    @abstractmethod
     def refresh(
         self,
         identifier: Identifier,
@@ -51,7 +52,12 @@ class Refresher(Protocol):
             partitions: the partitions that are worked out anew, as texts by column; None leaves it to the table.
             scheduled: whether a table whose partitions tell their time is refreshed in those alone that are due.
             dry_run: only say what would be done.
+
+        Raises:
+            InvalidInputError: it is no materialized table, or its query cannot be run.
+            CommitConflictError: a rival changed the table meanwhile; nothing was changed.
         """
 
+    @abstractmethod
     def sources(self, identifier: Identifier) -> set[str]:
         """The full names of the tables that a table's query reads."""

@@ -107,7 +107,7 @@ class _Column:
             return
         if array.type != (target := arrow_type(self.field.type)):
             array = array.cast(target)
-        if isinstance(self.field.type, t.FloatType | t.DoubleType):
+        if t.is_floating(self.field.type):
             low, high = _float_bounds(array)
             self._low = low if self._low is None else min(self._low, low, key=_float_rank)
             self._high = high if self._high is None else max(self._high, high, key=_float_rank)

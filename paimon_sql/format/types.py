@@ -372,6 +372,24 @@ class RowType(_NestedType):
         return {"fields": [f.to_json() for f in self.fields]}
 
 
+_ORDERED = (
+    BooleanType,
+    TinyIntType,
+    SmallIntType,
+    IntType,
+    BigIntType,
+    FloatType,
+    DoubleType,
+    DecimalType,
+    DateType,
+    TimeType,
+    TimestampType,
+    LocalZonedTimestampType,
+    VarCharType,
+    VarBinaryType,
+)
+
+
 def string_type(nullable: bool = True) -> VarCharType:
     """STRING: text of any length."""
     return VarCharType(nullable, MAX_LENGTH)
@@ -474,6 +492,16 @@ def parse_field(json: dict[str, Any]) -> DataField:
         description=json.get("description"),
         default=json.get("defaultValue"),
     )
+
+
+def is_floating(data_type: DataType) -> bool:
+    """Whether values of a type can be NaN, which no bounds include."""
+    return isinstance(data_type, (FloatType, DoubleType))
+
+
+def is_ordered(data_type: DataType) -> bool:
+    """Whether values of a type stand in an order that is the same here and in SQL."""
+    return isinstance(data_type, _ORDERED)
 
 
 def walk(data_type: DataType) -> Iterator[DataType]:

@@ -61,7 +61,7 @@ def java_text(value: Any, data_type: t.DataType) -> str:
     """
     if isinstance(data_type, t.BooleanType):
         return "true" if value else "false"
-    if isinstance(data_type, t.FloatType | t.DoubleType):
+    if t.is_floating(data_type):
         return _float_text(value, single=isinstance(data_type, t.FloatType))
     if isinstance(data_type, t.DecimalType):
         return format(scaled(unscaled(value, data_type), data_type), "f")

@@ -35,20 +35,6 @@ _MAKERS: dict[str, Callable[[str, t.DataType], PartialAggregate]] = {
     "MAX": lambda name, kind: Extreme(name, kind, "max"),
 }
 _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
-_FLOATING = (t.FloatType, t.DoubleType)
-_ORDERED = (
-    *_SMALL,
-    *_FLOATING,
-    t.BigIntType,
-    t.DecimalType,
-    t.BooleanType,
-    t.DateType,
-    t.TimeType,
-    t.TimestampType,
-    t.LocalZonedTimestampType,
-    t.VarCharType,
-    t.VarBinaryType,
-)
 
 
 def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
@@ -98,7 +84,7 @@ def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> Partia
     names, made = [g.name for g in groups if g is not None], [a for a in aggregates if a is not None]
     if len(names) < len(groups) or len(made) < len(aggregates):
         return None
-    if not all(isinstance(known[name].type, _ORDERED) for name in names):
+    if not all(t.is_ordered(known[name].type) for name in names):
         return None
     found = PartialAggregation(tuple(names), tuple(made))
     # Rows without columns could not be counted on their way.
@@ -135,19 +121,15 @@ def _aggregate(function: Any, known: dict[str, DataField]) -> PartialAggregate |
         return CountValues(column.name)
     if kind == "Sum":
         return _sum(column)
-    return Extreme(column.name, column.type, kind.lower()) if isinstance(column.type, _ORDERED) else None
+    return Extreme(column.name, column.type, kind.lower()) if t.is_ordered(column.type) else None
 
 
 def _sum(column: DataField) -> PartialAggregate | None:
-    if isinstance(column.type, (*_SMALL, *_FLOATING)):
-        return Sum(column.name, _is_floating(column))
+    if isinstance(column.type, _SMALL) or t.is_floating(column.type):
+        return Sum(column.name, t.is_floating(column.type))
     if isinstance(column.type, t.DecimalType) and column.type.precision > MOST_DIGITS:
         return None
     return WideSum(column.name, column.type) if isinstance(column.type, (t.BigIntType, t.DecimalType)) else None
-
-
-def _is_floating(column: DataField) -> bool:
-    return isinstance(column.type, _FLOATING)
 
 
 @dataclass(frozen=True)

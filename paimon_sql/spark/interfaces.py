@@ -7,6 +7,7 @@ that a new Spark adds fails there first and by name.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -137,3 +138,44 @@ class WriteInterface(JavaObject):
 
     class Java:
         implements = [f"{CONNECTOR}.write.V1Write"]
+
+
+class PartitionInterface(JavaObject, ABC):
+    """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, and only a name."""
+
+    table: Any
+
+    def loadPartitionMetadata(self, row: Any) -> Any:
+        return self.jvm.java_map({})
+
+    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
+        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
+
+    def renamePartition(self, source: Any, target: Any) -> bool:
+        raise UnsupportedError(
+            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
+        )
+
+    def createPartition(self, row: Any, properties: Any) -> None:
+        self.createPartitions([row], [properties])
+
+    def dropPartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartition(self, row: Any) -> bool:
+        return self.dropPartitions([row])
+
+    def purgePartitions(self, rows: Any) -> bool:
+        return self.dropPartitions(rows)
+
+    def truncatePartition(self, row: Any) -> bool:
+        return self.truncatePartitions([row])
+
+    @abstractmethod
+    def createPartitions(self, rows: Any, properties: Any) -> None: ...
+
+    @abstractmethod
+    def dropPartitions(self, rows: Any) -> bool: ...
+
+    @abstractmethod
+    def truncatePartitions(self, rows: Any) -> bool: ...

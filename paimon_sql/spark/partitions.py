@@ -13,7 +13,8 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
-from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.interfaces import PartitionInterface
+from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.local_scan import internal_rows
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct
@@ -25,7 +26,7 @@ from paimon_sql.storage.scan.live_files import filter_partitions, live_files, pa
 from paimon_sql.storage.table import Table
 
 
-class PartitionManagement(JavaObject):
+class PartitionManagement(PartitionInterface):
     """The part of a table's proxy that lists and empties partitions; a partition exists while it holds files."""
 
     jvm: Jvm
@@ -47,36 +48,10 @@ class PartitionManagement(JavaObject):
         entries = live_files(self.table, self.table.snapshots.latest()).entries
         return len(next(iter(self._values(entries, having_values(self.table.schema, names, row)).values()))) > 0
 
-    def loadPartitionMetadata(self, row: Any) -> Any:
-        return self.jvm.java_map({})
-
-    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
-        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
-
-    def renamePartition(self, source: Any, target: Any) -> bool:
-        raise UnsupportedError(
-            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
-        )
-
-    def createPartition(self, row: Any, properties: Any) -> None:
+    def createPartitions(self, rows: Any, properties: Any) -> None:
         raise UnsupportedError(
             f"{self.table.name}: a partition comes into being with its first row.", remedy="INSERT into it."
         )
-
-    def createPartitions(self, rows: Any, properties: Any) -> None:
-        self.createPartition(rows, properties)
-
-    def dropPartition(self, row: Any) -> bool:
-        return self.dropPartitions([row])
-
-    def purgePartition(self, row: Any) -> bool:
-        return self.dropPartitions([row])
-
-    def truncatePartition(self, row: Any) -> bool:
-        return self.dropPartitions([row])
-
-    def purgePartitions(self, rows: Any) -> bool:
-        return self.dropPartitions(rows)
 
     def truncatePartitions(self, rows: Any) -> bool:
         return self.dropPartitions(rows)

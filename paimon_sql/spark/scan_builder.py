@@ -19,7 +19,7 @@ from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import DataField, DataType, DoubleType, FloatType
+from paimon_sql.format.types import DataField, is_floating
 from paimon_sql.spark.aggregates import (
     COUNT,
     JUST_COUNT,
@@ -108,7 +108,7 @@ class ScanBuilderProxy(JavaObject):
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
         self._answers = self._plan = None
-        exact = {name for name, kind in types.items() if not _is_floating(kind)}
+        exact = {name for name, kind in types.items() if not is_floating(kind)}
         settled = set(types if self._decides() else self.table.schema.partition_keys)
         left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
@@ -338,11 +338,6 @@ def _narrows(plan: ScanPlan) -> bool:
 def _raise(error: PaimonError) -> pa.Table:
     """No rows, but the error; a stream that goes on behind what the options name reads none this way."""
     raise error
-
-
-def _is_floating(data_type: DataType) -> bool:
-    """Whether a column can hold NaN, of which the statistics of Parquet files say nothing."""
-    return isinstance(data_type, (FloatType, DoubleType))
 
 
 def describe(

@@ -57,7 +57,7 @@ class KeyType:
     @property
     def is_float(self) -> bool:
         """Whether values are floating-point numbers."""
-        return isinstance(self.type, (t.FloatType, t.DoubleType))
+        return t.is_floating(self.type)
 
     @property
     def stored(self) -> np.dtype[np.signedinteger[npt.NBitBase]]:

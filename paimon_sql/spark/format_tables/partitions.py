@@ -10,7 +10,8 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.types import string_type
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
+from paimon_sql.spark.interfaces import PartitionInterface
+from paimon_sql.spark.java import CATALYST, Jvm, raise_java
 from paimon_sql.spark.local_scan import internal_rows
 from paimon_sql.spark.partitions import any_of_rows, having_values
 from paimon_sql.spark.rows import row_values
@@ -21,7 +22,7 @@ from paimon_sql.storage.format_tables.changes import add_partition, drop_partiti
 from paimon_sql.storage.format_tables.partitions import partition_columns
 
 
-class FormatPartitions(JavaObject):
+class FormatPartitions(PartitionInterface):
     """The part of a format table's proxy that is about partitions; a partition exists while its folder does."""
 
     jvm: Jvm
@@ -44,20 +45,6 @@ class FormatPartitions(JavaObject):
         names = list(self.table.schema.partition_keys)[: row.numFields()]
         return bool(chosen_partitions(self.table, having_values(self.table.schema, names, row)))
 
-    def loadPartitionMetadata(self, row: Any) -> Any:
-        return self.jvm.java_map({})
-
-    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
-        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
-
-    def renamePartition(self, source: Any, target: Any) -> bool:
-        raise UnsupportedError(
-            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
-        )
-
-    def createPartition(self, row: Any, properties: Any) -> None:
-        self.createPartitions([row], [properties])
-
     def createPartitions(self, rows: Any, properties: Any) -> None:
         if any(given.containsKey("location") for given in properties):
             raise UnsupportedError(
@@ -65,15 +52,6 @@ class FormatPartitions(JavaObject):
             )
         for texts in [self._texts(row) for row in rows]:
             add_partition(self.table, texts)
-
-    def dropPartition(self, row: Any) -> bool:
-        return self.dropPartitions([row])
-
-    def purgePartition(self, row: Any) -> bool:
-        return self.dropPartitions([row])
-
-    def purgePartitions(self, rows: Any) -> bool:
-        return self.dropPartitions(rows)
 
     def dropPartitions(self, rows: Any) -> bool:
         drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
@@ -83,7 +61,7 @@ class FormatPartitions(JavaObject):
         if not self.partitionExists(row):
             error = f"{CATALYST}.analysis.NoSuchPartitionException"
             raise_java(self.jvm.new(error, self.table.name, row, self.partitionSchema()))
-        return self.truncatePartitions([row])
+        return super().truncatePartition(row)
 
     def truncatePartitions(self, rows: Any) -> bool:
         if len(rows):

@@ -15,7 +15,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed
+from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed, Refresher
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.materialized.periods import Periods
@@ -46,7 +46,7 @@ class _Step:
     before: tuple[SourceState, ...] = ()
 
 
-class SessionRefresher:
+class SessionRefresher(Refresher):
     """Refreshes materialized tables of a catalog in one session.
 
     Args:
@@ -61,7 +61,6 @@ class SessionRefresher:
         self._catalog = catalog
 
     def sources(self, identifier: Identifier) -> set[str]:
-        """The full names of the tables that a table's query reads."""
         table, definition = self._opened(identifier)
         with under_settings(self._session, definition.settings):
             return self._query(table, definition).source_names
@@ -74,18 +73,6 @@ class SessionRefresher:
         scheduled: bool = False,
         dry_run: bool = False,
     ) -> Refreshed:
-        """Bring a table up to date.
-
-        Args:
-            identifier: the table.
-            partitions: the partitions that are worked out anew, as texts by column; None leaves it to the table.
-            scheduled: whether a table whose partitions tell their time is refreshed in those alone that are due.
-            dry_run: only say what would be done.
-
-        Raises:
-            InvalidInputError: it is no materialized table, or its query cannot be run.
-            CommitConflictError: a rival changed the table meanwhile; nothing was changed.
-        """
         started = time.monotonic()
         table, definition = self._opened(identifier)
         if definition.handler and definition.mode == CONTINUOUS and not definition.is_suspended:

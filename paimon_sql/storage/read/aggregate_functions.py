@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import BigIntType, DataType, DecimalType, DoubleType, FloatType
+from paimon_sql.format.types import BigIntType, DataType, DecimalType, DoubleType, is_floating
 from paimon_sql.storage.merge.order import comparable
 
 MOST_DIGITS = 32
@@ -237,7 +237,7 @@ class Extreme(OfColumn):
 
     @property
     def _floating(self) -> bool:
-        return isinstance(self.kind, (FloatType, DoubleType))
+        return is_floating(self.kind)
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]

@@ -28,15 +28,7 @@ from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
 
-_EXACT = (
-    t.BooleanType,
-    t.TinyIntType,
-    t.SmallIntType,
-    t.IntType,
-    t.BigIntType,
-    t.DecimalType,
-    t.DateType,
-)
+_CUT = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
 _MICROS = 6
 
@@ -89,9 +81,11 @@ def _is_exact(table: Table, aggregate: PartialAggregate) -> bool:
     if not isinstance(aggregate, Extreme):
         return False
     kind = table.schema.field(aggregate.column).type
-    if isinstance(kind, t.VarCharType) and aggregate.column in table.schema.partition_keys:
-        return True  # a partition says its value as it is
-    return isinstance(kind, _EXACT) or (isinstance(kind, _INSTANTS) and kind.precision <= _MICROS)
+    if not t.is_ordered(kind) or t.is_floating(kind):
+        return False
+    if isinstance(kind, _CUT):
+        return aggregate.column in table.schema.partition_keys  # a partition says its value as it is
+    return not isinstance(kind, _INSTANTS) or kind.precision <= _MICROS
 
 
 def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: PartialAggregation) -> list[pa.Array] | None:

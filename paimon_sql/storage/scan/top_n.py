@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
 from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import is_floating, is_ordered
 from paimon_sql.storage.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.scan.group_pruning import stats_of_groups
 from paimon_sql.storage.scan.index_pruning import CHOOSING_ENGINES, Place, place_of, without_files
@@ -28,20 +28,6 @@ from paimon_sql.storage.table import Table
 
 Longs = npt.NDArray[np.int64]
 
-_ORDERED = (
-    t.BooleanType,
-    t.TinyIntType,
-    t.SmallIntType,
-    t.IntType,
-    t.BigIntType,
-    t.DecimalType,
-    t.DateType,
-    t.TimeType,
-    t.TimestampType,
-    t.LocalZonedTimestampType,
-    t.VarCharType,
-    t.VarBinaryType,
-)
 _UNKNOWN, _NULLS_FIRST = -2, -1
 
 
@@ -69,7 +55,8 @@ class TopN:
 
     def is_bounded(self, schema: TableSchema) -> bool:
         """Whether bounds of the column's values tell its order: not where there may be NaN, which none includes."""
-        return isinstance(schema.field(self.column).type, _ORDERED)
+        kind = schema.field(self.column).type
+        return is_ordered(kind) and not is_floating(kind)
 
 
 @dataclass(frozen=True)
