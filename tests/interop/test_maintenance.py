@@ -13,9 +13,11 @@ from tests.storage.maintenance_world import CHECKED, KINDS, Rows, World
 from .java import JavaPaimon
 
 STEPS = 40
+REFUSED = ("evolving_vectors",)
+"""Tables that Java 1.4.2 refuses to open, for it knows no deletion vectors of tables with data evolution yet."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in REFUSED])
 def test_java_reads_all_that_is_retained(kind: str, java: JavaPaimon, tmp_path: Path) -> None:
     world = World.of(tmp_path / "default.db" / kind, kind, seed=21)
     for _ in range(STEPS):

@@ -60,7 +60,6 @@ DECOUPLED = {"snapshot.num-retained.max": "50", "changelog.num-retained.max": "6
 EVOLVING = {
     "row-tracking.enabled": "true",
     "data-evolution.enabled": "true",
-    "deletion-vectors.enabled": "true",
     "global-index.search-mode": "full",
 }
 KINDS: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
@@ -75,6 +74,7 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "lookup": ({"bucket": "1", "changelog-producer": "lookup", **DECOUPLED}, ("id",), ()),
     "input_decoupled": ({**ONLY, "bucket": "1", "changelog-producer": "input", **DECOUPLED}, ("id",), ()),
     "evolving": ({**ONLY, **EVOLVING}, (), ("p",)),
+    "evolving_vectors": ({**ONLY, **EVOLVING, "deletion-vectors.enabled": "true"}, (), ("p",)),
     "append_decoupled": ({**ONLY, **DECOUPLED}, (), ("p",)),
 }
 """The tables by name: options, key, partitions."""
