@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -56,7 +57,7 @@ class _Group:
 
 
 class FileStatistics:
-    """The texts of files' keys and statistics, an element a file, each worked out when it is asked for.
+    """The texts of files' keys and statistics, an element a file, each worked out when it is asked for, by any thread.
 
     Columns go by their names of today: renamed ones keep their statistics, retyped ones have them cast, and in a file
     that was written without a column all its values are null.
@@ -70,6 +71,7 @@ class FileStatistics:
         self._table = table
         self._entries = entries
         self._groups: list[_Group] | None = None
+        self._lock = threading.Lock()
 
     def keys(self, end: str) -> pa.Array:
         """The smallest (``min``) or largest (``max``) keys; null where a file has none."""
@@ -121,12 +123,12 @@ class FileStatistics:
 
     def _each(self, texts: Callable[[_Group], pa.Array]) -> pa.Array:
         """The texts of all groups, in the order of the files."""
-        if self._groups is None:
-            self._groups = _groups(self._table, self._entries)
-        parts = [one_chunk(texts(group)) for group in self._groups]
+        with self._lock:
+            groups = self._groups = self._groups or _groups(self._table, self._entries)
+        parts = [one_chunk(texts(group)) for group in groups]
         if len(parts) < 2:
             return parts[0] if parts else pa.nulls(0, pa.string())
-        order = np.argsort(np.concatenate([group.rows for group in self._groups]), kind="stable")
+        order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
         return pa.concat_arrays(parts).take(pa.array(order))
 
 

@@ -18,6 +18,7 @@ from paimon_sql.storage.file_paths import data_file_paths
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
 from paimon_sql.storage.travel import version_to_read
 from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.clock import wall_clocks
@@ -26,6 +27,9 @@ from paimon_sql.system_tables.texts import one_chunk, partition_labels
 
 _SEPARATOR = "\x00"
 Rows = npt.NDArray[np.int64]
+
+_THREADS = 4
+_MANY = 10_000
 
 
 class Files(SystemTable):
@@ -71,7 +75,13 @@ class Files(SystemTable):
     def _made(self, table: Table, entries: pa.Table, names: Collection[str]) -> pa.Table:
         columns = _columns(table, entries)
         schema = arrow_schema([f for f in self.columns if f.name in names])
-        return pa.Table.from_arrays([one_chunk(columns[f.name]()).cast(f.type) for f in schema], schema=schema)
+
+        def values(field: pa.Field) -> pa.Array:
+            return one_chunk(columns[field.name]()).cast(field.type)
+
+        # Arrow lets other threads run while it works on many rows.
+        made = spread(values, list(schema), _THREADS if len(entries) >= _MANY else 1)
+        return pa.Table.from_arrays(made, schema=schema)
 
 
 def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array | pa.ChunkedArray]]:

@@ -13,11 +13,13 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.types import row_struct
+from paimon_sql.storage.threads import spread
 
 _ROW = f"{CATALYST}.InternalRow"
 _CONVERTERS = f"{EXECUTION}.arrow.ArrowConverters"
-_PIECE_BYTES = 16 << 20
+_PIECE_BYTES = 8 << 20
 """What is converted at once: Spark would make an RDD of more than 48 MB, as its settings have it unless changed."""
+_THREADS = 4
 _CALL_BYTES = 64 << 10
 """Up to here bytes go through a call of Py4J, which writes them as text; larger ones cross faster by a file."""
 
@@ -37,7 +39,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[Data
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     struct = json.dumps(row_struct(fields))
     batches = table.combine_chunks().to_batches(max_chunksize=_rows_of_a_piece(table))
-    pieces = [_converted(jvm, session, for_spark(batch), struct) for batch in batches]
+    pieces = spread(lambda batch: _converted(jvm, session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
     return jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
