@@ -10,6 +10,7 @@ from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.remove_orphan_files import RemoveOrphanFiles
+from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.storage.file_io.paths import temporary_sibling
 
@@ -28,6 +29,7 @@ class Report(Procedure):
         Argument("path", string_type(), "The page, or a folder for it; by default `<db>.<table>-report.html` here."),
         Argument("pictures", string_type(), "A folder that each chart is written into as well, as PNG."),
         Argument("orphans", BooleanType(), "Whether to search for files that nobody uses, which lists all folders."),
+        DRY_RUN,
     )
     results = (
         result("path", string_type(False), "the page"),
@@ -36,6 +38,7 @@ class Report(Procedure):
         result("pictures", string_type(), "the folder of the pictures; null where none was asked for"),
         result("advice", string_type(), "what could be done for the table, a line each"),
         result("seconds", DoubleType(False), "how long it took"),
+        result("note", string_type(), "whether nothing was written"),
     )
     example = "CALL sys.report(table => 'db.t', path => '/tmp/t.html')"
 
@@ -52,10 +55,9 @@ class Report(Procedure):
         pictures = pictures_of(facts) if folder else {}
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InvalidInputError(f"pictures is {folder}, which is no folder.", remedy="Say another one.")
-        _write(page, data)
-        for name, picture in pictures.items():
-            assert folder is not None
-            _write(folder / f"{name}.png", picture)
+        files = {page: data, **{folder / f"{name}.png": picture for name, picture in pictures.items() if folder}}
+        for path, content in () if arguments["dry_run"] else files.items():
+            _write(path, content)
         return [
             (
                 str(page),
@@ -64,6 +66,7 @@ class Report(Procedure):
                 str(folder) if folder else None,
                 "\n".join(advice for _, advice in facts.advice) or None,
                 round(time.monotonic() - started, 3),
+                "dry run, nothing was written" if arguments["dry_run"] else None,
             )
         ]
 

@@ -158,6 +158,8 @@ def report(context: Context, **arguments: Any) -> dict[str, Any]:
 
 
 def test_a_report_is_written_here_or_where_it_is_said(context: Context, tmp_path: Path) -> None:
+    assert report(context, pictures="pics", dry_run=True)["note"] == "dry run, nothing was written"
+    assert list((tmp_path / "here").iterdir()) == []
     assert report(context)["path"] == str(tmp_path / "here" / "d.t-report.html")
     assert report(context, path=str(tmp_path))["path"] == str(tmp_path / "d.t-report.html")
     told = report(context, path=str(tmp_path / "new" / "x.html"), pictures="pics", orphans=True)
