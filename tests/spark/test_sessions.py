@@ -49,6 +49,11 @@ def test_a_setting_of_the_start_cannot_be_given_later(spark: SparkSession, tmp_p
         paimon_sql.connect(tmp_path, **{"spark.driver.memory": "99g"})
 
 
+def test_a_setting_that_is_none_of_sparks_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"'master' is no setting of Spark's.*spark\.master"):
+        paimon_sql.connect(tmp_path, master="local[2]")
+
+
 def test_dataframes_write_and_read_tables(spark: SparkSession, tmp_path: Path) -> None:
     session = paimon_sql.connect(tmp_path)
     frame = session.range(4).selectExpr("CAST(id AS INT) AS k", "'x' AS v")
