@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -33,12 +33,11 @@ class ParserProxy(JavaObject):
 
     MARK = "paimon-sql parser"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any, inherited: Mapping[str, str]) -> None:
+    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any) -> None:
         super().__init__(jvm)
         self._bridge = bridge
         self._session = session
         self._delegate = DeclaredErrors(jvm, delegate)
-        self._inherited = inherited
         self._attached: AttachedSession | None = None
 
     def toString(self) -> str:
@@ -118,7 +117,7 @@ class ParserProxy(JavaObject):
             raise
 
     def _catalogs(self) -> AttachedSession:
-        self._attached = self._attached or self._bridge.session(self._session, self._inherited)
+        self._attached = self._attached or self._bridge.session(self._session)
         return self._attached
 
     def _with_functions(self, text: str) -> str:
@@ -191,23 +190,19 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
 
 
 class ParserBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser.
-
-    ``catalogs`` are the settings of the session that was equipped first; sessions made from it start with them.
-    """
+    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser."""
 
     MARK = "paimon-sql parser builder"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, catalogs: Mapping[str, str]) -> None:
+    def __init__(self, jvm: Jvm, bridge: Bridge) -> None:
         super().__init__(jvm)
         self._bridge = bridge
-        self._catalogs = catalogs
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: Any, delegate: Any) -> ParserProxy:
-        return ParserProxy(self.jvm, self._bridge, session, delegate, self._catalogs)
+        return ParserProxy(self.jvm, self._bridge, session, delegate)
 
     class Java:
         implements = ["scala.Function2"]
