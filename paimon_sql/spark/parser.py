@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.procedures.base import Context
@@ -21,6 +22,7 @@ from paimon_sql.spark.session_options import session_options
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.functions import calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
+from paimon_sql.storage.format_tables import FormatTable
 
 if TYPE_CHECKING:
     from paimon_sql.spark.bridge import AttachedSession, Bridge
@@ -149,6 +151,7 @@ class ParserProxy(JavaObject):
             catalogs=ours,
             other_catalogs=known - ours,
             partition_keys=lambda table: _partition_keys(attached, table),
+            is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
             merges_schema=self._merges_schema,
             has_function=lambda function: _has_function(attached, function),
             blob_column=lambda catalog, table, column: blob_column(
@@ -169,14 +172,19 @@ class ParserProxy(JavaObject):
 
 
 def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
-    """The partition columns of a table with snapshots; none where there is no such table, which Spark will tell."""
+    """The partition columns of a table; none where there is no such table, which Spark will tell."""
+    found = _opened(attached, table)
+    return found.schema.partition_keys if found is not None else ()
+
+
+def _opened(attached: AttachedSession, table: TableName) -> AnyTable | None:
+    """A table of any kind; None where there is none."""
     if len(table) != 3:
-        return ()
+        return None
     try:
-        found = attached.catalogs[table[0]].catalog.table(parse_identifier(table[1], table[2]))
+        return attached.catalogs[table[0]].catalog.any_table(parse_identifier(table[1], table[2]))
     except PaimonError:
-        return ()
-    return found.schema.partition_keys
+        return None
 
 
 def _has_function(attached: AttachedSession, function: TableName) -> bool:
