@@ -20,8 +20,9 @@ from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.spark.session_options import session_options
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.functions import calls_functions, rewrite_calls
+from paimon_sql.sql.functions import called_function, calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
+from paimon_sql.sql.session_functions import check_lasting, without_ours
 from paimon_sql.storage.format_tables import FormatTable
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ParserProxy(JavaObject):
         self._session = session
         self._delegate = DeclaredErrors(jvm, delegate)
         self._attached: AttachedSession | None = None
+        self._has_functions = False
 
     def toString(self) -> str:
         return self.MARK
@@ -125,9 +127,12 @@ class ParserProxy(JavaObject):
     def _with_functions(self, text: str) -> str:
         """The text with the catalogs' functions over columns as functions of the session, which it then has."""
         if not calls_functions(text):
-            return text
+            return without_ours(text) if self._has_functions else text
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
-        register_functions(SparkSession(self.jvm.context, self._session), names)
+        if names:
+            check_lasting(text, called_function(names[0]))
+            register_functions(SparkSession(self.jvm.context, self._session), names)
+            self._has_functions = True
         return rewritten
 
     def _check(self, rewritten: Rewritten) -> None:
