@@ -264,3 +264,43 @@ def test_files_in_folders_below_are_rows_too(sql: Sql, folder: Folder) -> None:
     assert sql("SELECT * FROM t") == [(9, 1)]
     sql("CREATE OR REPLACE TABLE u (b INT) USING csv")
     assert sorted(p.name for p in folder("u").iterdir()) == ["_hidden", "schema"]
+
+
+def test_json_may_have_its_numbers_in_quotes(sql: Sql, folder: Folder) -> None:
+    sql(
+        "CREATE TABLE t (a TINYINT, b BIGINT, c DOUBLE, d DECIMAL(20, 3), e BOOLEAN, f DATE, g ARRAY<INT>,"
+        " h STRUCT<x: INT, y: STRING>, m MAP<STRING, FLOAT>, k MAP<INT, BIGINT>, v STRING, p INT)"
+        " USING json PARTITIONED BY (p)"
+    )
+    sql(
+        "INSERT INTO t VALUES (1, 9223372036854775807, DOUBLE('NaN'), 1.5, true, DATE'2024-01-01', ARRAY(1, NULL),"
+        " STRUCT(1, 'x'), MAP('q', 0.5F), MAP(7, 8L), '1', 3), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+        " NULL, NULL, NULL)"
+    )
+    # As Java's connector writes it.
+    (folder("t") / "p=4").mkdir()
+    (folder("t") / "p=4" / "java.json").write_text(
+        '{"a":"2","b":"-9223372036854775808","c":"Infinity","d":"2.500","e":"false","f":"2024-01-02","g":["1",null],'
+        '"h":{"x":"2","y":"z"},"m":{"q":"0.25"},"k":{"7":"8"},"v":"2"}\n'
+    )
+    columns = "a, b, CAST(c AS STRING), CAST(d AS STRING), e, CAST(f AS STRING), g, h.x, h.y, m['q'], k[7], v, p"
+    written = (1, 2**63 - 1, "NaN", "1.500", True, "2024-01-01", [1, None], 1, "x", 0.5, 8, "1", 3)
+    by_java = (2, -(2**63), "Infinity", "2.500", False, "2024-01-02", [1, None], 2, "z", 0.25, 8, "2", 4)
+    assert sql(f"SELECT {columns} FROM t WHERE p IS NOT NULL ORDER BY p") == [written, by_java]
+    assert sql("SELECT a FROM t WHERE p IS NULL") == [(None,)]
+    assert sql("SELECT b FROM t WHERE a = 2 AND NOT e") == [(-(2**63),)]
+    assert sql("SELECT p, a FROM t WHERE h.x > 1 AND p > 3") == [(4, 2)]
+    assert sql("SELECT count(*), sum(a) FROM t") == [(3, 3)]
+    assert sql("SELECT x.a, y.b FROM t x JOIN t y ON x.a = y.a WHERE x.p = 4") == [(2, -(2**63))]
+    sql("CREATE TABLE u USING json AS SELECT a, e FROM t")
+    assert sql("SELECT a, e FROM u WHERE a IS NOT NULL ORDER BY a") == [(1, True), (2, False)]
+
+
+def test_bad_values_in_json_are_what_the_mode_says(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT, v STRING) USING json")
+    (folder("t") / "f.json").write_text('{"a":"no","v":"x"}\n{"a":"1","v":"y"}\n{"a":1.5,"v":"z"}\n')
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        sql("SELECT a FROM t WHERE v <> 'y'")
+    assert sql("SELECT a FROM t WHERE v = 'y'") == [(1,)]
+    lenient = "/*+ OPTIONS('json.ignore-parse-errors'='true') */"
+    assert sql(f"SELECT a, v FROM t {lenient} ORDER BY v") == [(None, "x"), (1, "y"), (None, "z")]
