@@ -25,9 +25,11 @@ from paimon_sql.shell.formats import formats
 from paimon_sql.shell.prompt import Prompt
 from paimon_sql.shell.report import Report
 from paimon_sql.shell.runner import Leave, Runner, Settings
+from paimon_sql.shell.serving import Serving, address
 from paimon_sql.shell.setup import Setup
 from paimon_sql.shell.sources import Source, from_file, from_stream, from_text
 from paimon_sql.spark.session import DEFAULT_WAREHOUSE
+from paimon_sql.spark.thrift.server import PREFIX
 
 FAILED = 1
 INTERRUPTED = 128 + signal.SIGINT
@@ -255,6 +257,57 @@ def report_on(
     given = {"--table": table, "--path": path, "--pictures": pictures, "--orphans": "true" if orphans else None}
     words = [word for name, value in given.items() if value is not None for word in (name, value)]
     _call(context, "report", words, warehouse, catalog_option)
+
+
+@app.command("thriftserver", help="Serve JDBC, ODBC and Thrift clients until Ctrl-C or SIGTERM.")
+def thriftserver(
+    context: typer.Context,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where it listens; 0.0.0.0 for everywhere.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("-p", "--port", metavar="N", min=0, max=65535, help="The port; 0 for one that is free.")
+    ] = 10000,
+    http: Annotated[bool, typer.Option("--http", help="Speak HTTP instead of the binary protocol.")] = False,
+    warehouse: Annotated[
+        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+    ] = None,
+    catalog_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--catalog-option",
+            metavar="KEY=VALUE",
+            callback=_check_pairs,
+            help="An option of the catalog 'paimon'; repeatable.",
+        ),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-c",
+            "--conf",
+            metavar="KEY=VALUE",
+            callback=_check_pairs,
+            help="A setting of Spark, or of the server: hive.server2.…; repeatable.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")
+    ] = None,
+) -> None:
+    """What ``paimon-sql thriftserver`` does; arguments in front of it count where none follows it."""
+    before: dict[str, Any] = context.parent.params if context.parent else {}
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
+    given = _pairs([*(before.get("conf") or []), *(conf or [])])
+    options = {key: value for key, value in given.items() if key.startswith(PREFIX)}
+    catalog = [*(before.get("catalog_option") or []), *(catalog_option or [])]
+    settings = [f"{key}={value}" for key, value in given.items() if not key.startswith(PREFIX)]
+    setup = Setup(
+        warehouse=warehouse or before.get("warehouse"),
+        conf=_settings_of_spark(settings, catalog, master or before.get("master")),
+    )
+    serving = Serving(setup, {**address(host, port, http=http), **options}, report)
+    raise typer.Exit(_ended(serving.run, lambda error: report.problem(describe(error))))
 
 
 def _call(

@@ -19,7 +19,7 @@ from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import register_data_source
 from paimon_sql.spark.dead_rows import PassOverDeadRows
-from paimon_sql.spark.java import Jvm, private_field
+from paimon_sql.spark.java import Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.streams.sink import WriteByWorkers
@@ -66,6 +66,19 @@ class AttachedSession:
     def all(self) -> dict[str, Catalog]:
         """The session's Paimon catalogs by name."""
         return {name: proxy.catalog for name, proxy in self.catalogs.items()}
+
+    def detach(self) -> None:
+        """Take everything of ours out of a session that nobody uses any more.
+
+        Its Python objects hold the session, and the session holds them: neither garbage collector sees the circle.
+        """
+        for name in list(self.catalogs):
+            self.drop(name)
+        state = self.session.sessionState()
+        getattr(state.experimentalMethods(), "extraOptimizations_$eq")(self.jvm.seq([]))
+        parser = behind(self.jvm, state.sqlParser())
+        if isinstance(parser, ParserProxy):
+            parser.detach()
 
     def settle(self) -> None:
         """Make the default catalog the current one for good, if it is ours.
@@ -163,6 +176,13 @@ class Bridge:
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
             return self._sessions[key]
+
+    def forget(self, session: Any) -> None:
+        """Let go of a session that was made from an equipped one and is closed for good; nobody may use it again."""
+        with self._lock:
+            attached = self._sessions.pop(session.sessionUUID(), None)
+        if attached is not None:
+            attached.detach()
 
 
 def _inherit(session: Any, settings: Mapping[str, str]) -> None:

@@ -88,6 +88,10 @@ class ParserProxy(JavaObject):
     def splitStatements(self, text: str) -> Any:
         return self._delegate.splitStatements(text)
 
+    def detach(self) -> None:
+        """Let go of a session that is closed; nothing is parsed any more."""
+        self._session = self._attached = None
+
     def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
         """The text for Spark's parser, and whether the values of its parameters are written in already."""
         attached = self._catalogs()

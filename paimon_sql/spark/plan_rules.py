@@ -1,8 +1,7 @@
 """Rules of ours in Spark's optimizer.
 
-A rule is a subclass of an abstract class of Spark's, which Py4J cannot make: it implements interfaces only. Javassist,
-which comes with Spark, makes the subclass at run time and hands the calls of its one method to Python (decision 9).
-Rules run on the driver alone; executors know nothing of them.
+A rule is a subclass of an abstract class of Spark's (`subclass`, decision 9). Rules run on the driver alone; executors
+know nothing of them.
 """
 
 from __future__ import annotations
@@ -10,22 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
-
-_PROXY = "javassist.util.proxy"
-_METHOD = "apply"
+from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.subclass import subclass_instance
 
 
-class PlanRule(JavaObject, ABC):
+class PlanRule(ABC):
     """A rule that rewrites optimized plans, once scans have been built."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
 
     @abstractmethod
     def rewritten(self, plan: Any) -> Any:
         """The plan that stands for another one; the same object if there is nothing to change."""
-
-    def invoke(self, rule: Any, method: Any, proceed: Any, arguments: Any) -> Any:
-        """What Javassist calls for the rule's method ``apply(plan)``."""
-        return self.rewritten(arguments[0])
 
     def add_to(self, session: Any) -> None:
         """Let the optimizer of a JVM session apply the rule, after the rules that it has."""
@@ -34,24 +30,8 @@ class PlanRule(JavaObject, ABC):
         getattr(methods, "extraOptimizations_$eq")(self.jvm.seq(rules))
 
     def _java_rule(self) -> Any:
-        jvm = self.jvm
-        factory = jvm.new(f"{_PROXY}.ProxyFactory")
-        factory.setSuperclass(jvm.java_class(f"{CATALYST}.rules.Rule"))
-        factory.setFilter(_OnlyApply(jvm))
-        return factory.create(jvm.array("java.lang.Class"), jvm.array("java.lang.Object"), self)
-
-    class Java:
-        implements = [f"{_PROXY}.MethodHandler"]
-
-
-class _OnlyApply(JavaObject):
-    """Says which methods Python answers; all others stay Spark's."""
-
-    def isHandled(self, method: Any) -> bool:
-        return bool(method.getName() == _METHOD)
-
-    class Java:
-        implements = [f"{_PROXY}.MethodFilter"]
+        answers = {"apply": lambda rule, arguments, proceed: self.rewritten(arguments[0])}
+        return subclass_instance(self.jvm, f"{CATALYST}.rules.Rule", answers)
 
 
 def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:

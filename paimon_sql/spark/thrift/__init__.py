@@ -1,0 +1,1 @@
+"""Spark's Thrift server with our catalogs: SQL and the metadata calls of JDBC and ODBC clients."""

@@ -1,0 +1,154 @@
+"""The server's metadata operations: Spark's and Hive's classes whose rows Python finds."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.java import Jvm, private_field, raise_java
+from paimon_sql.spark.subclass import subclass_instance
+from paimon_sql.spark.thrift.calls import CALLS, MetadataCall, Row
+from paimon_sql.spark.thrift.listing import Listing
+
+_HIVE = "org.apache.hive.service.cli"
+_ROW = "[Ljava.lang.Object;"
+_PLAIN = re.compile(r"[A-Za-z0-9_%]*")
+_MANAGER = f"{_HIVE}.operation.OperationManager"
+
+
+def operation_manager(bridge: Bridge, sessions: Any) -> Any:
+    """A ``SparkSQLOperationManager`` that makes our operations for metadata, and Spark's for all else.
+
+    Args:
+        bridge: knows the catalogs of sessions.
+        sessions: the ``ConcurrentHashMap`` of the connections' Spark sessions.
+    """
+    jvm = bridge.jvm
+    makers = {call.maker: _Maker(bridge, call).operation for call in CALLS}
+    manager = subclass_instance(jvm, "org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager", makers)
+    # Its constructor looks for this field in the parent of whatever class it makes, which is another one now.
+    operations = jvm.java_class(_MANAGER).getDeclaredField("handleToOperation")
+    operations.setAccessible(True)
+    private_field(manager, "handleToOperation")[0].set(manager, operations.get(manager))
+    private_field(manager, "sessionToContexts")[0].set(manager, sessions)
+    return manager
+
+
+class _Maker:
+    """Makes the operations of one metadata call."""
+
+    def __init__(self, bridge: Bridge, call: MetadataCall) -> None:
+        self._bridge = bridge
+        self._jvm = bridge.jvm
+        self._call = call
+
+    def operation(self, manager: Any, arguments: Any, _: Any) -> Any:
+        """The operation for a call, registered with the manager as all are."""
+        connection, *given = arguments
+        session = manager.sessionToContexts().get(connection.getSessionHandle())
+        if session is None:
+            raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", "The connection is closed."))
+        answer = MetadataAnswer(self._bridge, self._call, session, tuple(given))
+        before = (session, connection) if self._call.of_spark else (connection,)
+        sparks = [_plain_pattern(argument) for argument in given]
+        made = subclass_instance(self._jvm, self._call.operation, {"runInternal": answer.run}, *before, *sparks)
+        manager.handleToOperation().put(made.getHandle(), made)
+        return made
+
+
+class MetadataAnswer:
+    """Runs one operation.
+
+    Args:
+        bridge: knows the catalogs of sessions.
+        call: what is asked.
+        session: the JVM session of the connection.
+        arguments: the arguments of the call as the client gave them.
+    """
+
+    def __init__(self, bridge: Bridge, call: MetadataCall, session: Any, arguments: tuple[Any, ...]) -> None:
+        self._bridge = bridge
+        self._jvm = bridge.jvm
+        self._call = call
+        self._session = session
+        self._arguments = arguments
+
+    def run(self, operation: Any, _: Any, proceed: Any) -> None:
+        """What the operation's ``runInternal`` does."""
+        known: list[Row] = []
+        field, empty = private_field(operation, "rowSet")
+        if self._call.of_spark:
+            proceed()
+            known = self._read(empty)
+        else:
+            self._state(operation, "RUNNING")
+        field.set(operation, self._row_set(operation, self._rows(known)))
+        if not self._call.of_spark:
+            self._state(operation, "FINISHED")
+
+    def _rows(self, known: list[Row]) -> list[Row]:
+        asked = [a if a is None or isinstance(a, str) else list(a) for a in self._arguments]
+        listing = Listing(self._bridge.session(self._session).all())
+        try:
+            return self._call.rows(listing, asked, known)
+        except (PaimonError, OSError) as error:
+            raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
+            raise
+
+    def _read(self, row_set: Any) -> list[Row]:
+        rows: list[Row] = json.loads(_json(self._jvm).writeValueAsString(row_set.iterator()))
+        return rows
+
+    def _row_set(self, operation: Any, rows: list[Row]) -> Any:
+        """The rows as the server keeps them, handed over all at once, since a call costs more than a row."""
+        jvm = self._jvm
+        _, schema = private_field(operation, "RESULT_SET_SCHEMA")
+        made = jvm.static(f"{_HIVE}.RowSetFactory", "create")(schema, operation.getProtocolVersion(), False)
+        _json(jvm).readValue(json.dumps(rows), _list_of_rows(jvm)).forEach(_adder(jvm, made))
+        return made
+
+    def _state(self, operation: Any, name: str) -> None:
+        jvm = self._jvm
+        kind = jvm.java_class(f"{_HIVE}.OperationState")
+        # It is protected, and a call by name finds public methods only.
+        method = jvm.java_class(f"{_HIVE}.operation.Operation").getDeclaredMethod(
+            "setState", jvm.array("java.lang.Class", [kind])
+        )
+        method.setAccessible(True)
+        method.invoke(operation, jvm.array("java.lang.Object", [jvm.enum(f"{_HIVE}.OperationState", name)]))
+
+
+def _plain_pattern(argument: Any) -> Any:
+    """An argument for Spark's operation, which takes some signs for those of regular expressions: None instead of them.
+
+    Spark then finds more than is asked for, and what is too much is left out of its rows.
+    """
+    return None if isinstance(argument, str) and not _PLAIN.fullmatch(argument) else argument
+
+
+def _json(jvm: Jvm) -> Any:
+    return jvm.constant("JSON", lambda: jvm.new("com.fasterxml.jackson.databind.ObjectMapper"))
+
+
+def _list_of_rows(jvm: Jvm) -> Any:
+    def make() -> Any:
+        types = _json(jvm).getTypeFactory()
+        return types.constructCollectionType(jvm.java_class("java.util.ArrayList"), jvm.java_class(_ROW))
+
+    return jvm.constant("list of rows", make)
+
+
+def _adder(jvm: Jvm, row_set: Any) -> Any:
+    """A Java ``Consumer`` that puts a row into a set of rows, without a way round by Python."""
+
+    def add_row() -> Any:
+        kind = jvm.java_class(f"{_HIVE}.RowSet")
+        takes = jvm.cls("java.lang.invoke.MethodType").methodType(kind, jvm.java_class(_ROW))
+        return jvm.cls("java.lang.invoke.MethodHandles").publicLookup().findVirtual(kind, "addRow", takes)
+
+    method = jvm.constant("RowSet.addRow", add_row)
+    consumer = jvm.java_class("java.util.function.Consumer")
+    return jvm.static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance")(consumer, method.bindTo(row_set))
