@@ -17,6 +17,7 @@ from pyhive.exc import OperationalError
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from bench.soak import Soak
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, SetupError
@@ -421,3 +422,11 @@ def test_other_transports_and_options_are_hives_own(session: SparkSession, bridg
 def test_a_port_that_is_taken_is_said(server: ThriftServer, session: SparkSession) -> None:
     with pytest.raises(SetupError, match="did not start"):
         ThriftServer(session, {HOST: "127.0.0.1", PORT: str(server.port)})
+
+
+def test_many_connections_read_write_compact_and_expire_at_once(server: ThriftServer, session: SparkSession) -> None:
+    outcome = Soak(session, server, seconds=4, workers=5, rounds=1).run()
+    assert outcome.wrong == []
+    assert outcome.done["upsert"] + outcome.done["read"] > 0
+    assert outcome.before is not None and outcome.after is not None
+    assert outcome.after.sessions == outcome.before.sessions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -20,6 +21,13 @@ PREFIX = "hive."
 HOST, PORT, HTTP_PORT, TRANSPORT = (
     f"hive.server2.{name}" for name in ("thrift.bind.host", "thrift.port", "thrift.http.port", "transport.mode")
 )
+_LOGS = "hive.server2.logging.operation.log.location"
+"""Hive's own default is a folder of the user, which the first server that ends removes under all others."""
+
+_THREADS = "hive.server2.async.exec.threads"
+_MOST_STATEMENTS = "32"
+"""Statements that run at once; others wait. Each thread has one more in Python as long as the server runs."""
+
 _SERVER = "org.apache.spark.sql.hive.thriftserver"
 
 
@@ -40,9 +48,11 @@ class ThriftServer:
             raise InvalidInputError(f"'{foreign[0]}' is no option of the Thrift server: they begin with {PREFIX}")
         self._bridge = Bridge.of(session.sparkContext)
         self._jvm = self._bridge.jvm
+        self._logs = TemporaryDirectory(prefix="paimon-sql-operations-", ignore_cleanup_errors=True)
         try:
             self._server = self._start(session._jsparkSession, options or {})
         except Py4JJavaError as error:
+            self._logs.cleanup()
             raise SetupError(
                 f"The Thrift server did not start: {_root_message(error.java_exception)}.",
                 remedy=f"Look at {HOST}, {PORT} and the other options that were given.",
@@ -71,6 +81,7 @@ class ThriftServer:
     def stop(self) -> None:
         """Close all connections and end the server; the session stays."""
         self._server.stop()
+        self._logs.cleanup()
 
     def _start(self, session: Any, options: Mapping[str, str]) -> Any:
         jvm = self._jvm
@@ -79,7 +90,7 @@ class ThriftServer:
         client = hive.newClientForExecution(context.conf(), session.sessionState().newHadoopConf())
         # Clients may share theirs, and another server may run with other options.
         conf = jvm.new("org.apache.hadoop.hive.conf.HiveConf", client.conf())
-        for name, value in options.items():
+        for name, value in ({_LOGS: self._logs.name, _THREADS: _MOST_STATEMENTS} | dict(options)).items():
             conf.set(name, value)
         server = jvm.new(f"{_SERVER}.HiveThriftServer2", session)
         server.init(conf)
