@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import paimon_sql
-from paimon_sql.catalog.filesystem import absolute_warehouse
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
