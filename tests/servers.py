@@ -86,7 +86,7 @@ def postgresql() -> Iterator[Server]:
             ) as connection:
                 connection.execute(statement.encode())
 
-        with _running(command, folder, lambda: execute("", "SELECT 1"), signal.SIGINT, user):
+        with _running(command, folder, lambda: execute("", "SELECT 1"), signal.SIGQUIT, user):
             yield Server("postgresql", port, execute)
     finally:
         shutil.rmtree(folder)
@@ -100,7 +100,7 @@ def mariadb() -> Iterator[Server]:
         (folder / "data").mkdir()
         share = programs / "share"
         command = [programs / "bin/mariadbd", "--no-defaults", f"--basedir={programs}", f"--datadir={folder / 'data'}"]
-        command += [f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets", "--innodb-fast-shutdown=2"]
+        command += [f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets"]
         command += ["--innodb-flush-log-at-trx-commit=0", "--user=root"] if os.geteuid() == 0 else []
         names = ("mariadb_system_tables", "mariadb_performance_tables", "mariadb_system_tables_data")
         tables = "".join((share / f"{name}.sql").read_text() for name in names)
@@ -138,7 +138,7 @@ def _running(
     command: list[str | Path],
     folder: Path,
     asked: Callable[[], None],
-    ending: signal.Signals = signal.SIGTERM,
+    ending: signal.Signals = signal.SIGKILL,
     user: str | None = None,
 ) -> Iterator[None]:
     with (folder / "log").open("wb") as log:

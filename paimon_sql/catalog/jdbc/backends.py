@@ -59,6 +59,10 @@ class Backend(ABC):
         """The type of a column of names in a primary key of so many such columns."""
         return String(255)
 
+    def holds_property_of(self, *names: str) -> bool:
+        """Whether a row about an option of a table can hold these names."""
+        return True
+
     def is_rivalry(self, error: BaseException) -> bool:
         """Whether the database refused a statement because of another one at the same time."""
         return False
@@ -174,9 +178,15 @@ class MySql(Server):
         # Names differ by case. An index takes 3,072 bytes: three columns of four bytes a character, or four of three.
         return VARCHAR(255, collation="utf8mb4_bin" if columns < 4 else "utf8mb3_bin")
 
+    def holds_property_of(self, *names: str) -> bool:
+        return all(ord(character) <= _THREE_BYTES for name in names for character in name)
+
     def is_rivalry(self, error: BaseException) -> bool:
         return bool(getattr(error, "args", ())) and error.args[0] in (1205, 1213, 1020)
 
+
+_THREE_BYTES = 0xFFFF
+"""The last character that UTF-8 writes in three bytes."""
 
 _MYSQL_TLS: dict[str, Arguments] = {
     "DISABLED": {"ssl_disabled": True},

@@ -127,7 +127,8 @@ class Records:
             if is_there:
                 for table in (self.layout.tables, self.layout.table_properties):
                     old = self._named(table, "table_name", *source)
-                    connection.execute(update(table).where(old).values(values))
+                    keeps = table is self.layout.tables or self.database.backend.holds_property_of(*target)
+                    connection.execute((update(table).values(values) if keeps else delete(table)).where(old))
             yield is_there
 
     def table_properties(self, database: str, name: str) -> dict[str, str]:
@@ -241,6 +242,7 @@ class Records:
                 "property_value": value,
             }
             for key, value in properties.items()
+            if self.database.backend.holds_property_of(database, name, key)
         ]
         if rows:
             connection.execute(insert(self.layout.table_properties), rows)
