@@ -19,6 +19,7 @@ from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
+from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, refusals
 
 Arguments = dict[str, Any]
 """Arguments of a driver's ``connect``."""
@@ -50,6 +51,10 @@ class Backend(ABC):
         Raises:
             InvalidOptionError: the address cannot be understood.
         """
+
+    def prepare(self, url: URL) -> None:
+        """Make what must be there before the first connection."""
+        return
 
     @abstractmethod
     def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
@@ -88,6 +93,11 @@ class Sqlite(Backend):
             )
         wait = float(properties.get("busy_timeout", "60000")) / 1000
         return URL.create("sqlite", database=str(Path(path).expanduser().absolute())), {"timeout": wait}
+
+    def prepare(self, url: URL) -> None:
+        folder = str(Path(url.database or "").parent)
+        with refusals(MAKE_DIRECTORY, folder):
+            Path(folder).mkdir(parents=True, exist_ok=True)
 
     def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
         return func.strftime("%s", "now") - func.strftime("%s", moment)

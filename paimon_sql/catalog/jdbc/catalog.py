@@ -13,6 +13,7 @@ from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.catalog.jdbc.records import EXISTS, NameTakenError, Records
 from paimon_sql.catalog.jdbc.views import ViewsInRecords
 from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
     DatabaseExistsError,
@@ -41,7 +42,9 @@ class JdbcCatalog(ViewsInRecords):
     """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        super().__init__(name, options)
+        # Rows name places, which must be the same for all who read them.
+        place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **place})
         database = Database.of(name, options)
         self.records = Records(database, options.get(CATALOG_KEY.key, CATALOG_KEY.default_text or ""))
         said = options.get(LOCK_ENABLED.key)

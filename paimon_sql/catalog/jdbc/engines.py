@@ -121,6 +121,7 @@ def _engine(database: Database) -> Engine:
 def _opened(database: Database) -> Engine:
     backend = database.backend
     url, arguments = backend.address(database.rest, dict(database.properties))
+    backend.prepare(url)
     try:
         if not backend.pooled:
             return create_engine(url, connect_args=arguments, poolclass=NullPool)
