@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +147,20 @@ def test_a_renaming_whose_files_cannot_move_changes_no_row(catalog: JdbcCatalog)
     with pytest.raises(TableExistsError):
         catalog.rename_table(T, U)
     assert catalog.list_tables("d") == ["t"] and catalog.table_exists(T)
+
+
+def test_a_renaming_that_the_database_refuses_at_its_end_moves_the_files_back(tmp_path: Path) -> None:
+    given = options(f"jdbc:sqlite:{tmp_path}/c.db", **{"warehouse": str(tmp_path), "jdbc.busy_timeout": "200"})
+    catalog = JdbcCatalog("lake", given)
+    catalog.create_database("d", {"a": "b", "c": "d"})
+    core.insert(catalog.create_table(T, SCHEMA), (1, "a"))
+    with closing(sqlite3.connect(tmp_path / "c.db")) as reader:
+        unfinished = reader.execute("SELECT * FROM paimon_database_properties")
+        unfinished.fetchone()
+        with pytest.raises(CatalogUnavailableError, match="database is locked"):
+            catalog.rename_table(T, U)
+        unfinished.close()
+    assert catalog.list_tables("d") == ["t"] and core.rows(catalog.table(T)) == [(1, "a")]
 
 
 def test_changes_of_a_definition_reach_the_rows(catalog: JdbcCatalog) -> None:

@@ -15,6 +15,7 @@ from paimon_sql.catalog.jdbc.views import ViewsInRecords
 from paimon_sql.catalog.kinds import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import (
+    CatalogUnavailableError,
     CorruptFileError,
     DatabaseExistsError,
     DatabaseNotEmptyError,
@@ -140,14 +141,21 @@ class JdbcCatalog(ViewsInRecords):
         names = (source.database, source.table), (target.database, target.table)
         with self._alone(source, target):
             self._refuse_taken(target)
+            moved = False
             try:
                 with self.records.renaming_table(*names) as is_there:
                     if not is_there:
                         raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
-                    if not self.file_io.rename(origin.path, self.table_location(target)):
+                    moved = self.file_io.rename(origin.path, self.table_location(target))
+                    if not moved:
                         raise self._exists(target)
             except NameTakenError:
                 raise self._exists(target) from None
+            except CatalogUnavailableError:
+                with suppress(PaimonError):
+                    if moved and self.records.has_table(source.database, source.table):
+                        self.file_io.rename(self.table_location(target), origin.path)
+                raise
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         changed = super().alter_table(identifier, change)
