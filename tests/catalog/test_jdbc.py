@@ -176,6 +176,15 @@ def test_changes_of_a_definition_reach_the_rows(catalog: JdbcCatalog) -> None:
     assert catalog.table(T).schema.options["long"] == long
 
 
+def test_options_that_others_left_behind_hinder_no_table(catalog: JdbcCatalog) -> None:
+    for name in ("t", "u"):
+        catalog.records.set_table_properties("d", name, {"bucket": "7", "stale": "x"})
+    catalog.create_table(T, SCHEMA)
+    assert catalog.records.table_properties("d", "t") == {"bucket": "1", "primary-key": "id", "bucket-key": "id"}
+    catalog.rename_table(T, U)
+    assert catalog.records.table_properties("d", "u")["bucket"] == "1"
+
+
 def test_without_synchronisation_rows_say_nothing_of_options(jdbc: dict[str, str]) -> None:
     catalog = JdbcCatalog("lake", {**jdbc, "sync-all-properties": "false"})
     catalog.create_database("d", {})

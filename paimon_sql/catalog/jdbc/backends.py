@@ -60,13 +60,13 @@ class Backend(ABC):
     def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
         """How many seconds ago a moment was, by the database's own clock."""
 
-    def key_type(self, columns: int) -> TypeEngine[str]:
-        """The type of a column of names in a primary key of so many such columns."""
-        return String(255)
+    def key_length(self, column: str, columns: int) -> int:
+        """How many characters a column takes that is one of so many in a primary key."""
+        return 255
 
-    def holds_property_of(self, *names: str) -> bool:
-        """Whether a row about an option of a table can hold these names."""
-        return True
+    def key_type(self, length: int) -> TypeEngine[str]:
+        """The type of a column in a primary key, of so many characters."""
+        return String(length)
 
     def is_rivalry(self, error: BaseException) -> bool:
         """Whether the database refused a statement because of another one at the same time."""
@@ -184,19 +184,19 @@ class MySql(Server):
     def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
         return func.timestampdiff(literal_column("SECOND"), moment, func.now())
 
-    def key_type(self, columns: int) -> TypeEngine[str]:
-        # Names differ by case. An index takes 3,072 bytes: three columns of four bytes a character, or four of three.
-        return VARCHAR(255, collation="utf8mb4_bin" if columns < 4 else "utf8mb3_bin")
+    def key_length(self, column: str, columns: int) -> int:
+        # A key takes 3,072 bytes, four a character: three columns of 255, but not four, which Java's side cannot make.
+        return _FOUR_COLUMNS[column] if columns == len(_FOUR_COLUMNS) else 255
 
-    def holds_property_of(self, *names: str) -> bool:
-        return all(ord(character) <= _THREE_BYTES for name in names for character in name)
+    def key_type(self, length: int) -> TypeEngine[str]:
+        # Names differ by case.
+        return VARCHAR(length, collation="utf8mb4_bin")
 
     def is_rivalry(self, error: BaseException) -> bool:
         return bool(getattr(error, "args", ())) and error.args[0] in (1205, 1213, 1020)
 
 
-_THREE_BYTES = 0xFFFF
-"""The last character that UTF-8 writes in three bytes."""
+_FOUR_COLUMNS = {"catalog_key": 128, "database_name": 240, "table_name": 240, "property_key": 160}
 
 _MYSQL_TLS: dict[str, Arguments] = {
     "DISABLED": {"ssl_disabled": True},

@@ -185,7 +185,8 @@ class JdbcCatalog(ViewsInRecords):
                 with suppress(NameTakenError):
                     self.records.add_table(identifier.database, identifier.table, told)
             return "its files stood in the warehouse; the catalog knows it now."
-        if not self._synced or self.records.table_properties(identifier.database, identifier.table) == told:
+        kept = self.records.table_properties(identifier.database, identifier.table)
+        if not self._synced or kept == self.records.kept_of(told):
             return None
         if not dry_run:
             self.records.set_table_properties(identifier.database, identifier.table, told)
@@ -236,7 +237,7 @@ class JdbcCatalog(ViewsInRecords):
                 self.file_io.delete_dir(self.table_location(identifier))
 
     def _told(self, schema: TableSchema) -> dict[str, str]:
-        """What rows say of a table's definition; what they cannot hold is left to the definition itself."""
+        """What rows say of a table's definition."""
         if not self._synced:
             return {}
         keys = {
@@ -244,8 +245,7 @@ class JdbcCatalog(ViewsInRecords):
             "partition": schema.partition_keys,
             "bucket-key": schema.bucket_keys,
         }
-        told = {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
-        return {k: v for k, v in told.items() if len(k) <= LONGEST_KEY and len(v) <= LONGEST_VALUE}
+        return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 
     def _check_properties(self, database: str, properties: Mapping[str, str | None]) -> None:
         for key, value in properties.items():

@@ -28,7 +28,7 @@ from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.errors import CatalogUnavailableError
 
 LONGEST_KEY = 255
-"""Characters of a property's key."""
+"""Characters of the key of a database's property."""
 LONGEST_VALUE = 1000
 """Characters of a property's value."""
 
@@ -39,6 +39,9 @@ class Layout:
     Args:
         backend: the kind of database.
         lock_key_length: how long a lock's name may be.
+
+    Attributes:
+        longest_option: how long the key of a table's option may be.
     """
 
     def __init__(self, backend: Backend, lock_key_length: int = 255) -> None:
@@ -55,6 +58,7 @@ class Layout:
             ("catalog_key", "database_name", "table_name", "property_key"),
             Column("property_value", String(LONGEST_VALUE)),
         )
+        self.longest_option = backend.key_length("property_key", len(self.table_properties.primary_key))
         self.views = self._table(
             "paimon_views",
             ("catalog_key", "database_name", "view_name"),
@@ -84,8 +88,8 @@ class Layout:
                         raise
 
     def _table(self, name: str, key: Sequence[str], *others: Column[str]) -> Table:
-        kind = self._backend.key_type(len(key))
-        columns = [Column(k, kind, nullable=False) for k in key]
+        lengths = {k: self._backend.key_length(k, len(key)) for k in key}
+        columns = [Column(k, self._backend.key_type(length), nullable=False) for k, length in lengths.items()]
         return Table(name, self._metadata, *columns, *others, PrimaryKeyConstraint(*key))
 
 

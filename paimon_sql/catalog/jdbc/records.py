@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, s
 from sqlalchemy.exc import IntegrityError
 
 from paimon_sql.catalog.jdbc.engines import Database
-from paimon_sql.catalog.jdbc.layout import Layout, layout_of
+from paimon_sql.catalog.jdbc.layout import LONGEST_VALUE, Layout, layout_of
 from paimon_sql.errors import AlreadyExistsError
 
 EXISTS = "exists"
@@ -103,7 +103,7 @@ class Records:
         with self._new(name) as connection:
             row = {"catalog_key": self.catalog_key, "database_name": database, "table_name": name}
             connection.execute(insert(self.layout.tables).values(row))
-            self._add_table_properties(connection, database, name, properties)
+            self._put_table_properties(connection, database, name, properties)
 
     def drop_table(self, database: str, name: str) -> bool:
         """Forget a table; False if there is none."""
@@ -125,10 +125,11 @@ class Records:
             values = {"database_name": target[0], "table_name": target[1]}
             is_there = self._has(connection, self.layout.tables, "table_name", *source)
             if is_there:
-                for table in (self.layout.tables, self.layout.table_properties):
+                properties = self.layout.table_properties
+                connection.execute(delete(properties).where(self._named(properties, "table_name", *target)))
+                for table in (self.layout.tables, properties):
                     old = self._named(table, "table_name", *source)
-                    keeps = table is self.layout.tables or self.database.backend.holds_property_of(*target)
-                    connection.execute((update(table).values(values) if keeps else delete(table)).where(old))
+                    connection.execute(update(table).where(old).values(values))
             yield is_there
 
     def table_properties(self, database: str, name: str) -> dict[str, str]:
@@ -139,12 +140,15 @@ class Records:
             rows = connection.execute(asked.where(self._named(table, "table_name", database, name))).all()
         return {k: v or "" for found, k, v in rows if found == name}
 
+    def kept_of(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Those of a table's properties that rows can hold."""
+        longest = self.layout.longest_option
+        return {k: v for k, v in properties.items() if len(k) <= longest and len(v) <= LONGEST_VALUE}
+
     def set_table_properties(self, database: str, name: str, properties: Mapping[str, str]) -> None:
-        """Keep these properties of a table, in the place of all that it had."""
-        table = self.layout.table_properties
+        """Keep these properties of a table, in the place of all that it had; those that are too long are left out."""
         with self._new(name) as connection:
-            connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
-            self._add_table_properties(connection, database, name, properties)
+            self._put_table_properties(connection, database, name, properties)
 
     # Views
 
@@ -230,9 +234,12 @@ class Records:
         if rows:
             connection.execute(insert(self.layout.database_properties), rows)
 
-    def _add_table_properties(
+    def _put_table_properties(
         self, connection: Connection, database: str, name: str, properties: Mapping[str, str]
     ) -> None:
+        # Others may have left some behind: Java forgets them only where it keeps them itself.
+        table = self.layout.table_properties
+        connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
         rows = [
             {
                 "catalog_key": self.catalog_key,
@@ -241,11 +248,10 @@ class Records:
                 "property_key": key,
                 "property_value": value,
             }
-            for key, value in properties.items()
-            if self.database.backend.holds_property_of(database, name, key)
+            for key, value in self.kept_of(properties).items()
         ]
         if rows:
-            connection.execute(insert(self.layout.table_properties), rows)
+            connection.execute(insert(table), rows)
 
     @contextmanager
     def _new(self, name: str) -> Iterator[Connection]:
