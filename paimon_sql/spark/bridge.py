@@ -17,10 +17,11 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
-from paimon_sql.spark.data_source import register_data_source
+from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.java import Jvm, private_field
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
+from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.streams.sink import WriteByWorkers
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -35,8 +36,8 @@ class AttachedSession:
         self.jvm = jvm
         self.session = session
         self.catalogs: dict[str, CatalogProxy] = {}
+        self._paths: PathCatalogProxy | None = None
         _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
-        register_data_source(jvm, session)
         # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
@@ -53,6 +54,13 @@ class AttachedSession:
         self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
         self._registered.put(name, self.catalogs[name])
         return True
+
+    def paths(self, names: PathNames) -> PathCatalogProxy:
+        """The catalog of tables at paths, which the session has once it is asked for."""
+        if self._paths is None:
+            self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
+            self._registered.put(PATHS, self._paths)
+        return self._paths
 
     def drop(self, name: str) -> bool:
         """Forget a catalog; False if there is none of ours of that name. Its files stay."""
@@ -97,6 +105,9 @@ class Bridge:
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
         self._sessions: dict[str, AttachedSession] = {}
+        self._unseen: list[tuple[Any, Mapping[str, str]]] = []
+        self._source = PaimonSource(self.jvm, self._paths_of)
+        self._source.make_known()
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -152,6 +163,23 @@ class Bridge:
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
             return self._sessions[key]
+
+    def notice(self, session: Any, inherited: Mapping[str, str]) -> None:
+        """Remember a JVM session that has our parser and is seen before it is whole; its settings as in `session`."""
+        self._unseen.append((session, inherited))
+
+    def _paths_of(self, session: Any) -> PathCatalogProxy:
+        """The catalog of paths of the session that is active.
+
+        A ``DataFrameWriter`` asks for that of its own session, which may be another one: so all sessions have it.
+        """
+        with self._lock:
+            while self._unseen:
+                self.session(*self._unseen.pop())
+            active = self.session(session).paths(self._source.names)
+            for attached in self._sessions.values():
+                attached.paths(self._source.names)
+            return active
 
 
 def catalog_settings(session: Any) -> dict[str, str]:

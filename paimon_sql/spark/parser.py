@@ -207,6 +207,7 @@ class ParserBuilder(JavaObject):
         return self.MARK
 
     def apply(self, session: Any, delegate: Any) -> ParserProxy:
+        self._bridge.notice(session, self._catalogs)
         return ParserProxy(self.jvm, self._bridge, session, delegate, self._catalogs)
 
     class Java:
