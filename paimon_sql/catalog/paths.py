@@ -109,13 +109,20 @@ class PathCatalog(Catalog):
                 remedy="Give the path of the table's own folder; a write without a mode makes a table.",
             )
         found = Table(name=own, path=place.table, file_io=place.file_io, schema=schema, branch=place.branch)
-        return _offered(kind_of(schema).opened(found, dict(place.file_system)))
+        table = kind_of(schema).opened(found, dict(place.file_system))
+        if isinstance(table, Table):
+            return table
+        raise UnsupportedError(
+            f"At {own} there is a format table, which is used by its name only.",
+            remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
+        )
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         place = _at(identifier)
         if self.table_exists(place):
             raise TableExistsError(f"There is a Paimon table at {place} already.", name=str(place))
-        _offered(kind_of(schema).opened(Table(str(place), place.table, place.file_io, schema), {}))
+        if kind_of(schema).may_stand_elsewhere:
+            raise UnsupportedError(f"No format table can be made at {place}: it is found by its name only.")
         check_named_branches(schema, BranchManager(place.file_io, TablePaths(place.table)))
         # Whoever gives a table up removes its folder, in which nothing else may be lost.
         if place.file_io.list(place.table):
@@ -141,12 +148,3 @@ class PathCatalog(Catalog):
 def _at(identifier: Identifier) -> PathIdentifier:
     assert isinstance(identifier, PathIdentifier)
     return identifier
-
-
-def _offered(table: AnyTable) -> AnyTable:
-    if isinstance(table, Table):
-        return table
-    raise UnsupportedError(
-        f"At {table.path} there is a format table, which is used by its name only.",
-        remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
-    )

@@ -46,7 +46,7 @@ class AttachedSession:
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""
-        if self._registered.contains(name):
+        if name == PATHS or self._registered.contains(name):
             return False
         catalog = open_catalog(name, options)
         with contextlib.suppress(DatabaseExistsError):

@@ -133,6 +133,11 @@ class PathCatalogProxy(CatalogProxy):
     def listProcedures(self, namespace: Any) -> Any:
         return self.jvm.array(f"{CATALOG}.Identifier")
 
+    def loadProcedure(self, ident: Any) -> Any:
+        raise UnsupportedError(
+            f"Catalog {PATHS} has no procedures.", remedy="Call those of a catalog that has the table by its name."
+        )
+
     def viewExists(self, ident: Any) -> bool:
         return False
 
