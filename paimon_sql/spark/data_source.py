@@ -133,9 +133,8 @@ def _java(gives: str, name: str, parameters: str, arguments: str) -> str:
             if ({_ANSWERS} == null) throw new IllegalStateException("{_GONE}");
             try {{
                 return {_ANSWERS}.{name}({arguments});
-            }} catch (java.io.IOException gone) {{
-                throw new IllegalStateException("{_GONE}");
-            }} catch (py4j.Py4JNetworkException gone) {{
-                throw new IllegalStateException("{_GONE}");
+            }} catch (py4j.Py4JException error) {{
+                if (error.getCause() instanceof java.io.IOException) throw new IllegalStateException("{_GONE}");
+                throw error;
             }}
         }}"""
