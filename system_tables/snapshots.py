@@ -58,7 +58,7 @@ class Snapshots(SystemTable):
                 "operation": s.operation,
                 "writer_version": s.writer_version,
             }
-            for s in table.snapshots.all()
+            for s in table.snapshots.listed()
             if s.id >= earliest
         ]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))

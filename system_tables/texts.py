@@ -94,8 +94,9 @@ def pair_texts(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> 
         return pa.array(["{}"] * rows, pa.string())
     # Java sorts by UTF-16 units.
     order = sorted(range(len(names)), key=lambda i: names[i].encode("utf-16-be"))
-    pairs = [pc.binary_join_element_wise(names[i], pc.fill_null(columns[i], _NULL), "=") for i in order]
-    return _listed("{", pairs, "}")
+    parts = [part for i in order for part in (f", {names[i]}=", columns[i])]
+    parts[0] = "{" + parts[0][2:]
+    return pc.binary_join_element_wise(*parts, "}", "", null_handling="replace", null_replacement=_NULL)
 
 
 def size_text(size: float) -> str:

@@ -14,8 +14,8 @@ from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.spark.interfaces import PartitionInterface
+from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import Jvm
-from paimon_sql.spark.local_scan import internal_rows
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.commit.committer import Committer

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.types import DataField
@@ -20,10 +21,11 @@ from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import CatalogTable, SystemTable
+from paimon_sql.system_tables.texts import one_chunk
 from paimon_sql.system_tables.whole_catalog import View
 
-Rows = Callable[[Predicate | None], pa.Table]
-"""Works out the rows of a system table, perhaps only those that satisfy a condition."""
+Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
+"""Works out some columns of a system table, perhaps only of rows that satisfy a condition."""
 
 
 class MetadataTableProxy(ReadOnlyTable):
@@ -63,7 +65,7 @@ class SystemTableProxy(MetadataTableProxy):
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         table = under_options(self.jvm, self.session, self._table, options)
-        return lambda predicate: self._system_table.rows(table, predicate)
+        return lambda names, predicate: self._system_table.selected(table, names, predicate)
 
 
 class CatalogTableProxy(MetadataTableProxy):
@@ -76,7 +78,7 @@ class CatalogTableProxy(MetadataTableProxy):
         self._catalog_table = catalog_table
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        return lambda predicate: self._catalog_table.rows(self._view, predicate)
+        return lambda names, predicate: self._catalog_table.rows(self._view, predicate).select(list(names))
 
 
 class SystemScanBuilderProxy(JavaObject):
@@ -90,6 +92,7 @@ class SystemScanBuilderProxy(JavaObject):
         self._session = session
         self._columns = columns
         self._predicates: list[Predicate] = []
+        self._limit: int | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         by_name = {f.name: f for f in self._all}
@@ -104,16 +107,29 @@ class SystemScanBuilderProxy(JavaObject):
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
+    def pushLimit(self, limit: int) -> bool:
+        self._limit = limit
+        return True
+
+    def isPartiallyPushed(self) -> bool:
+        return True
+
     def build(self) -> LocalScanProxy:
-        predicate, names = all_of(self._predicates), [f.name for f in self._columns]
+        predicate, names, limit = all_of(self._predicates), [f.name for f in self._columns], self._limit
 
         def rows() -> pa.Table:
-            return self._rows(predicate).select(names)
+            found = self._rows(names, predicate)
+            if predicate is not None:
+                # Spark looks again; but rows that it would throw away need not cross to it.
+                columns = {name: one_chunk(found[name]) for name in predicate.columns()}
+                found = found.filter(pc.fill_null(predicate.evaluate(columns), False))
+            return found.slice(0, limit)
 
         return LocalScanProxy(self.jvm, self._session, self._columns, rows, f"paimon {self._name}")
 
     class Java:
         implements = [
             f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+            f"{CONNECTOR}.read.SupportsPushDownLimit",
             "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
         ]

@@ -16,11 +16,16 @@ def bucket_folders(table: Table, entries: pa.Table) -> pa.Array:
         table: the table.
         entries: files, with the columns ``partition`` and ``bucket`` of ``MANIFEST_SCHEMA``.
     """
+    if not len(entries):
+        return pa.array([], pa.string())
     partitions = _one(entries["partition"]).dictionary_encode()
-    owners = np.stack([partitions.indices.to_numpy(), _one(entries["bucket"]).to_numpy()])
-    known, places = np.unique(owners, axis=1, return_inverse=True)
-    folders = [table.locations.bucket(partitions.dictionary[int(p)].as_py(), int(b)) for p, b in known.T]
-    return pa.array(folders, pa.string()).take(pa.array(places.ravel()))
+    buckets = _one(entries["bucket"]).to_numpy().astype(np.int64)
+    least = buckets.min()
+    width = buckets.max() - least + 1
+    owners = pa.array(partitions.indices.to_numpy() * width + (buckets - least)).dictionary_encode()
+    known = [divmod(code, int(width)) for code in owners.dictionary.to_pylist()]
+    folders = [table.locations.bucket(partitions.dictionary[p].as_py(), b + int(least)) for p, b in known]
+    return pa.array(folders, pa.string()).take(owners.indices)
 
 
 def data_file_paths(table: Table, entries: pa.Table) -> pa.Array:

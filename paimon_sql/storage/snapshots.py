@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.threads import spread
 from paimon_sql.storage.versioned import VersionedDirectory
 
 _REMEMBERED = 64
+_THREADS = 16
+_LISTED = 20_000
+
+
+class ListedSnapshots:
+    """Snapshots by what a listing says of their files, bounded by their number; the oldest leave first."""
+
+    def __init__(self, capacity: int = _LISTED) -> None:
+        self.capacity = capacity
+        self._held: OrderedDict[FileStatus, Snapshot] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, file: FileStatus) -> Snapshot | None:
+        """The snapshot that stood in such a file, None if none is held."""
+        return self._held.get(file)
+
+    def put(self, file: FileStatus, snapshot: Snapshot) -> None:
+        """Hold the snapshot of a file."""
+        with self._lock:
+            self._held[file] = snapshot
+            if len(self._held) > self.capacity:
+                self._held.popitem(last=False)
+
+
+LISTED = ListedSnapshots()
 
 
 class SnapshotManager:
@@ -54,12 +82,12 @@ class SnapshotManager:
         if snapshot_id in self._known:
             return self._known[snapshot_id]
         try:
-            data = self.directory.read(snapshot_id)
+            snapshot = self._read(snapshot_id)
         except MissingFileError:
             raise self._missing(snapshot_id) from None
         if len(self._known) >= _REMEMBERED:
             self._known.pop(next(iter(self._known)))
-        self._known[snapshot_id] = snapshot = parse_snapshot(data, self.directory.path(snapshot_id))
+        self._known[snapshot_id] = snapshot
         return snapshot
 
     def forget(self) -> None:
@@ -73,6 +101,30 @@ class SnapshotManager:
                 yield self.get(snapshot_id)
             except NoSuchSnapshotError:
                 continue
+
+    def listed(self) -> list[Snapshot]:
+        """What `all` yields, for those who only show it: a file that looks as when it was last read is not read again.
+
+        A file's size and time of change tell that. Whoever deletes or commits must not rely on them.
+        """
+        files = self.directory.files()
+        known = {number: LISTED.get(status) for number, status in files.items()}
+        missing = [number for number, snapshot in known.items() if snapshot is None]
+        threads = self.directory.file_io.threads_for(self.directory.directory, len(missing), _THREADS)
+        for number, snapshot in zip(missing, spread(self._if_there, missing, threads), strict=True):
+            known[number] = snapshot
+            if snapshot is not None:
+                LISTED.put(files[number], snapshot)
+        return [snapshot for snapshot in known.values() if snapshot is not None]
+
+    def _if_there(self, snapshot_id: int) -> Snapshot | None:
+        try:
+            return self._read(snapshot_id)
+        except MissingFileError:
+            return None
+
+    def _read(self, snapshot_id: int) -> Snapshot:
+        return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
 
     def at_time(self, millis: int) -> Snapshot:
         """The last snapshot that was committed at or before a time.

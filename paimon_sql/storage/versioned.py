@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io import FileIO, FileStatus
 
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
@@ -27,8 +28,12 @@ class VersionedDirectory:
 
     def versions(self) -> list[int]:
         """All numbers there are, in ascending order; strange files are passed over."""
-        matches = (self._pattern.fullmatch(s.name) for s in self.file_io.list(self.directory) if not s.is_dir)
-        return sorted(int(m[1]) for m in matches if m)
+        return list(self.files())
+
+    def files(self) -> dict[int, FileStatus]:
+        """What a listing says of each number's file, in ascending order; strange files are passed over."""
+        listed = ((self._pattern.fullmatch(s.name), s) for s in self.file_io.list(self.directory) if not s.is_dir)
+        return dict(sorted(((int(match[1]), status) for match, status in listed if match), key=itemgetter(0)))
 
     def exists(self, version: int) -> bool:
         """Whether that version stands there."""

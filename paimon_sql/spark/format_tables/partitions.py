@@ -11,8 +11,8 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.types import string_type
 from paimon_sql.spark.interfaces import PartitionInterface
+from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CATALYST, Jvm, raise_java
-from paimon_sql.spark.local_scan import internal_rows
 from paimon_sql.spark.partitions import any_of_rows, having_values
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct

@@ -12,8 +12,8 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.format_tables.formats import FORMATS
+from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, JavaObject, Jvm
-from paimon_sql.spark.local_scan import internal_rows
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
 from paimon_sql.storage.format_tables.partitions import partition_columns

@@ -1,0 +1,91 @@
+"""System tables as queries see them: which rows cross to Spark, and how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from paimon_sql.spark import internal_rows as crossing
+from paimon_sql.spark import local_scan
+from tests.spark.conftest import Sql
+
+
+@pytest.fixture
+def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
+    """The rows that system tables handed to Spark."""
+    seen: list[pa.Table] = []
+    convert = local_scan.internal_rows
+
+    def noting(jvm: object, session: object, table: pa.Table, fields: object) -> object:
+        seen.append(table)
+        return convert(jvm, session, table, fields)
+
+    monkeypatch.setattr(local_scan, "internal_rows", noting)
+    yield seen
+
+
+@pytest.fixture
+def many(sql: Sql) -> str:
+    """A table of six snapshots and as many files in three partitions; texts beyond ASCII among its values."""
+    sql("CREATE TABLE many (id INT, name STRING, dt STRING) PARTITIONED BY (dt)")
+    for number in range(6):
+        sql(f"INSERT INTO many VALUES ({number}, 'ä{number}', 'd{number % 3}')")
+    return "many"
+
+
+def test_only_rows_that_satisfy_the_condition_cross(spark: SparkSession, many: str, crossed: list[pa.Table]) -> None:
+    query = "SELECT file_path FROM `many$files` WHERE partition = '{d1}' AND record_count > 0"
+    assert len(spark.sql(query).collect()) == 2
+    assert [len(t) for t in crossed] == [2]
+    assert "max_value_stats" not in crossed[0].column_names
+
+
+def test_conditions_on_texts_of_statistics_are_answered(spark: SparkSession, many: str) -> None:
+    query = "SELECT min_value_stats FROM `many$files` WHERE max_value_stats LIKE '%ä4%'"
+    assert spark.sql(query).collect() == [("{dt=d1, id=4, name=ä4}",)]
+    assert spark.sql("SELECT * FROM `many$files` WHERE min_key IS NOT NULL").collect() == []
+    assert spark.sql("SELECT snapshot_id FROM `many$snapshots` WHERE watermark = 3 OR snapshot_id >= 6").collect() == [
+        (6,)
+    ]
+
+
+def test_a_limit_is_known_where_rows_are_made(spark: SparkSession, many: str, crossed: list[pa.Table]) -> None:
+    assert len(spark.sql("SELECT * FROM `many$snapshots` LIMIT 2").collect()) == 2
+    assert len(spark.sql("SELECT * FROM `many$files` WHERE bucket = 0 LIMIT 2").collect()) == 2
+    assert len(crossed[0]) == 2
+
+
+def test_counting_needs_no_column(spark: SparkSession, many: str) -> None:
+    assert spark.sql("SELECT count(*) FROM `many$files`").collect() == [(6,)]
+    assert spark.sql("SELECT 1 FROM `many$files`").collect() == [(1,)] * 6
+
+
+@pytest.mark.parametrize("threshold", ["1", "48MB"])
+def test_rows_cross_in_pieces_of_any_size(
+    spark: SparkSession, many: str, threshold: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = spark.sql("SELECT * FROM `many$files` ORDER BY file_path").collect()
+    spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", threshold)
+    monkeypatch.setattr(crossing, "_PIECE_BYTES", 500)
+    monkeypatch.setattr(crossing, "_CALL_BYTES", 100)
+    try:
+        assert spark.sql("SELECT * FROM `many$files` ORDER BY file_path").collect() == expected
+        assert len(expected) == 6
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.localRelationThreshold")
+
+
+def test_a_snapshot_whose_number_is_used_again_is_read_again(spark: SparkSession, many: str) -> None:
+    query = "SELECT snapshot_id, commit_identifier, base_manifest_list FROM `many$snapshots` ORDER BY snapshot_id"
+    before = spark.sql(query).collect()
+    assert spark.sql(query).collect() == before
+    spark.sql("CALL sys.rollback(table => 'many', version => '5')")
+    assert spark.sql(query).collect() == before[:5]
+    spark.sql("INSERT INTO many VALUES (9, 'z', 'd9')")
+    after = spark.sql(query).collect()
+    assert after[:5] == before[:5]
+    assert after[5][0] == 6
+    assert after[5][2] != before[5][2]
