@@ -219,7 +219,55 @@ def call(
     ] = None,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
 ) -> None:
-    """What ``paimon-sql call`` does; arguments in front of ``call`` count where none of the same name follows."""
+    """What ``paimon-sql call`` does."""
+    if procedure is not None and procedure not in HELP and not wants_help(context.args):
+        _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=False)
+
+    def show_help() -> None:
+        typer.echo(help_text(None if procedure is None or procedure in HELP else find_procedure(procedure)))
+
+    raise typer.Exit(_ended(show_help, lambda error: report.problem(describe(error))))
+
+
+@app.command("report", help="Write a page with pictures of how a table is doing, without Spark.")
+def report_on(
+    context: typer.Context,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: t or db.t.")],
+    path: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="The page, or a folder for it.")
+    ] = None,
+    pictures: Annotated[
+        str | None, typer.Option("--pictures", metavar="FOLDER", help="Where each chart is written as PNG as well.")
+    ] = None,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Search for files that nobody uses.")] = False,
+    warehouse: Annotated[
+        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+    ] = None,
+    catalog_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--catalog-option", metavar="KEY=VALUE", callback=_check_pairs, help="An option of the catalog; repeatable."
+        ),
+    ] = None,
+) -> None:
+    """What ``paimon-sql report`` does: the procedure of that name is called."""
+    given = {"--table": table, "--path": path, "--pictures": pictures, "--orphans": "true" if orphans else None}
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    _call(context, "report", words, warehouse, catalog_option)
+
+
+def _call(
+    context: typer.Context,
+    procedure: str,
+    words: Sequence[str],
+    warehouse: str | None,
+    catalog_option: list[str] | None,
+    *,
+    output: str | None = None,
+    silent: bool = False,
+) -> None:
+    """Call a procedure without Spark; arguments in front of the subcommand count where none follows it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
@@ -228,14 +276,10 @@ def call(
         **_pairs(before.get("catalog_option") or []),
         **_pairs(catalog_option or []),
     }
-    silent = silent or bool(before.get("silent"))
+    quiet = silent or bool(before.get("silent"))
 
     def work() -> None:
-        if procedure is None or procedure in HELP or wants_help(context.args):
-            asked = None if procedure is None or procedure in HELP else find_procedure(procedure)
-            typer.echo(help_text(asked))
-        else:
-            call_procedure(procedure, context.args, options, form, report.console, silent=silent)
+        call_procedure(procedure, words, options, form, report.console, silent=quiet)
 
     raise typer.Exit(_ended(work, lambda error: report.problem(describe(error))))
 

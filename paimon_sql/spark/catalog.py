@@ -43,7 +43,6 @@ from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.sql_functions import FunctionMaker
-from paimon_sql.spark.staged_table import ReplacedTableProxy
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
@@ -230,12 +229,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         self._refuse_materialized(old, "replaced")
         schema = self._placed(identifier, self._schema(ident, definition))
         kind = kind_of(schema)
-        if not isinstance(old, Table) or not kind.is_replaceable or kind is not kind_of(old.schema):
+        if not kind.is_replaceable or kind is not kind_of(old.schema):
             raise UnsupportedError(
-                f"{old.name} cannot be replaced: only ordinary tables take the place of each other.",
+                f"{old.name} cannot be replaced: only ordinary tables take the place of each other, and format tables.",
                 remedy="DROP the table and CREATE it anew.",
             )
-        return ReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
+        return in_spark(old).replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, checked for the place that it says."""
