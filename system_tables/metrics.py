@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import BigIntType, DoubleType, TimestampType, string_type
-from paimon_sql.storage.metrics import METRICS
+from paimon_sql.storage.metrics import METRICS, Place
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
@@ -21,7 +24,7 @@ class CatalogMetrics(CatalogTable):
     """
 
     name = "metrics"
-    summary = "One row per metric of each table that this process has used."
+    summary = "One row per metric of each table of the catalog that this process has used."
     columns = (
         column("database_name", string_type(False), "the table's database"),
         column("table_name", string_type(False), "the table"),
@@ -37,17 +40,19 @@ class CatalogMetrics(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        own = f"{view.catalog.name}."
         found = []
-        for name, branch, metric in METRICS.all():
-            if not name.startswith(own):
+        own: dict[Place, Identifier | None] = {}
+        for place, metric in METRICS.all():
+            if place not in own:
+                own[place] = _own(view.catalog, place)
+            identifier = own[place]
+            if identifier is None:
                 continue
-            database, _, table = name.removeprefix(own).partition(".")
             found.append(
                 {
-                    "database_name": database,
-                    "table_name": table,
-                    "branch": branch,
+                    "database_name": identifier.database,
+                    "table_name": identifier.table,
+                    "branch": place.branch,
                     "metric_group": metric.group,
                     "metric": metric.name,
                     "last": metric.last,
@@ -59,3 +64,15 @@ class CatalogMetrics(CatalogTable):
                 }
             )
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+
+
+def _own(catalog: Catalog, place: Place) -> Identifier | None:
+    """The table of the catalog that metrics are of; None if they are of another catalog's, perhaps of the same name."""
+    database, _, table = place.name.removeprefix(f"{catalog.name}.").partition(".")
+    if not place.name.startswith(f"{catalog.name}.") or not table:
+        return None
+    identifier = Identifier(database, table)
+    try:
+        return identifier if catalog.table(identifier).path == place.path else None
+    except PaimonError:
+        return None

@@ -60,7 +60,19 @@ class Measured(Protocol):
     def name(self) -> str: ...
 
     @property
+    def path(self) -> str: ...
+
+    @property
     def branch(self) -> str: ...
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """What metrics are of; the same name may stand for another table in another catalog."""
+
+    name: str
+    path: str
+    branch: str
 
 
 class Metrics:
@@ -72,15 +84,15 @@ class Metrics:
 
     def __init__(self, tables: int = _TABLES) -> None:
         self._most = tables
-        self._tables: OrderedDict[tuple[str, str], dict[tuple[str, str], Metric]] = OrderedDict()
+        self._tables: OrderedDict[Place, dict[tuple[str, str], Metric]] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
         """Remember values that were measured together."""
-        now = time.time_ns() // 1_000_000
+        now, place = time.time_ns() // 1_000_000, Place(table.name, table.path, table.branch)
         with self._lock:
-            known = self._tables.setdefault((table.name, table.branch), {})
-            self._tables.move_to_end((table.name, table.branch))
+            known = self._tables.setdefault(place, {})
+            self._tables.move_to_end(place)
             for name, value in values.items():
                 before = known.get((group, name))
                 first = Metric(group, name, value, value, value, 1, now)
@@ -88,11 +100,11 @@ class Metrics:
             if len(self._tables) > self._most:
                 self._tables.popitem(last=False)
 
-    def all(self) -> list[tuple[str, str, Metric]]:
-        """The name of a table, its branch and a metric of it, sorted."""
+    def all(self) -> list[tuple[Place, Metric]]:
+        """The metrics of all tables, sorted by the tables' names and their own."""
         with self._lock:
-            found = [(name, branch, m) for (name, branch), known in self._tables.items() for m in known.values()]
-        return sorted(found, key=lambda row: (row[0], row[1], row[2].group, row[2].name))
+            found = [(place, m) for place, known in self._tables.items() for m in known.values()]
+        return sorted(found, key=lambda row: (row[0], row[1].group, row[1].name))
 
 
 METRICS = Metrics()

@@ -20,14 +20,13 @@ from tests.storage.small_tables import compact, fresh, insert, make_table
 
 def measured(table: Table) -> dict[str, Metric]:
     """The metrics of a table by name."""
-    return {m.name: m for name, branch, m in METRICS.all() if (name, branch) == (table.name, table.branch)}
+    return {m.name: m for place, m in METRICS.all() if (place.path, place.branch) == (table.path, table.branch)}
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    """A keyed table of partitions, under a name that no other test uses."""
-    made = make_table(tmp_path / "t", primary_keys=("p", "id"), partition_keys=("p",))
-    return replace(made, name=f"paimon.d.{tmp_path.name}")
+    """A keyed table of partitions."""
+    return make_table(tmp_path / "t", primary_keys=("p", "id"), partition_keys=("p",))
 
 
 def test_a_commit_is_measured(table: Table) -> None:
@@ -90,6 +89,6 @@ def test_metrics_are_kept_of_those_tables_that_were_used_last(tmp_path: Path) ->
     metrics.note(tables[1], "scan", {"m": 1})
     metrics.note(tables[0], "scan", {"m": 3})
     metrics.note(tables[2], "scan", {"m": 1})
-    assert [name for name, _, _ in metrics.all()] == ["a", "c"]
-    (_, branch, metric) = metrics.all()[0]
-    assert (branch, metric.last, metric.greatest, metric.total, metric.count) == ("main", 3, 3, 4, 2)
+    assert [place.name for place, _ in metrics.all()] == ["a", "c"]
+    (place, metric) = metrics.all()[0]
+    assert (place.branch, metric.last, metric.greatest, metric.total, metric.count) == ("main", 3, 3, 4, 2)
