@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from bench.chart import chart_is_possible, write_chart
+from bench.chart import write_chart
 from bench.engines import ENVIRONMENTS
 from bench.generate import dataset
 from bench.results import Results
@@ -59,10 +59,7 @@ def _report(results: Results, out: Path) -> int:
     print(text)
     out.joinpath("table.md").write_text(text + "\n")
     results.write(out / "results.json")
-    if chart_is_possible():
-        write_chart(results, out / "chart.png")
-    else:
-        print("No chart: it needs matplotlib (pip install 'paimon-sql[bench]').")
+    write_chart(results, out / "chart.png")
     print(f"Kept in {out}.")
     return 1 if results.failures or results.disagreements() else 0
 

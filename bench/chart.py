@@ -1,24 +1,17 @@
-"""The ratios as a bar chart. It needs matplotlib, an optional dependency."""
+"""The ratios as a bar chart."""
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from bench.engines import BASE
 from bench.results import Results
 from bench.works import WORKS
 
-if importlib.util.find_spec("matplotlib"):
-    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
-
 _COLOURS = {"paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1"}
 _THICKNESS = 0.8
-
-
-def chart_is_possible() -> bool:
-    """Whether matplotlib is there."""
-    return importlib.util.find_spec("matplotlib") is not None
 
 
 def write_chart(results: Results, path: Path) -> None:

@@ -87,7 +87,7 @@ def _plan(spark: SparkSession, query: str) -> str:
 
 def measure(warehouse: Path) -> dict[str, object]:
     """Ask everything of the tables of a warehouse."""
-    spark = paimon_sql.connect(warehouse, master="local[2]")
+    spark = paimon_sql.connect(warehouse, **{"spark.master": "local[2]"})
     spark.sql("CREATE TABLE small (id BIGINT, name STRING, dt STRING) PARTITIONED BY (dt)")
     for number in range(5):
         spark.sql(f"INSERT INTO small VALUES ({number}, 'n{number}', 'd{number % 2}')")

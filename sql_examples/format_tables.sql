@@ -28,3 +28,10 @@ CREATE TABLE counts (page STRING NOT NULL, hits BIGINT, PRIMARY KEY (page) NOT E
 INSERT INTO counts SELECT * FROM pages;
 UPDATE counts SET hits = hits + 1 WHERE page = 'home';
 SELECT * FROM counts ORDER BY page;
+
+-- A format table is replaced with its files, also by a query over itself.
+CREATE TABLE readings (value INT, day STRING, hour INT) USING json PARTITIONED BY (day, hour);
+INSERT INTO readings VALUES (1, '2024-01-01', 7), (2, '2024-01-01', 8), (3, '2024-01-02', 7);
+ALTER TABLE readings DROP PARTITION (day = '2024-01-01');
+CREATE OR REPLACE TABLE readings USING csv PARTITIONED BY (day) AS SELECT value, day FROM readings;
+SELECT * FROM readings;

@@ -103,6 +103,7 @@ class FormatKind(TableKind):
     """Folders of plain files."""
 
     types = ("format-table",)
+    is_replaceable = True
     may_stand_elsewhere = True
 
     def is_offered(self, catalog_options: Mapping[str, str]) -> bool:

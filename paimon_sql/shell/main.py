@@ -19,6 +19,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
 from paimon_sql.shell.commands import run_command
+from paimon_sql.shell.commit_lines import show_commits
 from paimon_sql.shell.engine import Engine, Interrupted
 from paimon_sql.shell.errors import describe
 from paimon_sql.shell.formats import formats
@@ -154,7 +155,7 @@ def sql(
     ] = False,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Say each statement, and all details of errors.")
+        bool, typer.Option("-v", "--verbose", help="Say each statement, each commit, and all details of errors.")
     ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
@@ -189,6 +190,8 @@ def sql(
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=verbose)
+    if verbose:
+        show_commits(report.console)
     runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
     raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
 
@@ -219,23 +222,69 @@ def call(
     ] = None,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
 ) -> None:
-    """What ``paimon-sql call`` does; arguments in front of ``call`` count where none of the same name follows."""
+    """What ``paimon-sql call`` does."""
+    if procedure is not None and procedure not in HELP and not wants_help(context.args):
+        _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=False)
+
+    def show_help() -> None:
+        typer.echo(help_text(None if procedure is None or procedure in HELP else find_procedure(procedure)))
+
+    raise typer.Exit(_ended(show_help, lambda error: report.problem(describe(error))))
+
+
+@app.command("report", help="Write a page with pictures of how a table is doing, without Spark.")
+def report_on(
+    context: typer.Context,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: t or db.t.")],
+    path: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="The page, or a folder for it.")
+    ] = None,
+    pictures: Annotated[
+        str | None, typer.Option("--pictures", metavar="FOLDER", help="Where each chart is written as PNG as well.")
+    ] = None,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Search for files that nobody uses.")] = False,
+    warehouse: Annotated[
+        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+    ] = None,
+    catalog_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--catalog-option", metavar="KEY=VALUE", callback=_check_pairs, help="An option of the catalog; repeatable."
+        ),
+    ] = None,
+) -> None:
+    """What ``paimon-sql report`` does: the procedure of that name is called."""
+    given = {"--table": table, "--path": path, "--pictures": pictures, "--orphans": "true" if orphans else None}
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    _call(context, "report", words, warehouse, catalog_option)
+
+
+def _call(
+    context: typer.Context,
+    procedure: str,
+    words: Sequence[str],
+    warehouse: str | None,
+    catalog_option: list[str] | None,
+    *,
+    output: str | None = None,
+    silent: bool = False,
+) -> None:
+    """Call a procedure without Spark; arguments in front of the subcommand count where none follows it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
+    if report.verbose:
+        show_commits(report.console)
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     options = {
         "warehouse": absolute_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE),
         **_pairs(before.get("catalog_option") or []),
         **_pairs(catalog_option or []),
     }
-    silent = silent or bool(before.get("silent"))
+    quiet = silent or bool(before.get("silent"))
 
     def work() -> None:
-        if procedure is None or procedure in HELP or wants_help(context.args):
-            asked = None if procedure is None or procedure in HELP else find_procedure(procedure)
-            typer.echo(help_text(asked))
-        else:
-            call_procedure(procedure, context.args, options, form, report.console, silent=silent)
+        call_procedure(procedure, words, options, form, report.console, silent=quiet)
 
     raise typer.Exit(_ended(work, lambda error: report.problem(describe(error))))
 

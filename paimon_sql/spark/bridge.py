@@ -1,7 +1,7 @@
 """The bridge of one Spark context: it attaches catalogs and the parser to sessions, each once.
 
 A session's catalogs are Python objects that stand in Spark's own ``CatalogManager``. Sessions made later by
-``newSession`` or by a Thrift connection are attached by the parser, at the first statement that they see.
+``newSession`` or by a Thrift connection are attached while Spark builds what analyses their plans (`new_sessions`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
-from paimon_sql.spark.data_source import register_data_source
+from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.java import Jvm, private_field
+from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
+from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.streams.sink import WriteByWorkers
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -31,12 +33,13 @@ IMPLEMENTATION = "paimon_sql"
 class AttachedSession:
     """One JVM session and its Paimon catalogs."""
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
+    def __init__(self, jvm: Jvm, session: Any, manager: Any) -> None:
         self.jvm = jvm
         self.session = session
         self.catalogs: dict[str, CatalogProxy] = {}
-        _, self._registered = private_field(session.sessionState().catalogManager(), "catalogs")
-        register_data_source(jvm, session)
+        self._paths: PathCatalogProxy | None = None
+        self._manager = manager
+        _, self._registered = private_field(manager, "catalogs")
         # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
@@ -45,7 +48,7 @@ class AttachedSession:
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""
-        if self._registered.contains(name):
+        if name == PATHS or self._registered.contains(name):
             return False
         catalog = open_catalog(name, options)
         with contextlib.suppress(DatabaseExistsError):
@@ -53,6 +56,13 @@ class AttachedSession:
         self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
         self._registered.put(name, self.catalogs[name])
         return True
+
+    def paths(self, names: PathNames) -> PathCatalogProxy:
+        """The catalog of tables at paths, which the session has once it is asked for."""
+        if self._paths is None:
+            self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
+            self._registered.put(PATHS, self._paths)
+        return self._paths
 
     def drop(self, name: str) -> bool:
         """Forget a catalog; False if there is none of ours of that name. Its files stay."""
@@ -72,7 +82,7 @@ class AttachedSession:
         ``DataFrame`` of this session could be written elsewhere.
         """
         default = self.session.conf().get("spark.sql.defaultCatalog", "")
-        manager = self.session.sessionState().catalogManager()
+        manager = self._manager
         if default in self.catalogs and manager.currentCatalog().name() != default:
             manager.setCurrentCatalog(default)
         elif default in self.catalogs:
@@ -97,6 +107,9 @@ class Bridge:
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
         self._sessions: dict[str, AttachedSession] = {}
+        self._equipped: set[str] = set()
+        self._source = PaimonSource(self.jvm, self._paths_of)
+        self._source.make_known()
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -110,48 +123,75 @@ class Bridge:
 
     def attach(self, session: Any) -> None:
         """Give a JVM session the catalogs that its settings name, and the parser to it and its descendants."""
+        self._equipped.add(session.sessionUUID())
+        manager = session.sessionState().catalogManager()
         with self._lock:
             state = session.sessionState()
-            builder = ParserBuilder(self.jvm, self, catalog_settings(session))
+            builder = ParserBuilder(self.jvm, self)
             if not str(state.sqlParser().toString()).startswith(ParserProxy.MARK):
                 field, parser = private_field(state, "sqlParser")
                 field.set(state, builder.apply(session, parser))
             # Sessions made from this one share its extensions; no session beside it may.
             extensions = self._own_extensions(session)
             extensions.injectParser(builder)
+            extensions.injectCheckRule(CatalogsBuilder(self.jvm, self, catalog_settings(session)))
             private_field(session, "extensions")[0].set(session, extensions)
-            self.session(session).add_configured()
+            self.session(session, manager=manager).add_configured()
 
     def _own_extensions(self, session: Any) -> Any:
-        """A copy of a session's extensions without a parser of ours."""
+        """A copy of a session's extensions without those of ours."""
         old = session.extensions()
         new = self.jvm.new("org.apache.spark.sql.SparkSessionExtensions")
+        copied = {"parserBuilders": new.injectParser, "checkRuleBuilders": new.injectCheckRule}
         for field in old.getClass().getDeclaredFields():
             field.setAccessible(True)
-            if not field.getName().endswith("parserBuilders"):
+            inject = copied.get(field.getName().rpartition("$")[2])
+            if inject is None:
                 field.set(new, field.get(old))
                 continue
             for builder in self.jvm.items(field.get(old).toSeq()):
-                if builder.toString() != ParserBuilder.MARK:
-                    new.injectParser(builder)
+                if builder.toString() not in (ParserBuilder.MARK, CatalogsBuilder.MARK):
+                    inject(builder)
         return new
 
-    def session(self, session: Any, inherited: Mapping[str, str] | None = None) -> AttachedSession:
+    def session(self, session: Any, inherited: Mapping[str, str] | None = None, manager: Any = None) -> AttachedSession:
         """What is attached to a JVM session; its configured catalogs are made when it is seen first.
 
         Args:
             session: the session.
-            inherited: settings of the session that it was made from, which it takes over.
+            inherited: settings of the session that it was made from, which it takes over where it has none of its own.
+            manager: its ``CatalogManager``; None asks the session for it.
         """
+        # Never asked under the lock: Spark may have to build it, and asks us meanwhile, on whichever thread was first.
+        manager = session.sessionState().catalogManager() if manager is None else manager
         with self._lock:
             key = session.sessionUUID()
             if key not in self._sessions:
-                for name, value in (inherited or {}).items():
-                    session.conf().set(name, value)
-                self._sessions[key] = AttachedSession(self.jvm, session)
+                if key not in self._equipped:
+                    _inherit(session, inherited or {})
+                self._sessions[key] = AttachedSession(self.jvm, session, manager)
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
             return self._sessions[key]
+
+    def _paths_of(self, session: Any) -> PathCatalogProxy:
+        """The catalog of paths of the session that is active.
+
+        A ``DataFrameWriter`` asks for that of its own session, which may be another one: so all sessions have it.
+        """
+        active = self.session(session)
+        with self._lock:
+            for attached in self._sessions.values():
+                attached.paths(self._source.names)
+            return active.paths(self._source.names)
+
+
+def _inherit(session: Any, settings: Mapping[str, str]) -> None:
+    """Give a new session settings of the one that it was made from, but for those that were made on it already."""
+    given = session.sparkContext().conf()
+    for name, value in settings.items():
+        if session.conf().get(name, "") == given.get(name, ""):
+            session.conf().set(name, value)
 
 
 def catalog_settings(session: Any) -> dict[str, str]:

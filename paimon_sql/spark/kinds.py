@@ -9,12 +9,14 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.format.options.table import TYPE
-from paimon_sql.spark.format_tables.staged import CreatedFormatTable
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark.format_tables.staged import CreatedFormatTable, ReplacedFormatTable
 from paimon_sql.spark.format_tables.table import FormatTableProxy
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.schema_table import SchemaTable
-from paimon_sql.spark.staged_table import CreatedTableProxy
+from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.storage.format_tables.replacement import replacement
 
 
 class KindInSpark(ABC):
@@ -28,6 +30,16 @@ class KindInSpark(ABC):
     def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
         """A table that its statement has created and is to fill, as Spark's ``StagedTable``."""
 
+    @abstractmethod
+    def replaced(
+        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
+    ) -> SchemaTable:
+        """A table that its statement gives another definition and other rows, as Spark's ``StagedTable``.
+
+        Raises:
+            InvalidInputError: it cannot have that definition.
+        """
+
 
 class _Snapshots(KindInSpark):
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
@@ -36,6 +48,11 @@ class _Snapshots(KindInSpark):
     def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
         return CreatedTableProxy(jvm, table, session, catalog, identifier)
 
+    def replaced(
+        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
+    ) -> SchemaTable:
+        return ReplacedTableProxy(jvm, old, schema, session, catalog, identifier)
+
 
 class _PlainFiles(KindInSpark):
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
@@ -43,6 +60,11 @@ class _PlainFiles(KindInSpark):
 
     def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
         return CreatedFormatTable(jvm, table, session, catalog, identifier)
+
+    def replaced(
+        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
+    ) -> SchemaTable:
+        return ReplacedFormatTable(jvm, old, replacement(old, schema, catalog.options), session)
 
 
 _KINDS: dict[str, KindInSpark] = {"format-table": _PlainFiles()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.procedures.base import Context
@@ -19,8 +20,10 @@ from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.spark.session_options import session_options
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.functions import calls_functions, rewrite_calls
+from paimon_sql.sql.functions import called_function, calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
+from paimon_sql.sql.session_functions import check_lasting, without_ours
+from paimon_sql.storage.format_tables import FormatTable
 
 if TYPE_CHECKING:
     from paimon_sql.spark.bridge import AttachedSession, Bridge
@@ -33,13 +36,13 @@ class ParserProxy(JavaObject):
 
     MARK = "paimon-sql parser"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any, inherited: Mapping[str, str]) -> None:
+    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any) -> None:
         super().__init__(jvm)
         self._bridge = bridge
         self._session = session
         self._delegate = DeclaredErrors(jvm, delegate)
-        self._inherited = inherited
         self._attached: AttachedSession | None = None
+        self._has_functions = False
 
     def toString(self) -> str:
         return self.MARK
@@ -118,15 +121,18 @@ class ParserProxy(JavaObject):
             raise
 
     def _catalogs(self) -> AttachedSession:
-        self._attached = self._attached or self._bridge.session(self._session, self._inherited)
+        self._attached = self._attached or self._bridge.session(self._session)
         return self._attached
 
     def _with_functions(self, text: str) -> str:
         """The text with the catalogs' functions over columns as functions of the session, which it then has."""
         if not calls_functions(text):
-            return text
+            return without_ours(text) if self._has_functions else text
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
-        register_functions(SparkSession(self.jvm.context, self._session), names)
+        if names:
+            check_lasting(text, called_function(names[0]))
+            register_functions(SparkSession(self.jvm.context, self._session), names)
+            self._has_functions = True
         return rewritten
 
     def _check(self, rewritten: Rewritten) -> None:
@@ -150,6 +156,7 @@ class ParserProxy(JavaObject):
             catalogs=ours,
             other_catalogs=known - ours,
             partition_keys=lambda table: _partition_keys(attached, table),
+            is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
             merges_schema=self._merges_schema,
             has_function=lambda function: _has_function(attached, function),
             blob_column=lambda catalog, table, column: blob_column(
@@ -170,14 +177,19 @@ class ParserProxy(JavaObject):
 
 
 def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
-    """The partition columns of a table with snapshots; none where there is no such table, which Spark will tell."""
+    """The partition columns of a table; none where there is no such table, which Spark will tell."""
+    found = _opened(attached, table)
+    return found.schema.partition_keys if found is not None else ()
+
+
+def _opened(attached: AttachedSession, table: TableName) -> AnyTable | None:
+    """A table of any kind; None where there is none."""
     if len(table) != 3:
-        return ()
+        return None
     try:
-        found = attached.catalogs[table[0]].catalog.table(parse_identifier(table[1], table[2]))
+        return attached.catalogs[table[0]].catalog.any_table(parse_identifier(table[1], table[2]))
     except PaimonError:
-        return ()
-    return found.schema.partition_keys
+        return None
 
 
 def _has_function(attached: AttachedSession, function: TableName) -> bool:
@@ -191,23 +203,19 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
 
 
 class ParserBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser.
-
-    ``catalogs`` are the settings of the session that was equipped first; sessions made from it start with them.
-    """
+    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser."""
 
     MARK = "paimon-sql parser builder"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, catalogs: Mapping[str, str]) -> None:
+    def __init__(self, jvm: Jvm, bridge: Bridge) -> None:
         super().__init__(jvm)
         self._bridge = bridge
-        self._catalogs = catalogs
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: Any, delegate: Any) -> ParserProxy:
-        return ParserProxy(self.jvm, self._bridge, session, delegate, self._catalogs)
+        return ParserProxy(self.jvm, self._bridge, session, delegate)
 
     class Java:
         implements = ["scala.Function2"]

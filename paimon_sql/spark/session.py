@@ -41,9 +41,14 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
 
     Raises:
         SetupError: Java or PySpark is missing or too old.
-        InvalidInputError: Spark runs already and a setting can only be given when it starts.
+        InvalidInputError: a name is no setting of Spark's, or Spark runs already and takes it only when it starts.
     """
     settings = {k: str(v) for k, v in spark_conf.items()}
+    if foreign := [key for key in settings if not key.startswith("spark.")]:
+        raise InvalidInputError(
+            f"'{foreign[0]}' is no setting of Spark's, which would pass over it.",
+            remedy=f"Their names begin with spark., as **{{'spark.{foreign[0]}': …}}.",
+        )
     place = absolute_warehouse(
         warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE)
     )

@@ -16,6 +16,11 @@ def no_keys(table: TableName) -> tuple[str, ...]:
     return ()
 
 
+def holds_no_files(table: TableName) -> bool:
+    """Whether a table of which nothing is known is a folder of plain files."""
+    return False
+
+
 def merges_nothing(table: TableName) -> bool:
     """Whether a table of which nothing is known takes new columns."""
     return False
@@ -41,6 +46,7 @@ class RewriteContext:
         catalogs: the names of the Paimon catalogs.
         other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
+        is_files: tells whether a Paimon table is a folder of plain files.
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
         has_function: tells whether a Paimon catalog keeps a function of that full name.
         blob_column: tells of a catalog's table and one of its columns of blobs the name ``db.t`` and the column's id.
@@ -51,6 +57,7 @@ class RewriteContext:
     catalogs: frozenset[str]
     other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
+    is_files: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
     has_function: Callable[[TableName], bool] = knows_no_function
     blob_column: Callable[[str, str, str], tuple[str, int]] = knows_no_blobs

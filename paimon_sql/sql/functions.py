@@ -25,12 +25,18 @@ BLOB_FUNCTIONS = (PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW)
 _SYSTEM = "sys"
 _NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
 _ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
-_PREFIX = "__paimon_"
+SESSION_PREFIX = "__paimon_"
+"""What the names of a session's functions begin with."""
 
 
 def session_function(name: str) -> str:
     """The name under which a session has a function."""
-    return _PREFIX + name
+    return SESSION_PREFIX + name
+
+
+def called_function(name: str) -> str:
+    """The function of ``sys`` that one of the session's stands for."""
+    return BLOB_VIEW if name.startswith(f"{BLOB_VIEW}_") else name
 
 
 def view_function(table: str, field_id: int) -> str:

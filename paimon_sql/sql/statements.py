@@ -313,6 +313,14 @@ class RenameTag(Statement):
 
 
 @dataclass(frozen=True)
+class DropFolders(Statement):
+    """ALTER TABLE .. DROP PARTITION of a format table by some of its partition columns, written ``(a = 1)``."""
+
+    table: TableName
+    partition: str
+
+
+@dataclass(frozen=True)
 class ShowTags(Statement):
     """SHOW TAGS: one column ``tag``."""
 

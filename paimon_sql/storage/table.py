@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from paimon_sql.format.options import TableOptions
@@ -25,7 +25,8 @@ from paimon_sql.storage.tags import TagManager
 class Table:
     """A table or one of its branches, opened at the newest schema.
 
-    An instance belongs to one statement: it remembers what it read.
+    An instance belongs to one statement: it remembers what it read. Pickled, it takes along the versions of its schema,
+    which never change, and nothing else.
 
     Attributes:
         name: the full name, for messages.
@@ -46,6 +47,10 @@ class Table:
     read_optimized: bool = False
     run_log: RunLog | None = None
     lock: TableLock = UNLOCKED
+
+    def __getstate__(self) -> dict[str, object]:
+        taken = {*(f.name for f in fields(self)), "schemas"}
+        return {name: value for name, value in vars(self).items() if name in taken}
 
     @cached_property
     def options(self) -> TableOptions:

@@ -124,11 +124,33 @@ def test_changes_of_rows_are_those_of_the_branch_that_is_named(chain: Sql) -> No
         " WHEN NOT MATCHED AND s.k = 3 THEN INSERT (k, n, v, dt) VALUES (s.k, 9, s.v, s.dt)"
     )
     assert chain("SELECT k, n, v FROM t WHERE dt = '20250811' ORDER BY k") == [(1, 7, "u"), (3, 9, "w"), (4, 8, "m")]
-    chain("INSERT INTO t VALUES (5, 1, 'own', '20250811')")
+    chain("INSERT OVERWRITE t PARTITION (dt = '20250811') VALUES (5, 1, 'own')")
     chain("UPDATE t SET v = 'changed' WHERE dt >= '20250810'")
     assert chain("SELECT * FROM t WHERE dt = '20250811'") == [(5, 1, "changed", "20250811")]
     chain("DELETE FROM t WHERE dt = '20250811'")
     assert [row[0] for row in chain("SELECT k FROM t WHERE dt = '20250811' ORDER BY k")] == [1, 3, 4]
+
+
+def test_new_rows_of_the_table_itself_hide_no_others(chain: Sql) -> None:
+    before = sorted(chain("SELECT * FROM t"))
+    merge = (
+        "MERGE INTO t USING (SELECT 8L AS k, '20250809' AS dt) s ON t.k = s.k AND t.dt = s.dt"
+        " WHEN NOT MATCHED THEN INSERT (k, n, v, dt) VALUES (s.k, 1, 'm', s.dt)"
+    )
+    for statement in (
+        "INSERT INTO t VALUES (5, 1, 'own', '20250811')",
+        "INSERT INTO t VALUES (5, 1, 'own', '20250809'), (6, 1, 'own', '20250601')",
+        merge,
+    ):
+        with pytest.raises(Exception, match=r"rows of partition dt=\d+ would be read instead of all .*branch_delta"):
+            chain(statement)
+        assert sorted(chain("SELECT * FROM t")) == before
+    chain("INSERT INTO t VALUES (6, 1, 'own', '20250601')")
+    chain("INSERT INTO t VALUES (7, 1, 'own', '20250601')")
+    assert sorted(chain("SELECT * FROM t")) == sorted([*before, (6, 1, "own", "20250601"), (7, 1, "own", "20250601")])
+    chain("INSERT OVERWRITE t PARTITION (dt = '20250809') VALUES (5, 1, 'own')")
+    chain("INSERT INTO t VALUES (9, 1, 'own', '20250809')")
+    assert chain("SELECT k FROM t WHERE dt = '20250809' ORDER BY k") == [(5,), (9,)]
 
 
 def test_statistics_are_those_of_the_branches(spark: SparkSession, chain: Sql) -> None:

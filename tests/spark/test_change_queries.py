@@ -122,15 +122,58 @@ def test_tracked_rows_are_known_by_their_ids(sql: Sql) -> None:
 
 
 @since_4_2
-def test_rows_of_tables_with_data_evolution_are_told_unless_columns_changed(sql: Sql) -> None:
+def test_columns_that_were_written_beside_are_told_for_the_rows_that_they_change(sql: Sql) -> None:
     kind = "'row-tracking.enabled'='true', 'data-evolution.enabled'='true', 'deletion-vectors.enabled'='true'"
     sql(f"CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ({kind})")
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
     sql("UPDATE t SET v = 'B' WHERE id = 2")
     sql("DELETE FROM t WHERE id = 2")
     assert [row[:3] for row in changes(sql, "VERSION 3")] == [(2, "B", DELETE)]
-    with pytest.raises(Exception, match="columns were changed in files of their own"):
-        changes(sql, "VERSION 2")
+    assert [row[:3] for row in changes(sql, "VERSION 2")] == [(2, "B", INSERT), (2, "b", DELETE), (2, "B", DELETE)]
+    assert sql("SELECT id, _change_type FROM t CHANGES FROM VERSION 2 TO VERSION 2 ORDER BY 2") == [
+        (2, DELETE),
+        (2, INSERT),
+    ]
+    assert sql("SELECT v FROM t CHANGES FROM VERSION 2 TO VERSION 2 WHERE _change_type = 'insert'") == [("B",)]
+    assert sql("SELECT count(*) FROM t CHANGES FROM VERSION 2 TO VERSION 2") == [(2,)]
+    sql("ALTER TABLE t ADD COLUMN w INT")
+    sql("INSERT INTO t VALUES (4, 'd', 4)")
+    sql(
+        "MERGE INTO t USING (SELECT 1 AS id UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5) s ON t.id = s.id"
+        " WHEN MATCHED AND t.id = 3 THEN DELETE WHEN MATCHED THEN UPDATE SET w = 7"
+        " WHEN NOT MATCHED THEN INSERT (id, w) VALUES (s.id, 8)"
+    )
+    (last,) = sql("SELECT max(snapshot_id) FROM t$snapshots")[0]
+    told = sql(f"SELECT id, v, w, _change_type FROM t CHANGES FROM VERSION 5 TO VERSION {last}")
+    before = [(1, "a", None, DELETE), (4, "d", 4, DELETE), (3, "c", None, DELETE)]
+    after = [(1, "a", 7, INSERT), (4, "d", 7, INSERT), (5, None, 8, INSERT)]
+    assert sorted(told, key=str) == sorted([*before, *after], key=str)
+    updates = sql(
+        f"SELECT id, w, _change_type FROM t CHANGES FROM VERSION 5 TO VERSION {last} WITH ('computeUpdates' = 'true')"
+        " WHERE _change_type LIKE 'update%' ORDER BY id, _change_type DESC"
+    )
+    assert updates == [(1, None, BEFORE), (1, 7, AFTER), (4, 4, BEFORE), (4, 7, AFTER)]
+
+
+@since_4_2
+def test_many_rows_and_blobs_written_beside_are_told(sql: Sql) -> None:
+    kind = "'row-tracking.enabled'='true', 'data-evolution.enabled'='true', 'blob-field'='b'"
+    sql(f"CREATE TABLE t (id INT, v STRING, b BINARY, p INT) PARTITIONED BY (p) TBLPROPERTIES ({kind})")
+    sql(
+        "INSERT INTO t SELECT CAST(id AS INT), CAST(id AS STRING), CAST(CAST(id AS STRING) AS BINARY),"
+        " CAST(id % 2 AS INT) FROM range(0, 30000, 1, 1)"
+    )
+    sql("UPDATE t SET v = 'new' WHERE id % 1000 = 0")
+    sql("UPDATE t SET b = X'FF' WHERE id = 4001")
+    told = sql(
+        "SELECT _change_type, count(*), sum(id), count_if(v = 'new'), min(p), max(p) FROM t"
+        " CHANGES FROM VERSION 2 TO VERSION 2 GROUP BY 1 ORDER BY 1"
+    )
+    assert told == [(DELETE, 30, 435000, 0, 0, 0), (INSERT, 30, 435000, 30, 0, 0)]
+    told = sql("SELECT id, v, hex(b), _change_type FROM t CHANGES FROM VERSION 3 TO VERSION 3 ORDER BY 4")
+    assert told == [(4001, "4001", "34303031", DELETE), (4001, "4001", "FF", INSERT)]
+    with pytest.raises(Exception, match=r"columns were changed in files of their own .*CHANGES"):
+        sql("SELECT * FROM t /*+ OPTIONS('incremental-between'='1,2') */")
 
 
 @since_4_2

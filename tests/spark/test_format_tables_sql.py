@@ -163,7 +163,7 @@ def test_what_only_snapshots_can_do_is_refused_in_one_sentence(sql: Sql) -> None
             sql(statement)
     for statement, why in (
         ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('type'='format-table')", "no primary key"),
-        ("CREATE OR REPLACE TABLE t (a INT) USING csv", "cannot be replaced"),
+        ("CREATE OR REPLACE TABLE t (a INT)", "cannot be replaced"),
         ("ALTER TABLE t DROP COLUMN a", "what its files hold"),
         ("ALTER TABLE t SET TBLPROPERTIES ('file.format'='json')", "fixed when it is created"),
     ):
@@ -193,3 +193,114 @@ def test_the_definition_of_a_format_table_is_told_and_changed(sql: Sql, spark: S
     spark.sql("SELECT 7 AS a, 'w' AS b").write.format("orc").saveAsTable("w")
     assert sql("SELECT a FROM l ORDER BY a") == [(2,), (5,)]
     assert "USING orc" in sql("SHOW CREATE TABLE w")[0][0]
+
+
+def test_a_format_table_is_replaced_with_its_definition_and_its_files(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT, p INT, q STRING) USING csv PARTITIONED BY (p, q)")
+    sql("INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y')")
+    # The table is read while it is replaced.
+    sql("CREATE OR REPLACE TABLE t USING json PARTITIONED BY (q) AS SELECT q, a + 10 AS b FROM t")
+    assert sql("SELECT b, q FROM t ORDER BY b") == [(11, "x"), (12, "y")]
+    assert sorted(p.name for p in folder("t").iterdir()) == ["q=x", "q=y", "schema"]
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        sql("REPLACE TABLE t USING json AS SELECT 1 / (id - id) AS x FROM range(3)")
+    assert sql("SELECT b, q FROM t ORDER BY b") == [(11, "x"), (12, "y")]
+    assert sorted(p.name for p in folder("t").iterdir()) == ["q=x", "q=y", "schema"]
+    values = "'format-table.partition-path-only-value'='true'"
+    sql(f"CREATE OR REPLACE TABLE t (a INT, p INT) USING csv PARTITIONED BY (p) TBLPROPERTIES ({values})")
+    assert sql("SELECT * FROM t") == [] == sql("SHOW PARTITIONS t")
+    sql("INSERT INTO t VALUES (1, 5)")
+    sql("CREATE OR REPLACE TABLE t (v STRING) USING text")
+    assert sql("SELECT * FROM t") == []
+    sql("CREATE OR REPLACE TABLE fresh USING orc AS SELECT 1 AS a")
+    assert sql("SELECT * FROM fresh") == [(1,)]
+
+
+def test_files_elsewhere_stay_when_their_table_is_replaced(sql: Sql, tmp_path: Path) -> None:
+    sql(f"CREATE TABLE e (a INT) USING csv LOCATION '{tmp_path}/x'")
+    sql("INSERT INTO e VALUES (1)")
+    sql(f"CREATE OR REPLACE TABLE e (a INT) USING csv LOCATION '{tmp_path}/y'")
+    assert sql("SELECT * FROM e") == []
+    sql(f"CREATE OR REPLACE TABLE e (a INT) USING csv LOCATION '{tmp_path}/x'")
+    assert sql("SELECT * FROM e") == [(1,)]
+    sql(f"CREATE OR REPLACE TABLE e USING csv LOCATION '{tmp_path}/x' AS SELECT a + 1 AS a FROM e")
+    assert sql("SELECT * FROM e") == [(2,)]
+
+
+def test_partitions_go_by_some_of_their_columns(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT, d DATE, h INT, q STRING) USING csv PARTITIONED BY (d, h, q)")
+    sql(
+        "INSERT INTO t VALUES (1, DATE'2024-01-01', 7, 'x'), (2, DATE'2024-01-01', 8, 'y'), (3, DATE'2024-01-02', 7,"
+        " 'x'), (4, NULL, 7, NULL)"
+    )
+    (folder("t") / "d=2024-01-01" / "h=07" / "q=x").mkdir(parents=True)
+    sql("ALTER TABLE t DROP IF EXISTS PARTITION (d = '2024-01-01', h = 7)")
+    assert sql("SELECT a FROM t ORDER BY a") == [(2,), (3,), (4,)]
+    assert sorted(p.name for p in (folder("t") / "d=2024-01-01").iterdir()) == ["h=8"]
+    sql("ALTER TABLE t DROP PARTITION (q = NULL) PURGE")
+    assert sql("SELECT a FROM t ORDER BY a") == [(2,), (3,)]
+    sql("ALTER TABLE t DROP PARTITION (d = DATE'2024-01-01')")
+    assert sql("SHOW PARTITIONS t") == [("d=2024-01-02/h=7/q=x",)]
+    assert sorted(p.name for p in folder("t").iterdir()) == ["d=2024-01-02", "schema"]
+    sql("ALTER TABLE t DROP PARTITION (h = 9)")
+    with pytest.raises(Exception, match="z"):
+        sql("ALTER TABLE t DROP PARTITION (z = 1)")
+    with pytest.raises(Exception, match="Only one partition"):
+        sql("ALTER TABLE t DROP PARTITION (h = 7), PARTITION (h = 8)")
+    assert sql("SELECT a FROM t") == [(3,)]
+
+
+def test_files_in_folders_below_are_rows_too(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT, p INT) USING csv PARTITIONED BY (p)")
+    sql("CREATE TABLE u (a INT) USING csv")
+    for place in (folder("t") / "p=1", folder("u")):
+        for below, text in (("", "1"), ("sub", "2"), ("sub/deep=7", "3"), ("_hidden", "4"), ("sub/.too", "5")):
+            (place / below).mkdir(parents=True, exist_ok=True)
+            (place / below / "f.csv").write_text(f"{text}\n")
+    assert sql("SELECT * FROM t ORDER BY a") == [(1, 1), (2, 1), (3, 1)]
+    assert sql("SELECT * FROM u ORDER BY a") == [(1,), (2,), (3,)]
+    assert sql("SHOW PARTITIONS t") == [("p=1",)]
+    sql("INSERT OVERWRITE t PARTITION (p = 1) VALUES (9)")
+    assert sql("SELECT * FROM t") == [(9, 1)]
+    sql("CREATE OR REPLACE TABLE u (b INT) USING csv")
+    assert sorted(p.name for p in folder("u").iterdir()) == ["_hidden", "schema"]
+
+
+def test_json_may_have_its_numbers_in_quotes(sql: Sql, folder: Folder) -> None:
+    sql(
+        "CREATE TABLE t (a TINYINT, b BIGINT, c DOUBLE, d DECIMAL(20, 3), e BOOLEAN, f DATE, g ARRAY<INT>,"
+        " h STRUCT<x: INT, y: STRING>, m MAP<STRING, FLOAT>, k MAP<INT, BIGINT>, v STRING, p INT)"
+        " USING json PARTITIONED BY (p)"
+    )
+    sql(
+        "INSERT INTO t VALUES (1, 9223372036854775807, DOUBLE('NaN'), 1.5, true, DATE'2024-01-01', ARRAY(1, NULL),"
+        " STRUCT(1, 'x'), MAP('q', 0.5F), MAP(7, 8L), '1', 3), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+        " NULL, NULL, NULL)"
+    )
+    # As Java's connector writes it.
+    (folder("t") / "p=4").mkdir()
+    (folder("t") / "p=4" / "java.json").write_text(
+        '{"a":"2","b":"-9223372036854775808","c":"Infinity","d":"2.500","e":"false","f":"2024-01-02","g":["1",null],'
+        '"h":{"x":"2","y":"z"},"m":{"q":"0.25"},"k":{"7":"8"},"v":"2"}\n'
+    )
+    columns = "a, b, CAST(c AS STRING), CAST(d AS STRING), e, CAST(f AS STRING), g, h.x, h.y, m['q'], k[7], v, p"
+    written = (1, 2**63 - 1, "NaN", "1.500", True, "2024-01-01", [1, None], 1, "x", 0.5, 8, "1", 3)
+    by_java = (2, -(2**63), "Infinity", "2.500", False, "2024-01-02", [1, None], 2, "z", 0.25, 8, "2", 4)
+    assert sql(f"SELECT {columns} FROM t WHERE p IS NOT NULL ORDER BY p") == [written, by_java]
+    assert sql("SELECT a FROM t WHERE p IS NULL") == [(None,)]
+    assert sql("SELECT b FROM t WHERE a = 2 AND NOT e") == [(-(2**63),)]
+    assert sql("SELECT p, a FROM t WHERE h.x > 1 AND p > 3") == [(4, 2)]
+    assert sql("SELECT count(*), sum(a) FROM t") == [(3, 3)]
+    assert sql("SELECT x.a, y.b FROM t x JOIN t y ON x.a = y.a WHERE x.p = 4") == [(2, -(2**63))]
+    sql("CREATE TABLE u USING json AS SELECT a, e FROM t")
+    assert sql("SELECT a, e FROM u WHERE a IS NOT NULL ORDER BY a") == [(1, True), (2, False)]
+
+
+def test_bad_values_in_json_are_what_the_mode_says(sql: Sql, folder: Folder) -> None:
+    sql("CREATE TABLE t (a INT, v STRING) USING json")
+    (folder("t") / "f.json").write_text('{"a":"no","v":"x"}\n{"a":"1","v":"y"}\n{"a":1.5,"v":"z"}\n')
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        sql("SELECT a FROM t WHERE v <> 'y'")
+    assert sql("SELECT a FROM t WHERE v = 'y'") == [(1,)]
+    lenient = "/*+ OPTIONS('json.ignore-parse-errors'='true') */"
+    assert sql(f"SELECT a, v FROM t {lenient} ORDER BY v") == [(None, "x"), (1, "y"), (None, "z")]

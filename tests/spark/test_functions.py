@@ -41,6 +41,35 @@ def test_a_bucket_needs_a_number_and_a_key(sql: Sql) -> None:
             sql(f"SELECT {call}")
 
 
+def test_what_outlives_the_session_cannot_hold_a_bucket_over_columns(sql: Sql) -> None:
+    sql("CREATE TABLE t AS SELECT 1 AS k")
+    for statement, kept in (
+        ("CREATE OR REPLACE VIEW v AS SELECT sys.bucket(8, k) FROM t", "view"),
+        ("CREATE VIEW IF NOT EXISTS v AS SELECT sys.bucket(8, k) FROM t", "view"),
+        ("ALTER VIEW v AS SELECT sys.mod_bucket(8, k) FROM t", "view"),
+        ("CREATE FUNCTION f(k INT) RETURNS INT RETURN sys.bucket(8, k)", "function"),
+        ("CREATE MATERIALIZED TABLE m AS SELECT sys.bucket(8, k) AS b FROM t", "materialized table"),
+    ):
+        with pytest.raises(Exception, match=rf"A {kept} cannot hold sys\.\w+ over columns, which only this session"):
+            sql(statement)
+    sql("CREATE TEMPORARY VIEW of_this_session AS SELECT sys.bucket(8, k) AS b FROM t")
+    assert sql("SELECT b FROM of_this_session") == [(6,)]
+    sql("DROP VIEW of_this_session")
+
+
+def test_the_functions_of_the_session_are_not_shown(sql: Sql) -> None:
+    sql("CREATE TEMPORARY FUNCTION mine(k INT) RETURNS INT RETURN k + 1")
+    sql("SELECT sys.bucket(8, id) FROM range(1)")
+    assert sql("SHOW USER FUNCTIONS") == [("mine",)]
+    assert sql("SHOW USER FUNCTIONS LIKE '*i*|*bucket*'") == [("mine",)]
+    assert sql("SHOW USER FUNCTIONS '*bucket*'") == []
+    shown = sql("SHOW FUNCTIONS")
+    assert ("upper",) in shown and ("mine",) in shown and ("__paimon_bucket",) not in shown
+    assert ("paimon.sys.bucket",) in sql("SHOW USER FUNCTIONS IN paimon.sys LIKE 'bucket'")
+    assert sql("SHOW FUNCTIONS upper") == [("upper",)]
+    sql("DROP TEMPORARY FUNCTION mine")
+
+
 def test_the_largest_partition_is_one_with_rows(sql: Sql) -> None:
     sql("CREATE TABLE t (a INT, d DATE) PARTITIONED BY (d)")
     sql("INSERT INTO t VALUES (1, DATE '2024-01-09'), (2, DATE '2024-01-10'), (3, NULL)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,41 @@ def test_a_session_made_from_another_has_its_catalogs(spark: SparkSession, tmp_p
     assert rows(child, "SELECT x, current_catalog() FROM t") == [(7, "paimon")]
 
 
+def test_a_new_session_has_its_catalogs_whoever_asks_first(spark: SparkSession, tmp_path: Path) -> None:
+    parent = paimon_sql.connect(tmp_path)
+    parent.sql("CREATE TABLE t AS SELECT 7 AS x")
+    assert parent.newSession().table("t").collect() == [(7,)]
+    assert parent.newSession().newSession().read.table("t").collect() == [(7,)]
+    assert parent.newSession().catalog.currentCatalog() == "paimon"
+    assert parent.newSession().catalog.currentDatabase() == "default"
+    assert [c.name for c in parent.newSession().catalog.listCatalogs()] == ["paimon", "spark_catalog"]
+    assert [d.name for d in parent.newSession().catalog.listDatabases()] == ["default"]
+    assert parent.newSession().catalog.tableExists("t")
+    assert parent.newSession().catalog.getTable("t").catalog == "paimon"
+    assert [c.name for c in parent.newSession().catalog.listColumns("t")] == ["x"]
+    parent.newSession().range(1).selectExpr("CAST(id AS INT) AS x").writeTo("t").append()
+    assert parent.table("t").count() == 2
+
+
+def test_settings_made_on_a_new_session_are_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    parent = paimon_sql.connect(tmp_path / "a")
+    parent.sql("CREATE TABLE t AS SELECT 7 AS x")
+    child = parent.newSession()
+    child.conf.set("spark.sql.catalog.paimon.warehouse", str(tmp_path / "b"))
+    assert child.catalog.tableExists("t") is False
+    assert (tmp_path / "b" / "default.db").is_dir()
+    assert parent.newSession().catalog.tableExists("t") is True
+
+
+def test_threads_may_ask_a_new_session_first_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    parent = paimon_sql.connect(tmp_path)
+    parent.sql("CREATE TABLE t AS SELECT 7 AS x")
+    shared = parent.newSession()
+    asked = [lambda: shared.table("t").count(), lambda: parent.newSession().sql("SELECT * FROM t").count()] * 4
+    with ThreadPoolExecutor(8) as threads:
+        assert [answer.result(60) for answer in [threads.submit(ask) for ask in asked]] == [1] * 8
+
+
 def test_install_equips_a_session_with_several_catalogs(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     lake = {"warehouse": str(tmp_path / "lake")}
@@ -47,6 +83,11 @@ def test_install_equips_a_session_with_several_catalogs(spark: SparkSession, tmp
 def test_a_setting_of_the_start_cannot_be_given_later(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"spark\.driver\.memory"):
         paimon_sql.connect(tmp_path, **{"spark.driver.memory": "99g"})
+
+
+def test_a_setting_that_is_none_of_sparks_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"'master' is no setting of Spark's.*spark\.master"):
+        paimon_sql.connect(tmp_path, master="local[2]")
 
 
 def test_dataframes_write_and_read_tables(spark: SparkSession, tmp_path: Path) -> None:

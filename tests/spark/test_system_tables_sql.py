@@ -89,3 +89,15 @@ def test_a_snapshot_whose_number_is_used_again_is_read_again(spark: SparkSession
     assert after[:5] == before[:5]
     assert after[5][0] == 6
     assert after[5][2] != before[5][2]
+
+
+def test_metrics_are_rows(spark: SparkSession, many: str) -> None:
+    spark.sql("SELECT * FROM many WHERE dt = 'd1'").collect()
+    database = spark.catalog.currentDatabase()
+    found = spark.sql(
+        f"SELECT metric, last, total, count FROM sys.metrics WHERE database_name = '{database}' AND table_name = 'many'"
+    ).collect()
+    metrics = {name: tuple(values) for name, *values in found}
+    assert metrics["tableFilesAdded"] == (1, 6, 6)
+    assert metrics["committedSnapshotId"][0] == 6
+    assert metrics["scanResultedTableFiles"][0] == 2

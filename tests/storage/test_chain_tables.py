@@ -44,6 +44,11 @@ def evolve(table: Table, *changes: AddColumn | DropColumn | SetOption) -> Table:
     return replace(table, schema=schema)
 
 
+def plain(table: Table) -> Table:
+    """The table as if it had no chains."""
+    return again(table, {"scan.fallback-delta-branch": ""})
+
+
 def found(table: Table, predicate: Predicate | None = None) -> list[Row]:
     return sorted(rows(table, predicate))
 
@@ -77,9 +82,23 @@ def test_partitions_are_whole_or_chains(tmp_path: Path) -> None:
 
 def test_a_partition_of_the_tables_own_branch_comes_first(tmp_path: Path) -> None:
     table, _, _ = a_week(tmp_path / "t")
-    insert(table, row(5, 1, "own", "20250812"), row(5, 1, "own", "20250811"), row(5, 1, "own", "20250820"))
+    insert(table, row(5, 1, "own", "20250820"))
+    # Other engines write there whatever the branches hold.
+    insert(plain(table), row(5, 1, "own", "20250812"), row(5, 1, "own", "20250811"))
     for day in ("20250812", "20250811", "20250820"):
-        assert found(table, on(day)) == [row(5, 1, "own", day)]
+        assert found(again(table), on(day)) == [row(5, 1, "own", day)]
+    insert(again(table), row(5, 2, "newer", "20250811"))
+    assert found(again(table), on("20250811")) == [row(5, 2, "newer", "20250811")]
+
+
+def test_rows_of_the_tables_own_branch_hide_no_others(tmp_path: Path) -> None:
+    table, _, _ = a_week(tmp_path / "t")
+    files = sorted(p.name for p in (tmp_path / "t").rglob("data-*"))
+    for day in ("20250812", "20250811"):
+        with pytest.raises(ConstraintViolationError, match=rf"partition .*dt={day} would be read instead of all"):
+            insert(table, row(5, 1, "own", "20250820"), row(5, 1, "own", day))
+    assert sorted(p.name for p in (tmp_path / "t").rglob("data-*")) == files
+    assert found(again(table), on("20250820")) == []
 
 
 def test_conditions_on_rows_see_the_partition_that_was_asked_for(tmp_path: Path) -> None:
@@ -286,8 +305,7 @@ def test_a_table_without_its_branches_named_is_read_as_it_is(tmp_path: Path) -> 
     table, whole, changed = make_chain(tmp_path / "t")
     insert(whole, row(1, 1, "w", "20250101"))
     insert(table, row(2, 1, "own", "20250102"))
-    plain = again(table, {"scan.fallback-delta-branch": ""})
-    assert found(plain) == [row(2, 1, "own", "20250102")]
+    assert found(plain(table)) == [row(2, 1, "own", "20250102")]
     assert found(whole) == [row(1, 1, "w", "20250101")] and found(changed) == []
 
 

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -539,3 +539,15 @@ def test_a_write_task_travels(tmp_path: Path) -> None:
     Committer(again(table)).append(messages)
     assert rows(table) == [(1, "b", "x")]
     assert arrow_schema(table.schema.fields).names == ["id", "v", "p"]
+
+
+def test_a_table_travels_whatever_it_remembers(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", keys=["id", "p"], partitions=["p"])
+    insert(table, (1, "a", "x"))
+    assert rows(table) == [(1, "a", "x")] and table.options and table.schemas.all()
+    table.tags.all(), table.branches.all(), table.consumers.all()
+    arrived = pickle.loads(pickle.dumps(table))
+    assert replace(arrived, file_io=table.file_io) == table
+    assert set(vars(arrived)) == {*(f.name for f in fields(table)), "schemas"}
+    insert(again(table), (1, "b", "x"))
+    assert rows(arrived) == [(1, "b", "x")]

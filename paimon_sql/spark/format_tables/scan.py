@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +17,9 @@ from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
-from paimon_sql.storage.format_tables.partitions import partition_columns
+from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
 from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.threads import spread
 
 _SOURCES = f"{EXECUTION}.datasources"
 
@@ -71,7 +73,8 @@ class FormatScanBuilder(JavaObject):
     def _index(self, partitions: list[Partition], keys: Any, options: Any) -> Any:
         """What tells Spark the files of partitions, which it lists, and the values that belong to each."""
         jvm = self.jvm
-        there = [p for p in partitions if p.texts or self.table.file_io.exists(p.path)]
+        below = spread(partial(folders_of, self.table), partitions, self.table.threads)
+        there = [Partition(folder, p.texts) for p, folders in zip(partitions, below, strict=True) for folder in folders]
         paths = [hadoop_path(jvm, p.path) for p in there]
         made = []
         if self.table.partition_fields:

@@ -14,7 +14,9 @@ from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.options.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.partition import DEFAULT_NAME_KEY
+from paimon_sql.spark.format_tables.formats import Json
 from paimon_sql.spark.format_tables.partitions import FormatPartitions
+from paimon_sql.spark.format_tables.quoted_values import ReadQuotedValues
 from paimon_sql.spark.format_tables.scan import FormatScanBuilder
 from paimon_sql.spark.format_tables.write import FormatWriteBuilder
 from paimon_sql.spark.java import CATALOG, Jvm
@@ -63,6 +65,8 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any, *, writes: bool = False) -> None:
         super().__init__(jvm, table, session)
         self._writes = writes
+        if table.format == Json.name and not writes:
+            ReadQuotedValues.ensure(jvm, session)
 
     @cached_property
     def _struct(self) -> str:

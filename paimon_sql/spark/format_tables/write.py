@@ -111,7 +111,7 @@ class FormatWrite(WriteInterface):
 
     def commit(self, messages: Any, *summary: Any) -> None:
         self._write.commit(messages)
-        publish(self.table, self._staging, self._replaced)
+        self._publish()
 
     def abort(self, messages: Any) -> None:
         try:
@@ -119,6 +119,10 @@ class FormatWrite(WriteInterface):
                 self._write.abort(messages)
         finally:
             discard(self.table, self._staging)
+
+    def _publish(self) -> None:
+        """Let the files be seen."""
+        publish(self.table, self._staging, self._replaced)
 
     def _sparks_own(self) -> Any:
         """Spark's write of files of the format into the hidden folder, a folder a partition."""

@@ -9,6 +9,7 @@ from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranc
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
+from paimon_sql.spark.statements.folders import RunDropFolders
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.materialized import (
     RunChangeMaterializedQuery,
@@ -46,6 +47,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDeleteTag(),
         RunDescribeFunction(),
         RunDropCatalog(),
+        RunDropFolders(),
         RunDropFunction(),
         RunDropMaterialized(),
         RunExplainChange(),

@@ -1,7 +1,8 @@
-"""What overwrites mean to chain tables: a chain keeps its first whole partition, and whole ones end with their changes.
+"""What writes mean to chain tables: a chain keeps its first whole partition, and whole ones end with their changes.
 
 A whole partition that is overwritten in the branch with changes is out of date, so it is dropped. One that is dropped
-without a whole one before it would leave the changes behind it without what they change; that is refused.
+without a whole one before it would leave the changes behind it without what they change; that is refused. So are new
+rows of the table's own branch that would be read in the place of all that the other branches have of their partition.
 """
 
 from __future__ import annotations
@@ -41,6 +42,30 @@ def check_overwrite(table: Table, latest: Snapshot | None, changes: Changes) -> 
     whole = _newest(chain.snapshots())
     changed = (_partitions(table, latest) - gone) | added
     _check(chain, {e.partition for e in changes.entries} & whole, whole, changed)
+
+
+def check_append(table: Table, latest: Snapshot | None, changes: Changes) -> None:
+    """Nothing if new rows hide no others: a partition of the table's own branch is read instead of the other branches'.
+
+    Args:
+        table: the table that takes rows.
+        latest: the snapshot that the changes are put on.
+        changes: the new files.
+
+    Raises:
+        ConstraintViolationError: rows that are read now would be read no more.
+    """
+    chain = Chain.read_by(table)
+    if chain is None:
+        return
+    added = {e.partition for e in changes.entries if e.kind is FileKind.ADD} - _partitions(table, latest)
+    hidden = sorted(added & (_newest(chain.snapshots()) | _newest(chain.deltas()))) if added else []
+    if hidden:
+        raise ConstraintViolationError(
+            f"{table.name}: new rows of partition {PartitionPaths.of(table.schema).name(hidden[0])} would be read"
+            f" instead of all that the branches '{chain.snapshot_branch}' and '{chain.delta_branch}' have of it.",
+            remedy=f"Write into {table.name}$branch_{chain.delta_branch}, or INSERT OVERWRITE the partition.",
+        )
 
 
 def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:

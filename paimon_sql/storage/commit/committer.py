@@ -19,7 +19,7 @@ from paimon_sql.errors import CommitConflictError, CommitUnknownError, Constrain
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.table_statistics import TableStatistics
-from paimon_sql.storage.commit.chain_rules import check_overwrite, overtaken
+from paimon_sql.storage.commit.chain_rules import check_append, check_overwrite, overtaken
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes, compact_changes
@@ -77,6 +77,7 @@ class Committer(SnapshotMaker):
 
         Raises:
             CommitConflictError: a rival removed files that the new rows replace; all new files were removed.
+            ConstraintViolationError: the rows would hide others of a chain table.
         """
         made = []
         rows, compaction = append_changes(messages), compact_changes(messages)
@@ -84,6 +85,7 @@ class Committer(SnapshotMaker):
         def guarded(latest: Snapshot | None) -> Changes:
             if guard is not None:
                 guard(latest)
+            check_append(self.table, latest, rows)
             return rows
 
         if not rows.is_empty():

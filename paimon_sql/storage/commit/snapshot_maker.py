@@ -17,6 +17,7 @@ from paimon_sql.format.options.commit import (
     COMMIT_TIMEOUT,
 )
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot, parse_snapshot
+from paimon_sql.storage.commit.account import give_account
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
@@ -75,6 +76,7 @@ class SnapshotMaker:
                 continue  # rivals went on, and what was built upon has expired meanwhile
             if self._made(snapshot, attempt):
                 self._write_hints(snapshot)
+                give_account(self.table, snapshot, wanted, tried, time.monotonic() - started)
                 return snapshot
             attempt.remove()
         raise CommitConflictError(

@@ -19,7 +19,9 @@ from paimon_sql.storage.format_tables.partitions import (
     Partition,
     all_partitions,
     chosen_partitions,
+    files_of,
     folder_names,
+    is_hidden,
     partition_columns,
     partition_texts,
 )
@@ -64,7 +66,7 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
     """
     moves = [(f.path, target) for f in _files_below(table, staging) for target in [_target(table, staging, f)]]
     folders = sorted({parent_of(target) for _, target in moves})
-    old = [] if replaced is None else _files_of(table, _replaced_partitions(table, replaced, folders))
+    old = [] if replaced is None else files_of(table, _replaced_partitions(table, replaced, folders))
     made = [folder for folder in folders if not table.file_io.exists(folder)]
     done: list[str] = []
 
@@ -88,13 +90,18 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
 
 def empty(table: FormatTable, partitions: Sequence[Partition]) -> int:
     """Remove the files of some partitions, whose folders stay; how many there were."""
-    return table.file_io.delete_many(_files_of(table, partitions), table.threads)
+    return table.file_io.delete_many(files_of(table, partitions), table.threads)
 
 
 def drop_partitions(table: FormatTable, partitions: Sequence[Partition]) -> None:
-    """Remove some partitions, with their folders."""
+    """Remove some partitions, with their folders and those above them that hold nothing else."""
     for partition in partitions:
-        table.file_io.delete_dir(partition.path, recursive=True)
+        folder = partition.path
+        table.file_io.delete_dir(folder, recursive=True)
+        for _ in partition.texts[1:]:
+            folder = parent_of(folder)
+            if not table.file_io.delete_dir(folder):
+                break
 
 
 def add_partition(table: FormatTable, texts: Sequence[str | None]) -> None:
@@ -122,14 +129,8 @@ def _partition(table: FormatTable, folder: str) -> Partition:
     return Partition(folder, partition_texts(table, folder))
 
 
-def _files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
-    """The files directly in the folders of partitions."""
-    listed = spread(lambda p: table.file_io.list(p.path), partitions, table.threads)
-    return [s.path for found in listed for s in found if not s.is_dir and not s.name.startswith(("_", "."))]
-
-
 def _files_below(table: FormatTable, staging: str) -> list[FileStatus]:
-    found = (s for s in table.file_io.walk(staging) if not s.name.startswith(("_", ".")))
+    found = (s for s in table.file_io.walk(staging) if not is_hidden(s.name))
     return sorted(found, key=lambda s: s.path)
 
 

@@ -1,5 +1,7 @@
 """The partitions of a format table: folders whose names tell the values of the partition columns, level by level.
 
+A partition's files stand in its folder and in all folders below that one, whatever those are called.
+
 What begins with ``_`` or ``.`` is hidden: writers keep there what is not to be seen yet. In the layout that names
 folders by values alone the name for null may begin so and is a partition all the same.
 """
@@ -19,6 +21,7 @@ from paimon_sql.format.partition import escape_path_name, unescape_path_name
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.storage.casts import cast
 from paimon_sql.storage.file_io import FileStatus
+from paimon_sql.storage.file_io.paths import join
 from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.threads import spread
@@ -69,6 +72,29 @@ def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[P
     return sorted(found, key=lambda p: p.path)
 
 
+def folders_of(table: FormatTable, partition: Partition) -> list[str]:
+    """The folders that hold the files of a partition: its own and those below it; none if it is not there."""
+    if not partition.texts and not table.file_io.exists(partition.path):
+        return []
+    found, level = [partition.path], [partition.path]
+    while level:
+        level = [below.path for folder in level for below in table.file_io.list(folder) if _is_below(table, below)]
+        found += level
+    return found
+
+
+def files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
+    """The files of some partitions."""
+    folders = [f for found in spread(partial(folders_of, table), partitions, table.threads) for f in found]
+    listed = spread(table.file_io.list, folders, table.threads)
+    return [s.path for found in listed for s in found if not s.is_dir and not is_hidden(s.name)]
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of that name is not to be seen."""
+    return name.startswith(("_", "."))
+
+
 def partition_columns(table: FormatTable, partitions: Sequence[Partition]) -> dict[str, pa.Array]:
     """The values of partitions, an array a column; those of the first columns where not all are known yet.
 
@@ -94,7 +120,7 @@ def folder_names(table: FormatTable, texts: Sequence[str | None]) -> tuple[str, 
         value = escape_path_name(table.default_name if text is None or text == "" else text)
         name = value if table.only_values else f"{escape_path_name(field.name)}={value}"
         taken = i == 0 and not table.is_external and name == SCHEMA_FOLDER
-        hidden = name.startswith(("_", ".")) and value != table.default_name
+        hidden = is_hidden(name) and value != table.default_name
         if table.only_values and (taken or hidden):
             raise InvalidInputError(
                 f"{table.name}: '{text}' cannot be a value of {field.name}, as no folder of rows can have that name.",
@@ -132,12 +158,18 @@ def _text(table: FormatTable, level: int, field: DataField, status: FileStatus) 
     if table.only_values:
         text = unescape_path_name(status.name)
         is_own = level == 0 and not table.is_external and text == SCHEMA_FOLDER
-        hidden = status.name.startswith(("_", ".")) and text not in (table.default_name, HIVE_NULL)
+        hidden = is_hidden(status.name) and text not in (table.default_name, HIVE_NULL)
         return None if is_own or hidden else text
     name, sign, text = status.name.partition("=")
     if not sign or unescape_path_name(name).lower() != field.name.lower():
         return None
     return unescape_path_name(text)
+
+
+def _is_below(table: FormatTable, status: FileStatus) -> bool:
+    """Whether a folder inside a partition's is to be looked into."""
+    is_own = not table.is_external and status.path == join(table.location, SCHEMA_FOLDER)
+    return status.is_dir and not is_own and not is_hidden(status.name)
 
 
 def _fulfilling(

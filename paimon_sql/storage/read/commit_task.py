@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.format.types import BigIntType, DataField, LocalZonedTimestampType, string_type
+from paimon_sql.storage.merge.equality import rows_equal
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.hidden_columns import ROW_INDEX
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.commit_changes import CommitSplit
+from paimon_sql.storage.scan.split import EvolvedSplit
 from paimon_sql.storage.table import Table
 
 CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete, update_preimage or update_postimage")
@@ -44,6 +48,9 @@ class CommitTask:
         """The rows."""
         change, told = self.change, {f.name for f in TOLD}
         stored = tuple(name for name in self.columns if name not in told)
+        if change.before is not None:
+            yield from self._differences(change.before, stored)
+            return
         extra = VALUE_KIND.name if change.kind is None else ROW_INDEX.name
         alive = None if change.marked is None else change.marked.read(self.table.file_io)
         for batch in ReadTask(self.table, change.split, (*stored, extra), self.predicate).batches():
@@ -51,14 +58,31 @@ class CommitTask:
             if alive is not None:
                 rows = batch.filter(pa.array(np.isin(batch.column(extra).to_numpy(), alive.positions)))
             if rows.num_rows:
-                yield self._with_told(rows)
+                yield self._with_told(rows, change.kind)
 
-    def _with_told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+    def _differences(self, before: EvolvedSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a group that differ in what was written beside, as they were and as they are."""
+        compared = self.change.compared
+        names = tuple(dict.fromkeys((*stored, *compared, ROW_INDEX.name)))
+        sides = [ReadTask(self.table, split, names).batches() for split in (before, self.change.split)]
+        for old, new in _in_step(*sides):
+            if not old.column(ROW_INDEX.name).equals(new.column(ROW_INDEX.name)):
+                raise CorruptFileError(
+                    f"{self.table.name}: snapshot {self.change.snapshot.id} wrote columns of other rows than it holds.",
+                    path=before.groups[0].anchor.file_name,
+                )
+            same = rows_equal(pa.Table.from_batches([old]), pa.Table.from_batches([new]), compared)
+            for rows, kind in ((old, RowKind.DELETE), (new, RowKind.INSERT)):
+                told = rows.filter(pa.array(~same))
+                if told.num_rows:
+                    yield self._with_told(told, kind)
+
+    def _with_told(self, rows: pa.RecordBatch, kind: RowKind | None) -> pa.RecordBatch:
         snapshot, count = self.change.snapshot, rows.num_rows
-        if self.change.kind is None:
+        if kind is None:
             kinds = pa.array(rows.column(VALUE_KIND.name).to_numpy().astype(np.int32))
         else:
-            kinds = pa.array(np.full(count, self.change.kind, np.int32))
+            kinds = pa.array(np.full(count, kind, np.int32))
         time = pa.array(np.full(count, snapshot.time_millis * _MICROS_OF_A_MILLI, np.int64))
         told = {
             CHANGE_TYPE.name: _TYPES.take(kinds),
@@ -67,3 +91,19 @@ class CommitTask:
         }
         columns = [told[name] if name in told else rows.column(name) for name in self.columns]
         return pa.RecordBatch.from_arrays(columns, names=list(self.columns))
+
+
+def _in_step(
+    before: Iterator[pa.RecordBatch], after: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """The batches of two readers cut so that both of a pair have as many rows; the rest of one comes with no rows."""
+    old, new = next(before, None), next(after, None)
+    while old is not None and new is not None:
+        count = min(old.num_rows, new.num_rows)
+        yield old.slice(0, count), new.slice(0, count)
+        old, new = old.slice(count), new.slice(count)
+        old = old if old.num_rows else next(before, None)
+        new = new if new.num_rows else next(after, None)
+    for left in (old, new):
+        if left is not None and left.num_rows:
+            yield left, left.slice(0, 0)

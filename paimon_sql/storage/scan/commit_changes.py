@@ -2,7 +2,8 @@
 
 A commit with a changelog tells its changes by that. Of other commits to a table with a primary key the states before
 and after are compared; of an append table files come and go with their rows, and deletion vectors delete rows of files
-that stay. Compactions change no rows, but bring waiting ones to their buckets.
+that stay. Where a commit wrote columns beside (data evolution), the rows of those groups are compared, before and
+after. Compactions change no rows, but bring waiting ones to their buckets.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from paimon_sql.storage.commit_range import tells_changelog
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import count_files, differences, told_by_commit
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import evolved_splits, grown_splits
-from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries
+from paimon_sql.storage.scan.evolved import evolved_splits, grown_splits, whole_and_beside
+from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups, groups_of_entries, stored_fields
 from paimon_sql.storage.scan.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
@@ -46,12 +47,16 @@ class CommitSplit:
         split: where they stand.
         kind: what became of all of them; None where each row tells.
         marked: the deletion vector by which the commit deleted rows of the split's only file or group; others stay.
+        before: the split's only group as it was; rows that are the same in both are not told.
+        compared: the columns that the commit wrote beside, in which they may differ.
     """
 
     snapshot: Snapshot
     split: Split
     kind: RowKind | None = None
     marked: Deletion | None = None
+    before: EvolvedSplit | None = None
+    compared: tuple[str, ...] = ()
 
 
 def plan_commits(
@@ -143,11 +148,17 @@ class _Commit:
 
     def _of_files(self) -> Iterator[CommitSplit]:
         added, removed = self.moves()
-        before = self._before() if removed or self.snapshot.index_manifest is not None else None
+        beside: dict[_Bucket, list[DataFileMeta]] = {}
+        if evolves(self.table):
+            for place, files in added.items():
+                added[place], beside[place] = whole_and_beside(self.table, files)
+        beside = {place: files for place, files in beside.items() if files}
+        before = self._before() if removed or beside or self.snapshot.index_manifest is not None else None
         old = deletions_of(self.table, before)
         new = deletions_of(self.table, self.snapshot)
         yield from self._whole(removed, old, RowKind.DELETE)
         yield from self._whole(added, new, RowKind.INSERT)
+        yield from self._rewritten(beside, before, new)
         fresh = {(*bucket, f.file_name) for bucket, files in added.items() for f in files}
         marked = {place: d for place, d in new.items() if place not in fresh and old.get(place) != d}
         if marked:
@@ -165,6 +176,41 @@ class _Commit:
                 found = (Split(*place, tuple(group), raw=True) for group in groups)
             for split in found:
                 yield CommitSplit(self.snapshot, _raw(split, deletions), kind)
+
+    def _rewritten(
+        self, beside: Mapping[_Bucket, list[DataFileMeta]], before: Snapshot | None, deletions: _Deletions
+    ) -> Iterator[CommitSplit]:
+        """The groups of files that hold some columns of rows which were there before, with what the groups were."""
+        if not beside:
+            return
+        old, new = self._groups(before, beside), self._groups(self.snapshot, beside)
+        for place, files in beside.items():
+            written: dict[int, set[int]] = {}
+            for file in files:
+                fields = stored_fields(self.table.schemas.get(file.schema_id), file)
+                for first, group in new[place].items():
+                    if first <= (file.first_row_id or 0) < first + group.row_count:
+                        written.setdefault(first, set()).update(f.id for f in fields)
+            for first, ids in written.items():
+                compared = tuple(f.name for f in self.table.schema.fields if f.id in ids)
+                if compared:  # columns that are no more tell nothing
+                    was, now = (self._group_split(place, g[place][first], deletions) for g in (old, new))
+                    count_files(self.metrics, {f.file_name: f for f in (*was.files, *now.files)}.values())
+                    yield CommitSplit(self.snapshot, now, before=was, compared=compared)
+
+    def _groups(self, snapshot: Snapshot | None, places: Iterable[_Bucket]) -> dict[_Bucket, dict[int, FileGroup]]:
+        """The groups of some buckets by the ids of their first rows."""
+        live = live_files(self.table, snapshot, partition_predicate(self.table, self.predicate)).entries
+        buckets: dict[_Bucket, list[DataFileMeta]] = {place: [] for place in places}
+        for e in entries(live):
+            if (e.partition, e.bucket) in buckets:
+                buckets[e.partition, e.bucket].append(e.file)
+        return {p: {g.first_row_id: g for g in file_groups(self.table, files)[0]} for p, files in buckets.items()}
+
+    def _group_split(self, place: _Bucket, group: FileGroup, deletions: _Deletions) -> EvolvedSplit:
+        deletion = deletions.get((*place, group.anchor.file_name))
+        dead = {} if deletion is None else {group.anchor.file_name: deletion}
+        return EvolvedSplit(*place, group.files, raw=False, deletions=dead, groups=(group,))
 
     def _marked(self, marked: _Deletions, old: _Deletions) -> Iterator[CommitSplit]:
         by_partition = partition_predicate(self.table, self.predicate)

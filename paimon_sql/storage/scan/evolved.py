@@ -61,6 +61,20 @@ def needed_files(table: Table, group: FileGroup, columns: Collection[str] | None
     return group.holding(fields_of, wanted)
 
 
+def whole_and_beside(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+    """Files that one commit brought: those that together hold whole rows, and those that hold some of their columns."""
+    left: dict[int, set[str]] = {}
+    numbers = group_numbers(
+        np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64),
+        np.array([f.row_count for f in files], dtype=np.int64),
+    ).tolist()
+    for number, file in zip(numbers, files, strict=True):
+        names = table.schemas.get(file.schema_id).names
+        left.setdefault(number, set(names)).difference_update(names if file.write_cols is None else file.write_cols)
+    numbered = list(zip(numbers, files, strict=True))
+    return [f for number, f in numbered if not left[number]], [f for number, f in numbered if left[number]]
+
+
 def grown_splits(table: Table, place: tuple[bytes, int], files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
     """The splits of files that one commit brought to a bucket, which must hold whole rows.
 
@@ -74,19 +88,11 @@ def grown_splits(table: Table, place: tuple[bytes, int], files: Sequence[DataFil
         UnsupportedError: files hold some columns of rows that were there before: told alone, they would give rows that
             there are not.
     """
-    held: dict[int, set[str]] = {}
-    numbers = group_numbers(
-        np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64),
-        np.array([f.row_count for f in files], dtype=np.int64),
-    ).tolist()
-    for number, file in zip(numbers, files, strict=True):
-        names = table.schemas.get(file.schema_id).names
-        held.setdefault(number, set(names)).difference_update(names if file.write_cols is None else file.write_cols)
-    if any(held.values()):
+    if whole_and_beside(table, files)[1]:
         raise UnsupportedError(
             f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be told"
             " row by row.",
-            remedy="Read the table itself, or changes of a time in which rows were only added.",
+            remedy="Read the table itself, or changes of a time in which rows were only added, or use Spark's CHANGES.",
         )
     known, alone = file_groups(table, files)
     alone = [*alone, *(g.anchor for g in known if g.files == (g.anchor,))]

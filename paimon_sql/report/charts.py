@@ -1,0 +1,385 @@
+"""The charts of a report: each a small class that draws one thing from the facts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import matplotlib.dates as dates
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator
+
+from paimon_sql.format.options.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
+from paimon_sql.report.facts import Facts
+from paimon_sql.report.style import Palette, axes
+from paimon_sql.system_tables.texts import size_text
+
+_HEIGHT = 3.0
+_ROW = 0.30
+_BUCKETS_SHOWN = 20
+_KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
+
+
+class Chart(ABC):
+    """One picture.
+
+    Attributes:
+        name: what its file is called.
+        title: what stands above it.
+        about: one sentence on how to read it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]
+
+    @abstractmethod
+    def applies(self, facts: Facts) -> bool:
+        """Whether there is anything to show."""
+
+    @abstractmethod
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        """The picture.
+
+        Args:
+            facts: what to show.
+            palette: the colours.
+            width: how wide it is, in inches.
+        """
+
+    def remark(self, facts: Facts) -> str | None:
+        """A sentence on what these facts leave out of the picture."""
+        return None
+
+
+class RowsOverTime(Chart):
+    """Records after each snapshot."""
+
+    name = "rows"
+    title = "Records over time"
+    about = "Records in all live files after each snapshot, before merging; a dot's colour says what the snapshot was."
+
+    def applies(self, facts: Facts) -> bool:
+        return any(c.records is not None for c in facts.commits)
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        figure, at = axes(width, _HEIGHT)
+        told = [c for c in facts.commits if c.records is not None]
+        records = [c.records or 0 for c in told]
+        at.step(np.array([dates.date2num(c.time) for c in told]), records, where="post", color=palette["six"], lw=1.2)
+        for place, kind in enumerate(_KINDS):
+            of_kind = [(dates.date2num(c.time), c.records) for c in told if c.kind == kind]
+            if of_kind:
+                xs, ys = zip(*of_kind, strict=True)
+                at.scatter(xs, ys, s=16, color=palette.series(place), label=kind, zorder=3)
+        _time_axis(at, width)
+        at.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+        at.set_ylim(bottom=0)
+        _legend(at)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        return _newest_only(facts)
+
+
+class BytesOverTime(Chart):
+    """Bytes that are live, and what snapshots added and took away."""
+
+    name = "bytes"
+    title = "Bytes over time"
+    about = "The line is the size of all live data files; bars are what each snapshot added and, downwards, took away."
+
+    def applies(self, facts: Facts) -> bool:
+        return bool(facts.commits)
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        figure, at = axes(width, _HEIGHT)
+        ids = [c.id for c in facts.commits]
+        at.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
+        at.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
+        at.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
+        at.axhline(0, color=palette["line"], lw=1)
+        at.set_xlabel("snapshot")
+        at.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 12, integer=True))
+        _bytes_on(at.yaxis, 6)
+        _legend(at)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        return _newest_only(facts)
+
+
+class FileSizes(Chart):
+    """How large the live data files are."""
+
+    name = "file_sizes"
+    title = "File sizes"
+    about = "Live data files by size; left of the dashed line compaction takes them for small."
+
+    def applies(self, facts: Facts) -> bool:
+        return len(facts.sizes) > 0
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        figure, at = axes(width, _HEIGHT)
+        powers = np.log2(np.maximum(facts.sizes.to_numpy(), 1))
+        first, last = int(np.floor(powers.min())), int(np.floor(powers.max())) + 1
+        edges = np.arange(first, max(last, first + 4) + 1)
+        counts, _ = np.histogram(powers, bins=edges)
+        at.bar(edges[:-1], counts, width=0.92, align="edge", color=palette["one"])
+        small = np.log2(max(facts.layout.small_size, 1))
+        if edges[0] <= small <= edges[-1]:
+            at.axvline(small, color=palette["two"], lw=1.4, ls="--")
+        at.set_xlim(edges[0], edges[-1])
+        at.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
+        at.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
+        at.yaxis.set_major_locator(MaxNLocator(integer=True))
+        at.set_ylabel("files")
+        at.grid(axis="x", visible=False)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        small, files = facts.layout.small, facts.layout.files
+        if not files:
+            return None
+        return f"{small:,} of {files:,} files are below {size_text(facts.layout.small_size)}."
+
+
+class Levels(Chart):
+    """What the buckets with most to merge hold on their levels."""
+
+    name = "levels"
+    title = "Levels per bucket"
+    about = "Bytes on each level; behind the bar the sorted runs that a read merges, or the files that it opens."
+
+    def applies(self, facts: Facts) -> bool:
+        return bool(facts.buckets)
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        shown = facts.buckets[:_BUCKETS_SHOWN][::-1]
+        figure, at = axes(width, max(1.4, 0.9 + _ROW * len(shown)))
+        levels = sorted({level for b in shown for level in b.levels})
+        labels = [_cut(b.label, 20 if width < 5 else 40) for b in shown]
+        left = np.zeros(len(shown))
+        for place, level in enumerate(levels):
+            sizes = np.array([b.levels.get(level, 0) for b in shown], np.float64)
+            name = f"level {level}" if facts.keys else "files"
+            at.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(place), label=name)
+            left += sizes
+        what = "runs" if facts.keys else "files"
+        for row, bucket in enumerate(shown):
+            _beside(at, left[row], row, f"{bucket.runs:,} {what}", palette["quiet"])
+        at.set_yticks(range(len(shown)), labels, fontsize=8.5)
+        at.set_xlim(right=max(left.max(), 1) * (1.32 if width < 5 else 1.18))
+        at.set_ylim(-0.6, len(shown) - 0.4)
+        at.grid(axis="y", visible=False)
+        _bytes_on(at.xaxis, 3 if width < 5 else 6)
+        if facts.keys:
+            _legend(at)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        more = len(facts.buckets) - _BUCKETS_SHOWN
+        return f"Shown are the {_BUCKETS_SHOWN} with most to merge; {more:,} more are not." if more > 0 else None
+
+
+class ReadAmplification(Chart):
+    """How many sorted runs or files the buckets make a read bring together."""
+
+    name = "read_amplification"
+    title = "Read amplification"
+    about = "How many buckets there are with so many sorted runs, which a read merges, or files, which it opens."
+
+    def applies(self, facts: Facts) -> bool:
+        return bool(facts.buckets)
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        figure, at = axes(width, _HEIGHT)
+        runs = np.array([b.runs for b in facts.buckets])
+        trigger = int(facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, _TRIGGER)) if facts.keys else 0
+        last = max(int(runs.max()), trigger, 4)
+        step = max(1, -(-last // 40))
+        edges = np.arange(1, last + step + 1, step)
+        counts, _ = np.histogram(runs, bins=edges)
+        heavy = (edges[:-1] >= trigger) if trigger else np.zeros(len(counts), np.bool_)
+        colours = [palette["two"] if is_heavy else palette["one"] for is_heavy in heavy]
+        at.bar(edges[:-1] + (step - 1) / 2, counts, width=0.86 * step, color=colours)
+        at.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 10, integer=True))
+        at.yaxis.set_major_locator(MaxNLocator(integer=True))
+        at.set_xlabel("sorted runs" if facts.keys else "files")
+        at.set_ylabel("buckets")
+        at.grid(axis="x", visible=False)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        mean = sum(b.runs for b in facts.buckets) / len(facts.buckets)
+        what = "sorted runs" if facts.keys else "files"
+        said = f"On average {mean:.1f} {what}, at most {max(b.runs for b in facts.buckets):,}."
+        if facts.keys:
+            trigger = facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, str(_TRIGGER))
+            said += f" From {trigger} on a write compacts the bucket."
+        if hidden := facts.layout.hidden:
+            said += f" {hidden:,} of {facts.layout.records:,} records are read past, as they are marked as deleted."
+        return said
+
+
+class HeldFor(Chart):
+    """What holds the space."""
+
+    name = "space"
+    title = "What holds the space"
+    about = "Each file counts once, for the first in this order that needs it."
+
+    def applies(self, facts: Facts) -> bool:
+        return facts.space.total > 0
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        held = [(name, size) for name, size in space_parts(facts) if size]
+        figure, at = axes(width, 0.9 + 0.36 * len(held))
+        sizes = [size for _, size in held][::-1]
+        at.barh(range(len(held)), sizes, height=0.68, color=[palette.series(i) for i in range(len(held))][::-1])
+        for row, size in enumerate(sizes):
+            _beside(at, size, row, size_text(size), palette["ink"])
+        at.set_yticks(range(len(held)), [name for name, _ in held][::-1])
+        at.set_xlim(right=max(*sizes, 1) * (1.4 if width < 5 else 1.2))
+        at.grid(axis="y", visible=False)
+        _bytes_on(at.xaxis, 3 if width < 5 else 6)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        said = []
+        if not (facts.space.all_snapshots and facts.space.all_tags):
+            said.append("Only the newest snapshots and tags were looked at, so that older ones may hold more.")
+        if facts.orphans is None:
+            said.append("Orphan files were not searched for: orphans => true does.")
+        return " ".join(said) or None
+
+
+class ExpiryNow(Chart):
+    """What letting snapshots go would do."""
+
+    name = "expiry"
+    title = "Expiry before and after"
+    about = "What sys.expire_snapshots would do now by the table's own options."
+
+    def applies(self, facts: Facts) -> bool:
+        return facts.expiry is not None and facts.snapshots > 0
+
+    def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
+        assert facts.expiry is not None
+        figure = Figure(figsize=(width, 1.9), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        gone, freed = len(facts.expiry.snapshots), facts.expiry.files.bytes
+        total = max(facts.space.total, freed)
+        _before_and_after(left, palette, "snapshots", facts.snapshots, facts.snapshots - gone, lambda n: f"{n:,.0f}")
+        _before_and_after(right, palette, "bytes", total, total - freed, size_text)
+        return figure
+
+    def remark(self, facts: Facts) -> str | None:
+        assert facts.expiry is not None
+        gone = len(facts.expiry.snapshots)
+        if not gone:
+            return f"Nothing would go: {facts.expiry.reason}." if facts.expiry.reason else "Nothing would go."
+        freed = facts.expiry.files
+        return f"{gone:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would go."
+
+
+CHARTS: Sequence[Chart] = (
+    RowsOverTime(),
+    BytesOverTime(),
+    FileSizes(),
+    ReadAmplification(),
+    Levels(),
+    HeldFor(),
+    ExpiryNow(),
+)
+"""All charts, in the order of the page."""
+_TRIGGER = NUM_SORTED_RUNS_COMPACTION_TRIGGER.default
+
+
+def space_parts(facts: Facts) -> list[tuple[str, int]]:
+    """The bytes of a table by what holds them."""
+    space = facts.space
+    held = [
+        ("live data", space.live),
+        ("older snapshots", space.older),
+        ("tags", space.tags),
+        ("changelogs", space.changelogs),
+        ("indexes", space.indexes),
+        ("metadata", space.metadata),
+    ]
+    return held if facts.orphans is None else [*held, ("orphans", facts.orphans.bytes)]
+
+
+def _before_and_after(
+    at: Axes, palette: Palette, what: str, before: float, after: float, text: Callable[[float], str]
+) -> None:
+    at.barh([1, 0], [before, after], height=0.62, color=[palette["six"], palette["three"]])
+    for row, value in ((1, before), (0, after)):
+        _beside(at, value, row, text(value), palette["ink"])
+    at.set_yticks([1, 0], ["before", "after"])
+    at.set_xticks([])
+    at.set_xlim(0, max(before, 1) * 1.45)
+    at.set_title(what, fontsize=10, color=palette["quiet"], loc="left")
+    at.spines["bottom"].set_visible(False)
+    at.grid(visible=False)
+
+
+def _beside(at: Axes, end: float, row: int, text: str, colour: str) -> None:
+    """A text behind a lying bar."""
+    at.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
+
+
+def _time_axis(at: Axes, width: float) -> None:
+    locator = dates.AutoDateLocator(minticks=2, maxticks=3 if width < 5 else 7)
+    at.xaxis.set_major_locator(locator)
+    at.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+
+
+def _bytes_on(axis: Axis, ticks: int) -> None:
+    """Let an axis count bytes: about so many ticks, at multiples of a power of two."""
+    axis.set_major_locator(_BytesLocator(ticks))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: ("-" if value < 0 else "") + size_text(abs(value)).replace(".0 ", " "))
+    )
+
+
+class _BytesLocator(Locator):
+    """Ticks that read well in KiB, MiB and so on."""
+
+    def __init__(self, ticks: int) -> None:
+        self._ticks = ticks
+
+    def __call__(self) -> Sequence[float]:
+        assert self.axis is not None
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        step = 2.0 ** np.ceil(np.log2(max((vmax - vmin) / self._ticks, 1)))
+        places: list[float] = (np.arange(np.ceil(vmin / step), np.floor(vmax / step) + 1) * step).tolist()
+        return places
+
+
+def _legend(at: Axes) -> None:
+    at.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=9, handlelength=1.1, columnspacing=1.2)
+
+
+def _short(value: float) -> str:
+    for power, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= power:
+            return f"{value / power:g}{unit}"
+    return f"{value:g}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
+def _newest_only(facts: Facts) -> str | None:
+    older = facts.snapshots - len(facts.commits)
+    return (
+        f"Shown are the newest {len(facts.commits):,} snapshots; {older:,} older ones are not." if older > 0 else None
+    )

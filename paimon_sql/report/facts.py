@@ -1,0 +1,123 @@
+"""The figures that a report shows, gathered from the metadata of a table; nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.report.buckets import Bucket, buckets_of
+from paimon_sql.report.history import Commit, history_of
+from paimon_sql.storage.expire.retention import retention_of
+from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
+from paimon_sql.storage.held_space import HeldSpace, held_space
+from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.layout import Layout, layout_of
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+from paimon_sql.system_tables.clock import wall_clock
+from paimon_sql.system_tables.summary import Summary
+
+
+@dataclass(frozen=True)
+class Orphans:
+    """Files that nobody uses, as a search for them found."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a table at one moment.
+
+    Attributes:
+        name: the table's name.
+        path: where it stands.
+        time: the moment, by the wall clock of this machine.
+        keys: its primary keys.
+        partition_keys: its partition keys.
+        options: its options.
+        commits: its newest snapshots, the oldest first.
+        snapshots: how many snapshots are retained.
+        sizes: the sizes of its live data files in bytes.
+        layout: how these lie.
+        buckets: the buckets, those with most to merge first.
+        space: what its files are held for.
+        expiry: what letting snapshots go would do now; None without any snapshot, or where it cannot be told.
+        orphans: the files that nobody uses; None where nobody searched for them.
+        figures: the rows of ``$summary``: metric, value, number and advice.
+        tags: the names of the tags and the snapshots that they keep.
+        branches: the names of the branches.
+        consumers: the names of the consumers and the snapshots that they want next.
+    """
+
+    name: str
+    path: str
+    time: datetime
+    keys: Sequence[str]
+    partition_keys: Sequence[str]
+    options: Mapping[str, str]
+    commits: Sequence[Commit]
+    snapshots: int
+    sizes: pa.ChunkedArray
+    layout: Layout
+    buckets: Sequence[Bucket]
+    space: HeldSpace
+    expiry: ExpiryResult | None
+    orphans: Orphans | None
+    figures: Sequence[Mapping[str, object]]
+    tags: Mapping[str, int]
+    branches: Sequence[str]
+    consumers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def advice(self) -> list[tuple[str, str]]:
+        """What could be done, behind the figure that it is about."""
+        return [(str(f["metric"]), str(f["advice"])) for f in self.figures if f["advice"]]
+
+
+def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
+    """Gather the figures of a table.
+
+    Args:
+        table: the table or branch.
+        orphans: the files that nobody uses, if they were searched for.
+    """
+    now = present_millis()
+    latest = table.snapshots.latest()
+    live = live_files(table, latest).entries
+    indexes = index_entries(table, latest)
+    earliest = table.snapshots.earliest_id() or 0
+    space = held_space(table, latest, live, indexes) if latest else HeldSpace()
+    return Facts(
+        name=table.name,
+        path=table.path,
+        time=wall_clock(now),
+        keys=table.schema.primary_keys,
+        partition_keys=table.schema.partition_keys,
+        options=dict(sorted(table.schema.options.items())),
+        commits=history_of(table, space.live),
+        snapshots=sum(i >= earliest for i in table.snapshots.directory.versions()),
+        sizes=live["file_size"],
+        layout=layout_of(table, live, indexes),
+        buckets=buckets_of(table, live),
+        space=space,
+        expiry=_expiry(table, now),
+        orphans=orphans,
+        figures=Summary().rows(table).to_pylist(),
+        tags={tag.name: tag.snapshot.id for tag in table.tags.all()},
+        branches=table.branches.names(),
+        consumers={name: consumer.next_snapshot for name, consumer in table.consumers.all().items()},
+    )
+
+
+def _expiry(table: Table, now: int) -> ExpiryResult | None:
+    try:
+        return expire_snapshots(table, retention_of(table.options, now), dry_run=True, now_millis=now)
+    except PaimonError:
+        return None  # the advice says why

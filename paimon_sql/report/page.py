@@ -1,0 +1,89 @@
+"""A report as one HTML page that needs nothing beside it, and its charts as pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup
+
+from paimon_sql.report.charts import CHARTS, Chart
+from paimon_sql.report.facts import Facts
+from paimon_sql.report.style import DARK, LIGHT, PRINTED, THEMED, as_png, as_svg, drawing
+from paimon_sql.system_tables.texts import size_text
+
+_WIDE, _NARROW, _PICTURE = 6.1, 3.6, 8.0
+"""How wide charts are drawn, in inches: on a page of two columns, on a telephone, as a picture."""
+_NEWEST = 50
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    name: str
+    title: str
+    about: str
+    remark: str | None
+    wide: Markup
+    narrow: Markup
+
+
+def html_of(facts: Facts) -> str:
+    """The page; it follows the reader's light or dark theme and the width of the window, and loads nothing."""
+    with drawing(THEMED):
+        charts = [_drawn(chart, facts) for chart in CHARTS if chart.applies(facts)]
+    return _template().render(
+        facts=facts,
+        kind=_kind(facts),
+        headline=_headline(facts),
+        charts=charts,
+        newest=list(facts.commits)[-_NEWEST:][::-1],
+        names=[
+            ("Tags and their snapshots", facts.tags),
+            ("Consumers and the snapshots they want next", facts.consumers),
+            ("Branches", dict.fromkeys(facts.branches, "")),
+            ("Options", facts.options),
+        ],
+        light=LIGHT,
+        dark=DARK,
+        size=size_text,
+    )
+
+
+def pictures_of(facts: Facts) -> dict[str, bytes]:
+    """The charts as PNG, by their names."""
+    with drawing(PRINTED):
+        return {c.name: as_png(c.draw(facts, PRINTED, _PICTURE)) for c in CHARTS if c.applies(facts)}
+
+
+@cache
+def _template() -> jinja2.Template:
+    # Names and options are anybody's text: all of it is escaped.
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
+
+
+def _drawn(chart: Chart, facts: Facts) -> _Drawn:
+    wide, narrow = (Markup(as_svg(chart.draw(facts, THEMED, width), chart.title)) for width in (_WIDE, _NARROW))
+    return _Drawn(chart.name, chart.title, chart.about, chart.remark(facts), wide, narrow)
+
+
+def _kind(facts: Facts) -> str:
+    kind = f"table with primary key ({', '.join(facts.keys)})" if facts.keys else "append table"
+    return f"{kind}, partitioned by {', '.join(facts.partition_keys)}" if facts.partition_keys else kind
+
+
+def _headline(facts: Facts) -> list[tuple[str, str]]:
+    layout = facts.layout
+    found = [
+        ("records", f"{layout.records:,}"),
+        ("live size", size_text(layout.bytes)),
+        ("files", f"{layout.files:,}"),
+        ("buckets", f"{layout.buckets:,}"),
+        ("snapshots", f"{facts.snapshots:,}"),
+        ("all it holds", size_text(facts.space.total)),
+    ]
+    if facts.keys and facts.buckets:
+        found.insert(4, ("runs per bucket", f"{layout.runs / max(layout.buckets, 1):.1f}"))
+    return found
