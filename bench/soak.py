@@ -214,9 +214,8 @@ class Soak:
         found = {row[0]: row[1] for row in self._session.sql("SELECT k, n FROM soak").collect()}
         must = {key: value for worker in workers for key, value in worker.expected.items()}
         if found != must:
-            self.tell(
-                f"at the end {len(found)} rows are there and not {len(must)}: {set(found.items()) ^ set(must.items())}"
-            )
+            differing = set(found.items()) ^ set(must.items())
+            self.tell(f"at the end {len(found)} rows are there and not {len(must)}: {differing}")
         self._outcome.after = self._held()
         self._session.sql("DROP TABLE soak")
         return self._outcome

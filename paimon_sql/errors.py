@@ -141,5 +141,9 @@ class CommitUnknownError(PaimonError):
         self.commit_identifier = commit_identifier
 
 
+class CatalogUnavailableError(PaimonError):
+    """What keeps a catalog, such as a database server, does not answer or refuses; the message says which and why."""
+
+
 class SetupError(PaimonError):
     """The machine lacks something that paimon-sql needs, such as Java 17 or a supported PySpark."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog, absolute_warehouse
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.types import BigIntType, DataField, IntType
 from paimon_sql.procedures.base import Context, Procedure

@@ -19,6 +19,8 @@ from paimon_sql.storage.table import Table
 class Repair(Procedure):
     """Hints that say what is not so are put right, and expiries that were interrupted are finished.
 
+    Tables that stand in the warehouse but not in the catalog are taken up, where a catalog keeps its tables elsewhere.
+
     What is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
     """
 
@@ -47,7 +49,12 @@ class Repair(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started, dry_run = time.monotonic(), bool(arguments["dry_run"])
         found, count = Findings(), 0
-        for name, opened in _tables(context, arguments["database_or_table"] or ""):
+        text = arguments["database_or_table"] or ""
+        adopted = _adopted(context, text, dry_run=dry_run)
+        found.repaired += [f"{name}: {said}" for name, said in adopted.items()]
+        for name, opened in _tables(context, text):
+            if dry_run and name in adopted and isinstance(opened, NoSuchTableError):
+                continue
             count += 1
             if isinstance(opened, Table):
                 found.take(repair(opened, dry_run=dry_run))
@@ -66,15 +73,27 @@ class Repair(Procedure):
         ]
 
 
+def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:
+    """What the catalog did not know of what is meant, by table, and what was done about it."""
+    adopted: dict[str, str] = {}
+    for parts in _parts(context, text) or [[]]:
+        adopted |= context.catalog.adopt(*parts[:2], dry_run=dry_run)
+    return adopted
+
+
+def _parts(context: Context, text: str) -> list[list[str]]:
+    """The names of the databases and tables that are meant, taken apart, without the catalog's."""
+    named = [[p.strip("`") for p in part.split(".")] for part in comma_separated(text)]
+    return [parts[1:] if parts[0] == context.catalog.name and len(parts) > 1 else parts for parts in named]
+
+
 def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
     """The tables that are meant, by name; an error for one that cannot be opened."""
     catalog = context.catalog
-    for part in comma_separated(text) or catalog.list_databases():
-        parts = [p.strip("`") for p in part.split(".")]
-        if parts[0] == catalog.name and len(parts) > 1:
-            parts = parts[1:]
+    for parts in _parts(context, text) or [[database] for database in catalog.list_databases()]:
         if len(parts) > 1 or not catalog.database_exists(parts[0]):
-            yield part, context.table(part)
+            name = ".".join(parts)
+            yield name, context.table(name)
             continue
         for table in catalog.list_tables(parts[0]):
             try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,13 +21,13 @@ from paimon_sql.storage.travel import version_to_read
 from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.file_statistics import FileStatistics
+from paimon_sql.system_tables.remembered import RememberedColumns
 from paimon_sql.system_tables.texts import one_chunk, partition_labels
-
-_SEPARATOR = "\x00"
-Rows = npt.NDArray[np.int64]
 
 _THREADS = 4
 _MANY = 10_000
+"""From so many files on several threads work, and columns are remembered."""
+_REMEMBERED = RememberedColumns()
 
 
 class Files(SystemTable):
@@ -64,24 +62,28 @@ class Files(SystemTable):
         return self.selected(table, [f.name for f in self.columns], predicate)
 
     def selected(self, table: Table, names: Sequence[str], predicate: Predicate | None = None) -> pa.Table:
-        seen, entries = files_seen(table)
+        seen, entries, state = _seen(table)
         if predicate is not None:
-            asked = self._made(seen, entries, predicate.columns())
+            asked = self._made(seen, entries, predicate.columns(), state)
             holds = predicate.evaluate({name: one_chunk(asked[name]) for name in asked.column_names})
-            entries = entries.filter(pc.fill_null(holds, False)).combine_chunks()
+            entries, state = entries.filter(pc.fill_null(holds, False)).combine_chunks(), None
         # Rows without columns are counted by one that costs nothing, and `select` keeps their number.
-        return self._made(seen, entries, names or ["bucket"]).select(list(names))
+        return self._made(seen, entries, names or ["bucket"], state).select(list(names))
 
-    def _made(self, table: Table, entries: pa.Table, names: Collection[str]) -> pa.Table:
+    def _made(self, table: Table, entries: pa.Table, names: Collection[str], state: Hashable) -> pa.Table:
         columns = _columns(table, entries)
         schema = arrow_schema([f for f in self.columns if f.name in names])
+        are_many = len(entries) >= _MANY
 
         def values(field: pa.Field) -> pa.Array:
             return one_chunk(columns[field.name]()).cast(field.type)
 
+        def known(field: pa.Field) -> pa.Array:
+            remembers = are_many and state is not None
+            return _REMEMBERED.get((state, field.name), lambda: values(field)) if remembers else values(field)
+
         # Arrow lets other threads run while it works on many rows.
-        made = spread(values, list(schema), _THREADS if len(entries) >= _MANY else 1)
-        return pa.Table.from_arrays(made, schema=schema)
+        return pa.Table.from_arrays(spread(known, list(schema), _THREADS if are_many else 1), schema=schema)
 
 
 def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array | pa.ChunkedArray]]:
@@ -113,9 +115,20 @@ def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array
 
 def files_seen(table: Table) -> tuple[Table, pa.Table]:
     """The table as the read sees it, and the entries of its data files."""
+    seen, entries, _ = _seen(table)
+    return seen, entries
+
+
+def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
+    """What `files_seen` gives, and what tells this state of the table from all others; None before all commits."""
     version = version_to_read(table)
-    seen = version.of(table)
-    return seen, in_real_buckets(seen, live_files(seen, version.snapshot).entries).combine_chunks()
+    seen, snapshot = version.of(table), version.snapshot
+    entries = in_real_buckets(seen, live_files(seen, snapshot).entries).combine_chunks()
+    if snapshot is None:
+        return seen, entries, None
+    # No two manifest lists have the same name, whatever is dropped or rolled back.
+    lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+    return seen, entries, (seen.path, seen.branch, *lists, seen.schema.id, frozenset(seen.schema.options.items()))
 
 
 def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import pyspark
 import pytest
+
+from . import packages, servers
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -27,3 +32,48 @@ def shared() -> Path:
 def golden() -> Path:
     """The folder of golden tables, written by Apache Paimon's own connector."""
     return SHARED / "golden"
+
+
+class Servers:
+    """The database servers of a session, each started when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+        self._known: dict[str, servers.Server] = {}
+        self._numbers = count()
+
+    def options(self, protocol: str) -> dict[str, str]:
+        """The options of a JDBC catalog in a new database of such a server."""
+        if protocol not in self._known:
+            artifact, start = _SERVERS[protocol]
+            if not packages.available(artifact):
+                pytest.skip(f"{protocol} needs Maven, which fetches it once")
+            self._known[protocol] = self._running.enter_context(start())
+        return self._known[protocol].options(f"c{next(self._numbers)}")
+
+    def close(self) -> None:
+        """Stop them."""
+        self._running.close()
+
+
+_SERVERS = {
+    "postgresql": (servers.POSTGRESQL, servers.postgresql),
+    "mysql": (servers.MARIADB, servers.mariadb),
+}
+
+
+@pytest.fixture(scope="session")
+def database_servers() -> Iterator[Servers]:
+    """PostgreSQL and MariaDB."""
+    started = Servers()
+    yield started
+    started.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mysql"])
+def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Path) -> dict[str, str]:
+    """The options of a JDBC catalog in an empty database of each kind, and in an empty warehouse."""
+    warehouse = {"warehouse": str(tmp_path / "warehouse")}
+    if request.param == "sqlite":
+        return {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", **warehouse}
+    return {**database_servers.options(request.param), **warehouse}

@@ -70,6 +70,10 @@ class Catalog(DefinedObjects, ABC):
         """Whether there is such a table (and branch)."""
 
     @abstractmethod
+    def table_location(self, identifier: Identifier) -> str:
+        """The folder where a table of that name stands or would stand, without a slash behind it."""
+
+    @abstractmethod
     def any_table(self, identifier: Identifier) -> AnyTable:
         """Open a table of any kind, or one of its branches.
 
@@ -109,6 +113,16 @@ class Catalog(DefinedObjects, ABC):
     @abstractmethod
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Give a table another name or database; the target must not exist."""
+
+    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
+        """Take up what stands in the warehouse and the catalog does not know: what was done, by ``database.table``.
+
+        Args:
+            database: only what belongs to this database.
+            table: only this table of it.
+            dry_run: only say what would be done.
+        """
+        return {}
 
     def has_materialized(self, identifier: Identifier) -> bool:
         """Whether a table is a materialized one; what cannot be opened is none."""

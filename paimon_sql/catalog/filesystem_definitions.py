@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 
-from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.definitions import Definitions
 from paimon_sql.catalog.identifier import Identifier, check_name
+from paimon_sql.catalog.warehouse import WarehouseCatalog
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, TableExistsError, ViewExistsError
 from paimon_sql.format.function import FunctionSchema, parse_function
 from paimon_sql.format.view import ViewSchema, parse_view
-from paimon_sql.storage.file_io import FileIO
 
 VIEWS_FOLDER = "_views"
 FUNCTIONS_FOLDER = "_functions"
 
 
-class DefinitionsInFiles(Catalog):
+class DefinitionsInFiles(WarehouseCatalog):
     """Views and functions as files of their database's folder; two who change one at a time, the later one wins."""
-
-    file_io: FileIO
-
-    @abstractmethod
-    def _database_path(self, database: str) -> str:
-        """The folder of a database."""
-
-    @abstractmethod
-    def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError if there is no such database."""
 
     def list_views(self, database: str) -> list[str]:
         self._require(database)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.errors import InvalidOptionError
 
-KINDS: dict[str, type[Catalog]] = {"filesystem": FileSystemCatalog}
+KINDS: dict[str, type[Catalog]] = {"filesystem": FileSystemCatalog, "jdbc": JdbcCatalog}
 
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:

@@ -14,11 +14,12 @@ import typer
 from rich.console import Console
 
 import paimon_sql
-from paimon_sql.catalog.filesystem import absolute_warehouse
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
 from paimon_sql.shell.commands import run_command
+from paimon_sql.shell.commit_lines import show_commits
 from paimon_sql.shell.engine import Engine, Interrupted
 from paimon_sql.shell.errors import describe
 from paimon_sql.shell.formats import formats
@@ -156,7 +157,7 @@ def sql(
     ] = False,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Say each statement, and all details of errors.")
+        bool, typer.Option("-v", "--verbose", help="Say each statement, each commit, and all details of errors.")
     ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
@@ -191,6 +192,8 @@ def sql(
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=verbose)
+    if verbose:
+        show_commits(report.console)
     runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
     raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
 
@@ -323,6 +326,8 @@ def _call(
     """Call a procedure without Spark; arguments in front of the subcommand count where none follows it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
+    if report.verbose:
+        show_commits(report.console)
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     options = {
         "warehouse": absolute_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE),

@@ -17,11 +17,12 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
-from paimon_sql.spark.data_source import register_data_source
+from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.java import Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
+from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.streams.sink import WriteByWorkers
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -36,9 +37,9 @@ class AttachedSession:
         self.jvm = jvm
         self.session = session
         self.catalogs: dict[str, CatalogProxy] = {}
+        self._paths: PathCatalogProxy | None = None
         self._manager = manager
         _, self._registered = private_field(manager, "catalogs")
-        register_data_source(jvm, session)
         # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
@@ -47,7 +48,7 @@ class AttachedSession:
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""
-        if self._registered.contains(name):
+        if name == PATHS or self._registered.contains(name):
             return False
         catalog = open_catalog(name, options)
         with contextlib.suppress(DatabaseExistsError):
@@ -55,6 +56,13 @@ class AttachedSession:
         self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
         self._registered.put(name, self.catalogs[name])
         return True
+
+    def paths(self, names: PathNames) -> PathCatalogProxy:
+        """The catalog of tables at paths, which the session has once it is asked for."""
+        if self._paths is None:
+            self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
+            self._registered.put(PATHS, self._paths)
+        return self._paths
 
     def drop(self, name: str) -> bool:
         """Forget a catalog; False if there is none of ours of that name. Its files stay."""
@@ -74,6 +82,8 @@ class AttachedSession:
         """
         for name in list(self.catalogs):
             self.drop(name)
+        self._registered.remove(PATHS)
+        self._paths = None
         state = self.session.sessionState()
         getattr(state.experimentalMethods(), "extraOptimizations_$eq")(self.jvm.seq([]))
         parser = behind(self.jvm, state.sqlParser())
@@ -113,6 +123,8 @@ class Bridge:
         self.jvm = Jvm(context)
         self._sessions: dict[str, AttachedSession] = {}
         self._equipped: set[str] = set()
+        self._source = PaimonSource(self.jvm, self._paths_of)
+        self._source.make_known()
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -183,6 +195,17 @@ class Bridge:
             attached = self._sessions.pop(session.sessionUUID(), None)
         if attached is not None:
             attached.detach()
+
+    def _paths_of(self, session: Any) -> PathCatalogProxy:
+        """The catalog of paths of the session that is active.
+
+        A ``DataFrameWriter`` asks for that of its own session, which may be another one: so all sessions have it.
+        """
+        active = self.session(session)
+        with self._lock:
+            for attached in self._sessions.values():
+                attached.paths(self._source.names)
+            return active.paths(self._source.names)
 
 
 def _inherit(session: Any, settings: Mapping[str, str]) -> None:

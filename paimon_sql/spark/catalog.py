@@ -52,6 +52,7 @@ from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
+from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
 from paimon_sql.system_tables.whole_catalog import View
@@ -161,21 +162,21 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return load_changelog(self.jvm, self.session, found.table, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> SchemaTable:
-        return self._proxy(self._create(ident, self._schema(definition)))
+        return self._proxy(self._create(ident, self._schema(ident, definition)))
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> SchemaTable:
         given = self.jvm.texts(info.properties())
         if isinstance(source, SchemaTable):
             schema = schema_like(source.table.schema, given, case_sensitive=self._is_case_sensitive())
         else:
-            schema = self._schema((info,))
+            schema = self._schema(ident, (info,))
         return self._proxy(self._create(ident, schema))
 
     def _proxy(self, table: AnyTable, *, writes: bool = False) -> SchemaTable:
         return in_spark(table).proxy(self.jvm, table, self.session, writes=writes)
 
     def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
-        table = self._create(ident, self._schema(definition))
+        table = self._create(ident, self._schema(ident, definition))
         return in_spark(table).created(self.jvm, table, self.session, self.catalog, self._identifier(ident))
 
     def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
@@ -201,10 +202,11 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
         return self.loadTable(ident)
 
-    def _schema(self, definition: tuple[Any, ...]) -> TableSchema:
+    def _schema(self, ident: Any, definition: tuple[Any, ...]) -> TableSchema:
         return schema_of_create(
             self.jvm,
             definition,
+            named=self._said(ident),
             catalog_options=self.catalog.options,
             case_sensitive=self._is_case_sensitive(),
             default_provider=self.session.conf().get("spark.sql.sources.default"),
@@ -213,7 +215,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
         try:
-            return self.catalog.create_any_table(identifier, placed(self.catalog, identifier, schema))
+            return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
             raise
@@ -225,7 +227,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
         self._refuse_materialized(old, "replaced")
-        schema = placed(self.catalog, identifier, self._schema(definition))
+        schema = self._placed(identifier, self._schema(ident, definition))
         kind = kind_of(schema)
         if not kind.is_replaceable or kind is not kind_of(old.schema):
             raise UnsupportedError(
@@ -233,6 +235,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
                 remedy="DROP the table and CREATE it anew.",
             )
         return in_spark(old).replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
+
+    def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
+        """The schema of a new table, checked for the place that it says."""
+        return placed(self.catalog, identifier, schema)
 
     def _is_case_sensitive(self) -> bool:
         return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
@@ -356,6 +362,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             )
         return parse_identifier(namespace[0], name)
 
+    def _said(self, ident: Any) -> dict[str, str]:
+        """The options that an identifier of Spark's itself says; those of names say none."""
+        return {}
+
     def _load(self, ident: Any, *context: Any) -> TableInterface:
         try:
             identifier = self._identifier(ident)
@@ -371,21 +381,21 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # which says that it has none
             return self._format_table(opened, found, travel_options(context), writes=writes)
-        travel = travel_options(context)
+        asked = {**self._said(ident), **asked_for(context)}
+        travel = travel_options(context) or {k: v for k, v in asked.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        asked = asked_for(context)
         branch = asked.get(BRANCH.key) or found.get(BRANCH.key)
-        table = under_session(on_its_branch(opened, branch), found, writes=writes)
+        newest = under_session(on_its_branch(opened, branch), found, writes=writes or bool(travel))
         by_options = not TRAVEL_KEYS.isdisjoint(asked)
-        table = as_of(table, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
+        table = as_of(newest, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
         if name is None and READ_CHANGELOG.read(asked.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"
         if name is None:
-            return self._proxy(table, writes=writes)
+            return self._seen(table, newest, writes=writes)
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:
             return DerivedTableProxy(self.jvm, table, derived, self.session)
@@ -393,6 +403,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if system_table is None:
             raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.jvm, table, system_table, self.session)
+
+    def _seen(self, table: Table, newest: Table, *, writes: bool) -> SchemaTable:
+        proxy = self._proxy(table, writes=writes)
+        if isinstance(proxy, TableProxy):
+            proxy.written = newest
+        return proxy
 
     def _format_table(
         self, table: FormatTable, options: dict[str, str], travel: dict[str, str], *, writes: bool

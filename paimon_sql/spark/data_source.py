@@ -1,100 +1,140 @@
-"""The data source ``paimon``: a table by its path, ``spark.read.format("paimon").load(path)``.
+"""The data source ``paimon``: tables by their paths, for reads, writes and streams of DataFrames.
 
-Tables are better read by their names, through a catalog; this is for a table that no catalog of the session holds.
+Spark finds a data source by its class: ``paimon.DefaultSource`` stands for ``format("paimon")``. Javassist makes it
+at run time (decision 11); whatever Spark asks of it, Python answers. For batches it leads to the session's catalog of
+paths (`paimon_sql/spark/path_catalog.py`), where a table is all that it is by its name; for streams, which Spark takes
+from no catalog, to the table itself.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
-from pyspark.sql.udf import _wrap_function
+from py4j.protocol import Py4JJavaError
 
-from paimon_sql.catalog.kinds import kind_of
-from paimon_sql.errors import InvalidInputError, NoSuchTableError, UnsupportedError
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.spark.arrow_types import for_spark
-from paimon_sql.spark.java import EXECUTION, Jvm
-from paimon_sql.spark.python_scan import TaskPartition
-from paimon_sql.spark.types import spark_struct
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.file_io import file_io_of
-from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
+from paimon_sql.spark.read_options import CATALOG_OPTION, option
 
+_CLASS = "paimon.DefaultSource"
+_SOURCE = f"{CATALOG}.SupportsCatalogOptions"
+_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_STRUCT = "org.apache.spark.sql.types.StructType"
+_TRANSFORMS = f"{CONNECTOR}.expressions.Transform[]"
+_ANSWERS = "answers"
+_GONE = "The data source 'paimon' cannot answer: the Python process that it belongs to has ended or is not set up."
 
-class PaimonDataSource(DataSource):
-    """Reads the table whose folder the option ``path`` names."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "paimon"
-
-    @cached_property
-    def _table(self) -> Table:
-        path = self.options.get("path")
-        if not path:
-            raise InvalidInputError(
-                "The data source 'paimon' needs a path.", remedy="Say .load('<the table's folder>')."
-            )
-        file_io = file_io_of(path, dict(self.options))
-        schema = SchemaManager(file_io, path).latest()
-        if schema is None:
-            raise NoSuchTableError(f"There is no Paimon table at {path}.", name=path)
-        table = kind_of(schema).opened(Table(name=path, path=path, file_io=file_io, schema=schema), self.options)
-        if not isinstance(table, Table):
-            raise UnsupportedError(
-                f"At {path} there is a format table.",
-                remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
-            )
-        return on_its_branch(table, self.options.get(BRANCH.key))
-
-    def schema(self) -> StructType:
-        return StructType.fromJson(json.loads(json.dumps(spark_struct(self._table.schema.fields))))
-
-    def reader(self, schema: StructType) -> PaimonReader:
-        return PaimonReader(self._table, schema.fieldNames())
+_METHODS = (
+    (f"{CATALOG}.Identifier", "extractIdentifier", f"{_OPTIONS} options", "options"),
+    ("String", "extractCatalog", f"{_OPTIONS} options", "options"),
+    ("java.util.Optional", "extractTimeTravelVersion", f"{_OPTIONS} options", "options"),
+    ("java.util.Optional", "extractTimeTravelTimestamp", f"{_OPTIONS} options", "options"),
+    (_STRUCT, "inferSchema", f"{_OPTIONS} options", "options"),
+    (_TRANSFORMS, "inferPartitioning", f"{_OPTIONS} options", "options"),
+    (f"{CATALOG}.Table", "getTable", f"{_STRUCT} struct, {_TRANSFORMS} parts, java.util.Map options",
+     "struct, parts, options"),
+    ("boolean", "supportsExternalMetadata", "", ""),
+)  # fmt: skip
+"""The methods of the class: what each gives, its name, its parameters, and these as arguments."""
 
 
-class PaimonReader(DataSourceReader):
-    """Reads all rows of a table's newest snapshot."""
+class PaimonSource(JavaObject):
+    """What answers for the data source in one Spark context.
 
-    def __init__(self, table: Table, columns: Sequence[str]) -> None:
-        self._table = table
-        self._columns = tuple(columns)
-
-    def partitions(self) -> list[InputPartition]:
-        return [TaskPartition([ReadTask(self._table, s, self._columns)]) for s in plan_scan(self._table).splits]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, TaskPartition)
-        for task in partition.tasks:
-            for batch in map(for_spark, task.batches()):
-                yield self._declared(batch)
-
-    def _declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with columns that may hold nulls just where the schema says so, which Spark compares."""
-        nullable = {f.name: f.type.nullable for f in self._table.schema.fields}
-        fields = [f.with_nullable(nullable[f.name]) for f in batch.schema]
-        return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
-
-
-def register_data_source(jvm: Jvm, session: Any) -> None:
-    """Make ``paimon`` known to a JVM session.
-
-    PySpark's own way asks the active session whether the name is taken, which may be another one.
+    Args:
+        jvm: the JVM.
+        paths_of: gives the catalog of paths of a JVM session, which has it from then on.
     """
-    manager = session.sessionState().dataSourceManager()
-    if not manager.dataSourceExists(PaimonDataSource.name()):
-        source = jvm.new(
-            f"{EXECUTION}.datasources.v2.python.UserDefinedPythonDataSource",
-            _wrap_function(jvm.context, PaimonDataSource),
-        )
-        manager.registerDataSource(PaimonDataSource.name(), source)
+
+    def __init__(self, jvm: Jvm, paths_of: Callable[[Any], PathCatalogProxy]) -> None:
+        super().__init__(jvm)
+        self.names = PathNames()
+        self._paths_of = paths_of
+
+    def extractCatalog(self, options: Any) -> str:
+        self._paths()
+        return options.get(CATALOG_OPTION) or PATHS
+
+    def extractIdentifier(self, options: Any) -> Any:
+        return self._named(dict(options.asCaseSensitiveMap()))
+
+    def extractTimeTravelVersion(self, options: Any) -> Any:
+        return self._optional(options.get("versionAsOf"))
+
+    def extractTimeTravelTimestamp(self, options: Any) -> Any:
+        return self._optional(options.get("timestampAsOf"))
+
+    def inferSchema(self, options: Any) -> Any:
+        return None  # the table knows it
+
+    def inferPartitioning(self, options: Any) -> Any:
+        return None  # the table knows it
+
+    def getTable(self, struct: Any, partitioning: Any, options: Any) -> Any:
+        given = dict(options)
+        catalog = option(given, CATALOG_OPTION)
+        if catalog is None:
+            return self._paths().loadTable(self._named(given))
+        return self._active().sessionState().catalogManager().catalog(catalog).loadTable(self._named(given))
+
+    def supportsExternalMetadata(self) -> bool:
+        return False
+
+    def make_known(self) -> None:
+        """Let Spark find this object as the data source ``paimon``, in the place of any that it found before."""
+        source = _class_of(self.jvm)
+        source.getField(_ANSWERS).set(None, self)
+
+    def _named(self, options: Mapping[str, str]) -> Any:
+        """Spark's identifier of the table that the options mean, in the catalog that they mean."""
+        namespace, name = self.names.named(options)
+        return self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
+
+    def _paths(self) -> PathCatalogProxy:
+        return self._paths_of(self._active())
+
+    def _active(self) -> Any:
+        return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
+
+    def _optional(self, text: str | None) -> Any:
+        return self.jvm.static("java.util.Optional", "ofNullable")(text)
+
+    class Java:
+        implements = [_SOURCE]
+
+
+def _class_of(jvm: Jvm) -> Any:
+    """The class, made if this JVM has it not yet.
+
+    It stands in the class loader of Spark itself, to which all others lead that Spark looks for data sources in.
+    """
+    loader = jvm.java_class(_SOURCE).getClassLoader()
+    try:
+        return loader.loadClass(_CLASS)
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
+            raise
+    pool = jvm.new("javassist.ClassPool", True)
+    pool.appendClassPath(jvm.new("javassist.LoaderClassPath", loader))
+    made = pool.makeClass(_CLASS)
+    made.addInterface(pool.get(_SOURCE))
+    made.addField(jvm.cls("javassist.CtField").make(f"public static volatile {_SOURCE} {_ANSWERS};", made))
+    made.addConstructor(jvm.cls("javassist.CtNewConstructor").defaultConstructor(made))
+    for method in _METHODS:
+        made.addMethod(jvm.cls("javassist.CtNewMethod").make(_java(*method), made))
+    return made.toClass(loader, None)
+
+
+def _java(gives: str, name: str, parameters: str, arguments: str) -> str:
+    """The text of a method that lets Python answer."""
+    return f"""
+        public {gives} {name}({parameters}) {{
+            if ({_ANSWERS} == null) throw new IllegalStateException("{_GONE}");
+            try {{
+                return {_ANSWERS}.{name}({arguments});
+            }} catch (py4j.Py4JException error) {{
+                if (error.getCause() instanceof java.io.IOException) throw new IllegalStateException("{_GONE}");
+                throw error;
+            }}
+        }}"""

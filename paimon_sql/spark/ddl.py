@@ -40,6 +40,7 @@ def schema_of_create(
     jvm: Jvm,
     definition: tuple[Any, ...],
     *,
+    named: Mapping[str, str] | None = None,
     catalog_options: Mapping[str, str] | None = None,
     case_sensitive: bool = False,
     default_provider: str | None = None,
@@ -52,6 +53,7 @@ def schema_of_create(
     Args:
         jvm: the JVM.
         definition: a ``TableInfo``, or columns, partition transforms and properties.
+        named: properties that come with the table's name.
         catalog_options: the catalog's options, whose ``table-default.*`` hold where the statement says nothing.
         case_sensitive: whether ``A`` and ``a`` are two columns.
         default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table, unless the
@@ -67,7 +69,7 @@ def schema_of_create(
         columns, partitions, properties = info.columns(), info.partitions(), info.properties()
     else:
         columns, partitions, properties = definition
-    given = {str(key): str(properties.get(key)) for key in properties.keySet()}
+    given = {**(named or {}), **{str(key): str(properties.get(key)) for key in properties.keySet()}}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     schema = build_schema(

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.spark import READ_CHANGELOG
-from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
-from paimon_sql.storage.travel import TRAVEL_KEYS
+from paimon_sql.spark.read_options import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 
@@ -31,8 +29,7 @@ class CatalogInterface(JavaObject):
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
     def tableStateOptionKeys(self) -> Any:
-        keys = sorted({*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key, *READ_CHANGELOG.alternatives})
-        return self.jvm.constant("keys of states", lambda: self.jvm.java_set(keys))
+        return self.jvm.constant("keys of states", lambda: self.jvm.java_set(sorted(STATE_KEYS)))
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.java_set([])

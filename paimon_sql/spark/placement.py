@@ -23,13 +23,12 @@ def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> Tab
 
     Raises:
         InvalidInputError: the name is that of a branch or system table, or the table cannot stand at that place.
-        NoSuchDatabaseError: there is no such database.
     """
     refuse_parts(identifier, "created")
     said = schema.options.get(PATH.key)
     if said is None:
         return schema
-    own = f"{catalog.database_properties(identifier.database)['location']}/{identifier.table}"
+    own = catalog.table_location(identifier)
     if _plain(said) != _plain(own):
         if kind_of(schema).may_stand_elsewhere:
             return replace(schema, options={**schema.options, PATH.key: _elsewhere(catalog, identifier, said)})

@@ -6,21 +6,54 @@ from collections.abc import Mapping
 from typing import Any
 
 from paimon_sql.format.options import Scope, canonical, check_changes, validate
+from paimon_sql.format.options.spark import READ_CHANGELOG
+from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.session_options import session_zone
 from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _SPARKS_OWN = ("__", "path", "versionasof", "timestampasof")
 """How the options begin that Spark itself gives or answers to."""
 
+_OF_FILE_SYSTEMS = ("fs.", "s3.", "s3a.", "dfs.", "hadoop.")
+"""How the options begin that say how a file system is reached."""
+
+STATE_KEYS = frozenset((*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key, *READ_CHANGELOG.alternatives))
+"""The options that decide which state of a table is seen, and so its columns."""
+
+
+CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION = "catalog", "database", "table"
+"""The options that say by which name of which catalog the table at a path is to be found."""
+
+
+def option(options: Mapping[str, str], key: str) -> str | None:
+    """What a ``DataFrameReader``'s or ``DataFrameWriter``'s options hold under a key, in whatever case."""
+    return next((v for k, v in options.items() if k.lower() == key), None)
+
+
+def is_of_file_system(key: str) -> bool:
+    """Whether an option says how the file system is reached that holds a table at a path."""
+    return key.startswith(_OF_FILE_SYSTEMS)
+
+
+def _is_of_place(key: str) -> bool:
+    return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
+
 
 def given_options(options: Any) -> dict[str, str]:
-    """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds."""
+    """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds.
+
+    Where a path says which table is meant, options may tell how it is found, and are none of the read.
+    """
     if options is None or options.isEmpty():
         return {}
-    return {k: v for k, v in dict(options.asCaseSensitiveMap()).items() if not k.lower().startswith(_SPARKS_OWN)}
+    given = dict(options.asCaseSensitiveMap())
+    if option(given, "path") is not None:
+        given = {k: v for k, v in given.items() if not _is_of_place(k)}
+    return {k: v for k, v in given.items() if not k.lower().startswith(_SPARKS_OWN)}
 
 
 def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:

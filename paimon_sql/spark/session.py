@@ -12,7 +12,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.filesystem import absolute_warehouse
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.launch import launch_jvm

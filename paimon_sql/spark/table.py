@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
@@ -17,7 +18,12 @@ from paimon_sql.storage.table import Table
 
 
 class TableProxy(SchemaTable, PartitionManagement):
-    """A table, or one of its branches, as one statement sees it."""
+    """A table, or one of its branches, as one statement sees it.
+
+    Attributes:
+        written: what a write goes to: the newest state, also where Spark did not say that it would write and reads
+            were to see an older one.
+    """
 
     abilities = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
@@ -27,6 +33,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
         super().__init__(jvm, table, session)
+        self.written = table
 
     def metadataColumns(self) -> Any:
         return hidden_columns(self.jvm, hidden_fields(self.table.schema))
@@ -40,7 +47,18 @@ class TableProxy(SchemaTable, PartitionManagement):
         )
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, taking_rows(self.table), self.session, info)
+        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info)
+
+    def _newest(self) -> Table:
+        """The table that a write goes to; its columns must be those by which Spark has checked the rows."""
+        seen, written = ([(f.name, f.type) for f in t.schema.fields] for t in (self.table, self.written))
+        if seen != written:
+            raise InvalidInputError(
+                f"{self.table.name} cannot be written to: the option that reads it as of another time shows other"
+                " columns.",
+                remedy="Leave the option out of the write, or RESET it in the session.",
+            )
+        return self.written
 
     class Java:
         implements = [

@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.schema import TableSchema, parse_schema
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.versioned import VersionedDirectory
 
 
 class SchemaManager:
-    """The schema files of one table or branch; a version never changes, so it is read once."""
+    """The schema files of one table or branch; a version never changes, so it is read once.
 
-    def __init__(self, file_io: FileIO, root: str) -> None:
+    Args:
+        file_io: the file system.
+        root: the folder of the table or branch.
+        lock: what keeps others away while a version is added.
+        branch: the branch that the lock is asked for.
+    """
+
+    def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
         self.directory = VersionedDirectory(file_io, f"{root}/schema", "schema-")
+        self._lock = lock
+        self._branch = branch
         self._known: dict[int, TableSchema] = {}
 
     def ids(self) -> list[int]:
@@ -43,8 +54,13 @@ class SchemaManager:
 
     def try_add(self, schema: TableSchema) -> bool:
         """Write a version whose id nobody has used: True if this call made it."""
+        with self._lock.held(self._branch) as locked:
+            return self.try_add_under_lock(schema, locked=locked)
+
+    def try_add_under_lock(self, schema: TableSchema, *, locked: bool) -> bool:
+        """Do what `try_add` does for a caller that holds the table's lock itself, if there is one."""
         path = self.directory.path(schema.id)
-        return self.directory.file_io.try_create_exclusive(path, schema.to_json().encode())
+        return self.directory.file_io.try_create_exclusive(path, schema.to_json().encode(), locked=locked)
 
     def evolve(self, change: Callable[[TableSchema], TableSchema], attempts: int = 10) -> TableSchema:
         """Put the next version on top of the newest one; a rival's version in between is built upon.

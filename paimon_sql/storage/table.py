@@ -13,6 +13,7 @@ from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.locations import Locations
+from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.manifest_store import ManifestStore
 from paimon_sql.storage.schemas import SchemaManager
@@ -35,6 +36,7 @@ class Table:
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
         run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
+        lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Table:
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
     run_log: RunLog | None = None
+    lock: TableLock = UNLOCKED
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"}
@@ -62,7 +65,7 @@ class Table:
     @cached_property
     def schemas(self) -> SchemaManager:
         """The schema versions."""
-        return SchemaManager(self.file_io, self.paths.branch_root)
+        return SchemaManager(self.file_io, self.paths.branch_root, self.lock, self.branch)
 
     @cached_property
     def snapshots(self) -> SnapshotManager:

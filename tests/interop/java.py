@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,28 +11,33 @@ from typing import Any
 
 import pyspark
 
+from tests import packages
+
 PAIMON = "org.apache.paimon:paimon-bundle:1.4.2"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "paimon-sql-tests"
 _FROM_PYSPARK = ("hadoop-client-api", "hadoop-client-runtime", "slf4j-api", "jcl-over-slf4j", "snappy-java", "lz4-java")
 
 
 def available() -> bool:
     """Whether the library can be had: it is fetched by Maven once."""
-    return bool(shutil.which("mvn") or list(CACHE.glob("paimon-bundle-*.jar"))) and bool(shutil.which("javac"))
+    return packages.available(PAIMON) and bool(shutil.which("javac"))
+
+
+def classpath() -> list[str]:
+    """The library and what it needs of Spark's jars."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
+    return [str(packages.fetched(PAIMON)), *map(str, needed)]
 
 
 class JavaPaimon:
     """Calls ``PaimonCheck`` on tables of a warehouse, in a JVM that stays."""
 
     def __init__(self, source: Path, classes: Path) -> None:
-        jars = Path(pyspark.__file__).parent / "jars"
-        needed = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
-        classpath = [str(_bundle()), *map(str, needed)]
         here = Path(__file__).parent
         own = ("PaimonServer.java", "FilteredRead.java", "GlobalIndexBuild.java", "TableStatistics.java")
         sources = [str(source), *(str(here / name) for name in own)]
-        subprocess.run(["javac", "-cp", ":".join(classpath), "-d", str(classes), *sources], check=True)
-        self._java = ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath])]
+        subprocess.run(["javac", "-cp", ":".join(classpath()), "-d", str(classes), *sources], check=True)
+        self._java = ["java", "-Xmx1g", "-cp", ":".join([str(classes), *classpath()])]
         self._server = subprocess.Popen(
             [*self._java, "PaimonServer"],
             stdin=subprocess.PIPE,
@@ -97,13 +101,3 @@ class JavaPaimon:
         said = answers.read(size).decode()
         assert status == 0, said
         return [line for line in said.splitlines() if line.startswith(("[", "{"))]
-
-
-def _bundle() -> Path:
-    _, name, version = PAIMON.split(":")
-    jar = CACHE / f"{name}-{version}.jar"
-    if not jar.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        goal = ["dependency:copy", f"-Dartifact={PAIMON}", f"-DoutputDirectory={CACHE}", "-Dmdep.stripClassifier"]
-        subprocess.run(["mvn", "-q", "-B", *goal], check=True, cwd=CACHE)
-    return jar

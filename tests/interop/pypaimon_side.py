@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .java import CACHE
+from tests.packages import CACHE
 
 REQUIREMENTS = ("pypaimon==2.1.0", "pyarrow==19.0.1")
 PROGRAM = Path(__file__).with_name("pypaimon_program.py")

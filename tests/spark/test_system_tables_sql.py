@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from paimon_sql.spark import internal_rows as crossing
 from paimon_sql.spark import local_scan
+from paimon_sql.system_tables import files
+from paimon_sql.system_tables.remembered import RememberedColumns
 from tests.spark.conftest import Sql
 
 
@@ -89,3 +91,64 @@ def test_a_snapshot_whose_number_is_used_again_is_read_again(spark: SparkSession
     assert after[:5] == before[:5]
     assert after[5][0] == 6
     assert after[5][2] != before[5][2]
+
+
+def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
+    spark: SparkSession, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT * FROM `many$files` ORDER BY file_path"
+    columns = RememberedColumns()
+    monkeypatch.setattr(files, "_REMEMBERED", columns)
+
+    def seen_anew() -> list[Row]:
+        with monkeypatch.context() as patched:
+            patched.setattr(files, "_MANY", 1_000_000)
+            return spark.sql(query).collect()
+
+    monkeypatch.setattr(files, "_MANY", 1)
+    for change in (
+        "SELECT 1",
+        "INSERT INTO many VALUES (9, 'z', 'd9')",
+        "ALTER TABLE many RENAME COLUMN name TO title",
+        "CALL sys.rollback(table => 'many', version => '5')",
+        "INSERT INTO many VALUES (10, 'y', 'd8')",
+        "DELETE FROM many WHERE dt = 'd1'",
+    ):
+        spark.sql(change).collect()
+        rows = seen_anew()
+        assert spark.sql(query).collect() == spark.sql(query).collect() == rows
+        found = spark.sql("SELECT file_path FROM `many$files` WHERE partition = '{d2}' ORDER BY file_path").collect()
+        assert found == [(row.file_path,) for row in rows if row.partition == "{d2}"]
+    spark.sql("DROP TABLE many")
+    spark.sql("CREATE TABLE many (id INT, dt STRING)")
+    spark.sql("INSERT INTO many VALUES (1, 'x')")
+    assert spark.sql(query).collect() == seen_anew()
+
+
+def test_columns_are_remembered_until_there_is_no_room() -> None:
+    columns, made = RememberedColumns(capacity=20), []
+
+    def make() -> pa.Array:
+        made.append(1)
+        return pa.array([1], pa.int64())
+
+    for key in ("a", "b", "a", "c", "a", "b"):
+        columns.get(key, make)
+    assert len(made) == 4  # a, b, c, and b once more
+    big = columns.get("big", lambda: pa.array(range(10), pa.int64()))
+    assert len(big) == 10
+    columns.get("a", make)
+    columns.get("b", make)
+    assert len(made) == 4
+
+
+def test_metrics_are_rows(spark: SparkSession, many: str) -> None:
+    spark.sql("SELECT * FROM many WHERE dt = 'd1'").collect()
+    database = spark.catalog.currentDatabase()
+    found = spark.sql(
+        f"SELECT metric, last, total, count FROM sys.metrics WHERE database_name = '{database}' AND table_name = 'many'"
+    ).collect()
+    metrics = {name: tuple(values) for name, *values in found}
+    assert metrics["tableFilesAdded"] == (1, 6, 6)
+    assert metrics["committedSnapshotId"][0] == 6
+    assert metrics["scanResultedTableFiles"][0] == 2

@@ -147,11 +147,11 @@ def test_a_rival_s_commit_is_built_upon(tmp_path: Path) -> None:
     compactor = ManifestCompactor(core.again(table))
     tries = []
 
-    def rival(snapshot: object) -> bool:
+    def rival(snapshot: object, *, locked: bool) -> bool:
         tries.append(snapshot)
         if len(tries) == 1:
             core.insert(table, (9, "v", None))
-        return ManifestCompactor._create(compactor, snapshot)  # type: ignore[arg-type]
+        return ManifestCompactor._create(compactor, snapshot, locked=locked)  # type: ignore[arg-type]
 
     compactor._create = rival  # type: ignore[method-assign, assignment]
     made = compactor.run()

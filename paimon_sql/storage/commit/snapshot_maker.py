@@ -6,6 +6,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from datetime import timedelta
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
@@ -16,6 +17,7 @@ from paimon_sql.format.options.commit import (
     COMMIT_TIMEOUT,
 )
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot, parse_snapshot
+from paimon_sql.storage.commit.account import give_account
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
@@ -72,8 +74,9 @@ class SnapshotMaker:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
                 continue  # rivals went on, and what was built upon has expired meanwhile
-            if self._create(snapshot):
+            if self._made(snapshot, attempt):
                 self._write_hints(snapshot)
+                give_account(self.table, snapshot, wanted, tried, time.monotonic() - started)
                 return snapshot
             attempt.remove()
         raise CommitConflictError(
@@ -92,13 +95,23 @@ class SnapshotMaker:
             least = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds() * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
             time.sleep(min(options.get(COMMIT_MAX_RETRY_WAIT).total_seconds(), least) * random.random())
 
-    def _create(self, snapshot: Snapshot) -> bool:
+    def _made(self, snapshot: Snapshot, attempt: Attempt) -> bool:
+        """Whether the snapshot is ours, made under the table's lock if it has one."""
+        with ExitStack() as held:
+            try:
+                locked = held.enter_context(self.table.lock.held(self.table.branch))
+            except BaseException:
+                attempt.remove()  # nothing can have happened yet
+                raise
+            return self._create(snapshot, locked=locked)
+
+    def _create(self, snapshot: Snapshot, *, locked: bool) -> bool:
         """Whether the snapshot is ours; an answer that was lost is looked for in the file itself."""
         directory = self.table.snapshots.directory
         path = directory.path(snapshot.id)
         lost: PaimonError | OSError | None = None
         try:
-            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode()):
+            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
                 return True
         except (PaimonError, OSError) as error:
             lost = error

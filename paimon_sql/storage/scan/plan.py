@@ -6,6 +6,7 @@ for files of a table with a primary key whose keys no other file of the bucket h
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType
 from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
 from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
+from paimon_sql.storage.metrics import METRICS, SCAN
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
@@ -180,6 +182,7 @@ def plan_scan(
         answers: what global indexes tell for the predicate, if they were asked before.
         top: the rows that are enough; only of use where the condition decides on whole partitions alone.
     """
+    started = time.monotonic()
     if columns is not None and predicate is not None:
         columns = {*columns, *predicate.columns()}
     if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
@@ -223,7 +226,20 @@ def plan_scan(
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
+    _note(table, found.version.snapshot, metrics, time.monotonic() - started)
     return ScanPlan(table, found.version.snapshot, splits, metrics, size, condition)
+
+
+def _note(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:
+    measured = {
+        "scanDuration": round(seconds * 1000),
+        "scannedSnapshotId": snapshot.id if snapshot else 0,
+        "scannedManifests": metrics.manifests_read,
+        "scanSkippedTableFiles": metrics.files - metrics.files_read,
+        "scanResultedTableFiles": metrics.files_read,
+        "scanResultedBytes": metrics.bytes_read,
+    }
+    METRICS.note(table, SCAN, measured)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:

@@ -1,0 +1,257 @@
+"""The databases that can keep a catalog: what their JDBC addresses mean to SQLAlchemy, and where their SQL differs.
+
+A backend is a small class; a new one is added to `BACKENDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sqlalchemy import URL, ColumnElement, String, extract, func, literal_column
+from sqlalchemy.dialects.mysql import VARCHAR
+from sqlalchemy.sql.type_api import TypeEngine
+
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, refusals
+
+Arguments = dict[str, Any]
+"""Arguments of a driver's ``connect``."""
+
+
+class Backend(ABC):
+    """One kind of database.
+
+    Attributes:
+        protocols: what stands behind ``jdbc:`` in its addresses.
+        driver: the module that speaks with it.
+        extra: the extra of this package that brings the driver; None where Python has it.
+        pooled: whether connections are worth keeping.
+    """
+
+    protocols: ClassVar[tuple[str, ...]]
+    driver: ClassVar[str]
+    extra: ClassVar[str | None] = None
+    pooled: ClassVar[bool] = True
+
+    @abstractmethod
+    def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
+        """What SQLAlchemy connects to.
+
+        Args:
+            rest: the JDBC address behind ``jdbc:<protocol>:``.
+            properties: the settings of the connection, by the names that the Java driver gives them.
+
+        Raises:
+            InvalidOptionError: the address cannot be understood.
+        """
+
+    def prepare(self, url: URL) -> None:
+        """Make what must be there before the first connection."""
+        return
+
+    @abstractmethod
+    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
+        """How many seconds ago a moment was, by the database's own clock."""
+
+    def key_length(self, column: str, columns: int) -> int:
+        """How many characters a column takes that is one of so many in a primary key."""
+        return 255
+
+    def key_type(self, length: int) -> TypeEngine[str]:
+        """The type of a column in a primary key, of so many characters."""
+        return String(length)
+
+    def is_rivalry(self, error: BaseException) -> bool:
+        """Whether the database refused a statement because of another one at the same time."""
+        return False
+
+
+class Sqlite(Backend):
+    """A file, which processes of one machine share."""
+
+    protocols = ("sqlite",)
+    driver = "sqlite3"
+    # A connection costs next to nothing, and none may cross a fork.
+    pooled = False
+
+    def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
+        path, _, query = rest.partition("?")
+        if path.startswith("file:"):
+            path = unquote(urlsplit(path).path)
+        if not path or path == ":memory:" or "mode=memory" in query:
+            raise InvalidOptionError(
+                f"jdbc:sqlite:{rest} would keep the catalog in the memory of one connection only.",
+                key="uri",
+                remedy="Name a file: jdbc:sqlite:/path/of/catalog.db.",
+            )
+        wait = float(properties.get("busy_timeout", "60000")) / 1000
+        return URL.create("sqlite", database=str(Path(path).expanduser().absolute())), {"timeout": wait}
+
+    def prepare(self, url: URL) -> None:
+        folder = str(Path(url.database or "").parent)
+        with refusals(MAKE_DIRECTORY, folder):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+
+    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
+        return func.strftime("%s", "now") - func.strftime("%s", moment)
+
+    def is_rivalry(self, error: BaseException) -> bool:
+        return "locked" in str(error)
+
+
+class Server(Backend):
+    """A server behind host and port."""
+
+    port: ClassVar[int]
+    dialect: ClassVar[str]
+    given: ClassVar[tuple[str, ...]]
+    """Settings of the Java driver that `arguments` understands; others speak of Java and are passed over."""
+    secure: ClassVar[tuple[str, ...]]
+    """What the names of settings start with that protect the connection: none of them may be passed over."""
+
+    def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
+        try:
+            parts = urlsplit(rest if rest.startswith("//") else f"//localhost/{rest}")
+            host, port = parts.hostname or "localhost", parts.port or self.port
+        except ValueError as error:
+            raise InvalidOptionError(f"jdbc:{self.protocols[0]}:{parts_only(rest)}: {error}.", key="uri") from None
+        if "," in parts.netloc:
+            raise InvalidOptionError(f"'{parts.netloc}' names several servers; name one.", key="uri")
+        settings = {**dict(parse_qsl(parts.query, keep_blank_values=True)), **properties}
+        for key in settings:
+            if key.lower().startswith(self.secure) and key not in self.given:
+                raise InvalidOptionError(
+                    f"'{key}' is a setting of Java's driver that has no counterpart here.",
+                    key=f"jdbc.{key}",
+                    remedy=f"Of those that secure a connection there are {', '.join(self.given)}.",
+                )
+        url = URL.create(
+            self.dialect,
+            username=settings.get("user") or (unquote(parts.username) if parts.username else None),
+            password=settings.get("password") or (unquote(parts.password) if parts.password else None),
+            host=host,
+            port=port,
+            database=unquote(parts.path.lstrip("/")) or None,
+        )
+        return url, self.arguments(settings)
+
+    @abstractmethod
+    def arguments(self, settings: Mapping[str, str]) -> Arguments:
+        """What the driver's ``connect`` is told beside the address."""
+
+
+class MySql(Server):
+    """MySQL and MariaDB."""
+
+    protocols = ("mysql", "mariadb")
+    driver = "pymysql"
+    extra = "jdbc-mysql"
+    port = 3306
+    dialect = "mysql+pymysql"
+    given = ("sslMode", "useSSL", "sslCa")
+    secure = (
+        "ssl",
+        "usessl",
+        "requiressl",
+        "verifyserver",
+        "trustcert",
+        "clientcert",
+        "tls",
+        "enabledtls",
+        "serverrsa",
+    )
+
+    def arguments(self, settings: Mapping[str, str]) -> Arguments:
+        mode = settings.get("sslMode", "REQUIRED" if settings.get("useSSL") == "true" else "PREFERRED").upper()
+        if mode not in _MYSQL_TLS:
+            raise InvalidOptionError(
+                f"'{mode}' is no sslMode.", key="jdbc.sslMode", remedy=f"Use one of {', '.join(_MYSQL_TLS)}."
+            )
+        found: Arguments = {"charset": "utf8mb4", **_MYSQL_TLS[mode]}
+        if "ssl" in found:
+            found["ssl"] = {**found["ssl"], "ca": settings.get("sslCa")}
+        if "connectTimeout" in settings:
+            found["connect_timeout"] = max(1, int(settings["connectTimeout"]) // 1000)
+        return found
+
+    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
+        return func.timestampdiff(literal_column("SECOND"), moment, func.now())
+
+    def key_length(self, column: str, columns: int) -> int:
+        # A key takes 3,072 bytes, four a character: three columns of 255, but not four, which Java's side cannot make.
+        return _FOUR_COLUMNS[column] if columns == len(_FOUR_COLUMNS) else 255
+
+    def key_type(self, length: int) -> TypeEngine[str]:
+        # Names differ by case.
+        return VARCHAR(length, collation="utf8mb4_bin")
+
+    def is_rivalry(self, error: BaseException) -> bool:
+        return bool(getattr(error, "args", ())) and error.args[0] in (1205, 1213, 1020)
+
+
+_FOUR_COLUMNS = {"catalog_key": 128, "database_name": 240, "table_name": 240, "property_key": 160}
+
+_MYSQL_TLS: dict[str, Arguments] = {
+    "DISABLED": {"ssl_disabled": True},
+    "PREFERRED": {},
+    "REQUIRED": {"ssl": {"verify_mode": "none", "check_hostname": False}},
+    "VERIFY_CA": {"ssl": {"verify_mode": "required", "check_hostname": False}},
+    "VERIFY_IDENTITY": {"ssl": {"verify_mode": "required", "check_hostname": True}},
+}
+
+
+class PostgreSql(Server):
+    """PostgreSQL."""
+
+    protocols = ("postgresql",)
+    driver = "psycopg"
+    extra = "jdbc-postgresql"
+    port = 5432
+    dialect = "postgresql+psycopg"
+    given = ("ssl", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword")
+    secure = ("ssl", "gssenc", "channelbinding", "requireauth")
+
+    def arguments(self, settings: Mapping[str, str]) -> Arguments:
+        found: Arguments = {k: settings[k] for k in self.given[1:] if k in settings}
+        if settings.get("ssl", "false") != "false":
+            found.setdefault("sslmode", "verify-full")
+        if "connectTimeout" in settings:
+            found["connect_timeout"] = int(settings["connectTimeout"])
+        if "ApplicationName" in settings:
+            found["application_name"] = settings["ApplicationName"]
+        options = [settings.get("options", "")]
+        if "currentSchema" in settings:
+            options.append(f"-c search_path={settings['currentSchema'].replace(' ', '')}")
+        # The locks' times have no zone: Java's driver writes them in the zone of its machine.
+        options.append(f"-c TimeZone={local_zone()}")
+        return {**found, "options": " ".join(filter(None, options))}
+
+    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
+        return extract("epoch", func.now() - moment)
+
+
+BACKENDS: dict[str, Backend] = {p: backend for backend in (Sqlite(), MySql(), PostgreSql()) for p in backend.protocols}
+"""The kinds of databases by what stands behind ``jdbc:``."""
+
+
+def local_zone() -> str:
+    """The name of this machine's time zone as PostgreSQL knows it; its offset of today where it has no name."""
+    named = os.environ.get("TZ", "").lstrip(":") or str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
+    if named and Path("/usr/share/zoneinfo", named).is_file():
+        return named
+    minutes = time.localtime().tm_gmtoff // 60
+    sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
+    ahead = f"{hours:02}:{rest:02}"
+    return f"<{sign}{ahead}>{'+' if minutes < 0 else '-'}{ahead}" if minutes else "UTC"
+
+
+def parts_only(rest: str) -> str:
+    """An address without what may be secret in it."""
+    return rest.partition("?")[0].rpartition("@")[2]

@@ -1,0 +1,263 @@
+"""The catalog whose names a relational database keeps, as Apache Paimon's JDBC catalog does, so that both share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+
+from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
+from paimon_sql.catalog.jdbc.engines import Database
+from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
+from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
+from paimon_sql.catalog.jdbc.records import EXISTS, NameTakenError, Records
+from paimon_sql.catalog.jdbc.views import ViewsInRecords
+from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.warehouse import absolute_warehouse
+from paimon_sql.errors import (
+    CatalogUnavailableError,
+    CorruptFileError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    InvalidInputError,
+    NoSuchTableError,
+    PaimonError,
+    TableExistsError,
+)
+from paimon_sql.format.options.catalog import CATALOG_KEY, LOCK_ENABLED, SYNC_ALL_PROPERTIES
+from paimon_sql.format.paths import TablePaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.schemas import SchemaManager
+
+_LOCATION = "location"
+
+
+class JdbcCatalog(ViewsInRecords):
+    """Databases, tables and views are rows of a database; a table's files stand in the warehouse as anywhere.
+
+    What is to happen to rows and files happens to the rows last when something comes to be and first when it goes:
+    what the rows name is whole, and files without a row are taken up by `adopt`.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        # Rows name places, which must be the same for all who read them.
+        place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **place})
+        database = Database.of(name, options)
+        self.records = Records(database, options.get(CATALOG_KEY.key, CATALOG_KEY.default_text or ""))
+        said = options.get(LOCK_ENABLED.key)
+        # Object stores that create nothing exclusively need the lock.
+        self._locks = self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
+        self._settings = LockSettings.of(database, self.records.catalog_key, options)
+        self._synced = bool(SYNC_ALL_PROPERTIES.read(options.get(SYNC_ALL_PROPERTIES.key, "true")))
+        layout_of(database.backend, self._settings.key_length).make(database, with_locks=self._locks)
+
+    def list_databases(self) -> list[str]:
+        return self.records.databases()
+
+    def database_exists(self, database: str) -> bool:
+        return self.records.has_database(database)
+
+    def database_properties(self, database: str) -> dict[str, str]:
+        self._require(database)
+        return {_LOCATION: self._database_path(database), **self.records.properties(database)}
+
+    def create_database(self, database: str, properties: Mapping[str, str]) -> None:
+        location = self._database_path(database)
+        self._check_properties(database, properties)
+        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        if database == SYSTEM_DATABASE or self.database_exists(database):
+            raise taken
+        try:
+            self.records.add_database(database, {_LOCATION: location, **properties})
+        except NameTakenError:
+            raise taken from None
+
+    def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
+        self._require(database)
+        self._check_properties(database, changes)
+        self.records.change_database(database, changes)
+
+    def drop_database(self, database: str, cascade: bool) -> None:
+        self._require(database)
+        held = {"tables": self.list_tables(database), "views": self.list_views(database)}
+        for what, names in held.items():
+            if names and not cascade:
+                raise DatabaseNotEmptyError(
+                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
+                    remedy="Drop them first, or say CASCADE.",
+                )
+        for table in held["tables"]:
+            with suppress(NoSuchTableError):
+                self.drop_table(Identifier(database, table))
+        self.records.drop_database(database)
+        # Folders that no row named are nobody's to remove.
+        self.file_io.delete_dir(self._database_path(database))
+
+    def list_tables(self, database: str) -> list[str]:
+        self._require(database)
+        return self.records.tables(database)
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        if not self.records.has_table(identifier.database, identifier.table):
+            return False
+        return identifier.branch == MAIN_BRANCH or self._schemas(identifier).latest() is not None
+
+    def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
+        offered_kind(schema, self.name, self.options)
+        self._require(identifier.database)
+        with self._alone(identifier) as locked:
+            self._refuse_taken(identifier)
+            location = self.table_location(identifier)
+            check_named_branches(schema, BranchManager(self.file_io, TablePaths(location)))
+            schemas, first = self._schemas(identifier), replace(schema, id=0)
+            if schemas.ids() or not schemas.try_add_under_lock(first, locked=locked):
+                raise InvalidInputError(
+                    f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
+                    f" in {location}.",
+                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
+                )
+            try:
+                self.records.add_table(identifier.database, identifier.table, self._told(first))
+            except NameTakenError:
+                raise self._exists(identifier) from None
+            except BaseException:
+                self._take_back(identifier, schemas)
+                raise
+        return self.any_table(identifier)
+
+    def drop_table(self, identifier: Identifier) -> None:
+        with self._alone(identifier):
+            if not self.records.drop_table(identifier.database, identifier.table):
+                self.any_table(identifier)  # which says what is missing
+            self.file_io.delete_dir(self.table_location(identifier), recursive=True)
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        origin = self.any_table(source)
+        self._require(target.database)
+        names = (source.database, source.table), (target.database, target.table)
+        with self._alone(source, target):
+            self._refuse_taken(target)
+            moved = False
+            try:
+                with self.records.renaming_table(*names) as is_there:
+                    if not is_there:
+                        raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+                    moved = self.file_io.rename(origin.path, self.table_location(target))
+                    if not moved:
+                        raise self._exists(target)
+            except NameTakenError:
+                raise self._exists(target) from None
+            except CatalogUnavailableError:
+                with suppress(PaimonError):
+                    if moved and self.records.has_table(source.database, source.table):
+                        self.file_io.rename(self.table_location(target), origin.path)
+                raise
+
+    def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
+        changed = super().alter_table(identifier, change)
+        if self._synced and identifier.branch == MAIN_BRANCH:
+            self.records.set_table_properties(identifier.database, identifier.table, self._told(changed))
+        return changed
+
+    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
+        done: dict[str, str] = {}
+        for one in self._database_folders() if database is None else [database]:
+            found = [t for t in self._table_folders(one) if table in (None, t)]
+            if not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
+                with suppress(DatabaseExistsError):
+                    self.create_database(one, {})
+            for name in found:
+                said = self._adopted(Identifier(one, name), dry_run=dry_run)
+                if said is not None:
+                    done[f"{one}.{name}"] = said
+        return done
+
+    def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
+        """What was to be done to let the rows say what stands in a table's folder."""
+        schema = self._schemas(identifier).latest()
+        told = {} if schema is None else self._told(schema)
+        if not self.records.has_table(identifier.database, identifier.table):
+            if not dry_run:
+                with suppress(NameTakenError):
+                    self.records.add_table(identifier.database, identifier.table, told)
+            return "its files stood in the warehouse; the catalog knows it now."
+        kept = self.records.table_properties(identifier.database, identifier.table)
+        if not self._synced or kept == self.records.kept_of(told):
+            return None
+        if not dry_run:
+            self.records.set_table_properties(identifier.database, identifier.table, told)
+        return "what the catalog's database says of its options was set right."
+
+    def _schema(self, identifier: Identifier) -> TableSchema | None:
+        if not self.records.has_table(identifier.database, identifier.table):
+            return None
+        found = self._schemas(identifier).latest()
+        # While a table is renamed, dropped or made anew its row is there for a moment without its files.
+        if found is None and identifier.branch == MAIN_BRANCH:
+            if not self.records.has_table(identifier.database, identifier.table):
+                return None
+            raise CorruptFileError(
+                f"the catalog has a table {self.name}.{identifier}, but its files are not there",
+                path=self.table_location(identifier),
+                remedy="Restore them from a copy, or DROP TABLE.",
+            )
+        return found
+
+    def _lock(self, identifier: Identifier) -> TableLock:
+        return JdbcLock(self._settings, Identifier(identifier.database, identifier.table)) if self._locks else UNLOCKED
+
+    @contextmanager
+    def _alone(self, *identifiers: Identifier) -> Iterator[bool]:
+        plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
+        with ExitStack() as held:
+            # In one order, so that no two wait for each other.
+            for key in sorted(plain):
+                held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH))
+            yield self._locks
+
+    def _refuse_taken(self, identifier: Identifier) -> None:
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        if self.records.has_table(identifier.database, identifier.table):
+            raise self._exists(identifier)
+
+    def _exists(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+
+    def _take_back(self, identifier: Identifier, schemas: SchemaManager) -> None:
+        """Remove the definition of a table whose row was refused; what may have been kept after all stays."""
+        with suppress(PaimonError):
+            if not self.records.has_table(identifier.database, identifier.table):
+                self.file_io.delete(schemas.directory.path(0))
+                self.file_io.delete_dir(schemas.directory.directory)
+                self.file_io.delete_dir(self.table_location(identifier))
+
+    def _told(self, schema: TableSchema) -> dict[str, str]:
+        """What rows say of a table's definition."""
+        if not self._synced:
+            return {}
+        keys = {
+            "primary-key": schema.primary_keys,
+            "partition": schema.partition_keys,
+            "bucket-key": schema.bucket_keys,
+        }
+        return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
+
+    def _check_properties(self, database: str, properties: Mapping[str, str | None]) -> None:
+        for key, value in properties.items():
+            if key == EXISTS:
+                raise InvalidInputError(f"Database {database}: the catalog needs the property '{key}' itself.")
+            if key == _LOCATION and value != self._database_path(database):
+                raise InvalidInputError(
+                    f"Database {database}: a JDBC catalog cannot place a database elsewhere than in its warehouse.",
+                    remedy="Leave LOCATION out.",
+                )
+            if len(key) > LONGEST_KEY or len(value or "") > LONGEST_VALUE:
+                raise InvalidInputError(
+                    f"Database {database}: the property '{key[:40]}' is too long.",
+                    remedy=f"There is place for {LONGEST_KEY} characters of a key and {LONGEST_VALUE} of a value.",
+                )

@@ -1,0 +1,152 @@
+"""Connections to the databases that keep catalogs, shared by all who use one in this process."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine
+from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+
+from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
+from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
+from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
+
+_ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
+_PREFIX = "jdbc."
+_MORE = 30
+"""How many connections there may be for a moment beside those that are kept."""
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database, as the options of a catalog name it; it can be pickled, and nothing is opened before it is used.
+
+    Attributes:
+        uri: its JDBC address.
+        properties: the settings of its connections by name, ``user`` and ``password`` among them.
+        pool_size: how many connections are kept.
+    """
+
+    uri: str = field(repr=False)
+    properties: tuple[tuple[str, str], ...] = field(repr=False)
+    pool_size: int
+
+    @classmethod
+    def of(cls, catalog: str, options: Mapping[str, str]) -> Database:
+        """The database of a catalog with these options.
+
+        Raises:
+            InvalidOptionError: there is no address, or it names no kind of database that can keep a catalog.
+        """
+        uri = options.get(URI.key, "").strip()
+        if not uri:
+            raise InvalidOptionError(
+                f"Catalog {catalog} has no uri.",
+                key=URI.key,
+                remedy="Set it to jdbc:sqlite:/path, jdbc:mysql://host/db or jdbc:postgresql://host/db.",
+            )
+        properties = {k.removeprefix(_PREFIX): v for k, v in options.items() if k.startswith(_PREFIX)}
+        size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or "2"))
+        found = cls(uri, tuple(sorted(properties.items())), size)
+        found.backend.address(found.rest, properties)
+        return found
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The kind of database."""
+        match = _ADDRESS.fullmatch(self.uri)
+        backend = BACKENDS.get(match[1].lower()) if match else None
+        if backend is None:
+            raise InvalidOptionError(
+                f"'{parts_only(self.uri)}' is no address of a database that can keep a catalog.",
+                key=URI.key,
+                remedy=f"It starts with {', '.join(f'jdbc:{name}:' for name in BACKENDS)}.",
+            )
+        return backend
+
+    @property
+    def rest(self) -> str:
+        """The address behind its protocol."""
+        return self.uri.split(":", 2)[2]
+
+    def __str__(self) -> str:
+        return parts_only(self.uri)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection whose statements all come to pass at its end, or none does.
+
+        Raises:
+            SetupError: the driver is not installed.
+            CatalogUnavailableError: the database does not answer, or refuses.
+            IntegrityError: a row is there already.
+        """
+        try:
+            with _engine(self).begin() as connection:
+                yield connection
+        except IntegrityError:
+            raise
+        except SQLAlchemyError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: SQLAlchemyError) -> CatalogUnavailableError:
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+        said = " ".join(str(cause.args[-1] if cause.args else cause).split()).rstrip(".")
+        return CatalogUnavailableError(
+            f"The catalog's database {self} refused: {said}.",
+            remedy="Check that it runs, and the options 'uri', 'jdbc.user' and 'jdbc.password'.",
+        )
+
+
+_engines: dict[Database, Engine] = {}
+_lock = threading.Lock()
+
+
+def _engine(database: Database) -> Engine:
+    found = _engines.get(database)
+    if found is not None:
+        return found
+    with _lock:
+        if database not in _engines:
+            _engines[database] = _opened(database)
+        return _engines[database]
+
+
+def _opened(database: Database) -> Engine:
+    backend = database.backend
+    url, arguments = backend.address(database.rest, dict(database.properties))
+    backend.prepare(url)
+    try:
+        if not backend.pooled:
+            return create_engine(url, connect_args=arguments, poolclass=NullPool)
+        return create_engine(
+            url,
+            connect_args=arguments,
+            poolclass=QueuePool,
+            pool_size=database.pool_size,
+            max_overflow=_MORE,
+            pool_pre_ping=True,
+        )
+    except (ImportError, NoSuchModuleError) as error:
+        raise SetupError(
+            f"The driver {backend.driver} of {database} is not installed.",
+            remedy=f"Run: pip install 'paimon-sql[{backend.extra}]'.",
+        ) from error
+
+
+def _after_fork() -> None:
+    """Leave the connections to the process that opened them."""
+    global _lock
+    _lock = threading.Lock()
+    for engine in _engines.values():
+        engine.dispose(close=False)
+    _engines.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

