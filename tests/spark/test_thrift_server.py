@@ -284,7 +284,7 @@ def test_hundreds_of_tables_are_listed_at_once(session: SparkSession, connection
         listed = metadata("getTables", None, "many", "t%", None)
         assert [row[2] for row in listed] == [f"t{n:03}" for n in range(300)]
         assert len(metadata("getColumns", None, "many", "%", "c7")) == 300
-        assert min(times) < 3  # a third of a second, where nothing else uses the machine
+        assert min(times) < 3  # on a machine that other tests use, too
     finally:
         catalog.drop_database("many", True)
 
