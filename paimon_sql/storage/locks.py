@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
 
 class TableLock(ABC):
@@ -19,6 +20,7 @@ class TableLock(ABC):
         """
 
 
+@dataclass(frozen=True)
 class Unlocked(TableLock):
     """No lock: the file system itself creates files exclusively."""
 
