@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,10 +65,25 @@ class Summary(SystemTable):
         live = live_files(table, latest).entries
         indexes = index_entries(table, latest)
         layout = layout_of(table, live, indexes)
-        found = [*_content(table, layout), *_shape(table, layout), *_history(table, latest)]
+        space = None
         if _asks_for_space(predicate):
-            found += _space(table, held_space(table, latest, live, indexes) if latest else HeldSpace())
-        return pa.Table.from_pylist([asdict(f) for f in found], schema=arrow_schema(self.columns))
+            space = held_space(table, latest, live, indexes) if latest else HeldSpace()
+        return pa.Table.from_pylist(figures_of(table, latest, layout, space), schema=arrow_schema(self.columns))
+
+
+def figures_of(table: Table, latest: Snapshot | None, layout: Layout, space: HeldSpace | None) -> list[dict[str, Any]]:
+    """The rows of ``$summary``, for those who know what they are told from.
+
+    Args:
+        table: the table.
+        latest: its newest snapshot.
+        layout: how the live files of that lie.
+        space: what its files are held for; None leaves these figures out.
+    """
+    found = [*_content(table, layout), *_shape(table, layout), *_history(table, latest)]
+    if space is not None:
+        found += _space(table, space)
+    return [asdict(f) for f in found]
 
 
 def _asks_for_space(predicate: Predicate | None) -> bool:

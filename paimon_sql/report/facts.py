@@ -20,7 +20,7 @@ from paimon_sql.storage.layout import Layout, layout_of
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.summary import Summary
+from paimon_sql.system_tables.summary import figures_of
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     live = live_files(table, latest).entries
     indexes = index_entries(table, latest)
     earliest = table.snapshots.earliest_id() or 0
+    layout = layout_of(table, live, indexes)
     space = held_space(table, latest, live, indexes) if latest else HeldSpace()
     return Facts(
         name=table.name,
@@ -104,12 +105,12 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
         commits=history_of(table, space.live),
         snapshots=sum(i >= earliest for i in table.snapshots.directory.versions()),
         sizes=live["file_size"],
-        layout=layout_of(table, live, indexes),
+        layout=layout,
         buckets=buckets_of(table, live),
         space=space,
         expiry=_expiry(table, now),
         orphans=orphans,
-        figures=Summary().rows(table).to_pylist(),
+        figures=figures_of(table, latest, layout, space),
         tags={tag.name: tag.snapshot.id for tag in table.tags.all()},
         branches=table.branches.names(),
         consumers={name: consumer.next_snapshot for name, consumer in table.consumers.all().items()},
