@@ -82,6 +82,21 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_Warehouse = Annotated[
+    str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+]
+_CatalogOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--catalog-option",
+        metavar="KEY=VALUE",
+        callback=_check_pairs,
+        help="An option of the catalog 'paimon'; repeatable.",
+    ),
+]
+_Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")]
+
+
 @app.callback(invoke_without_command=True)
 def sql(
     context: typer.Context,
@@ -106,24 +121,14 @@ def sql(
     database: Annotated[
         str | None, typer.Option("--database", metavar="DB", help="The current database: db or catalog.db.")
     ] = None,
-    catalog_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--catalog-option",
-            metavar="KEY=VALUE",
-            callback=_check_pairs,
-            help="An option of the catalog 'paimon'; repeatable.",
-        ),
-    ] = None,
+    catalog_option: _CatalogOptions = None,
     conf: Annotated[
         list[str] | None,
         typer.Option(
             "-c", "--conf", metavar="KEY=VALUE", callback=_check_pairs, help="A setting of Spark; repeatable."
         ),
     ] = None,
-    master: Annotated[
-        str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")
-    ] = None,
+    master: _Master = None,
     define: Annotated[
         list[str] | None,
         typer.Option(
@@ -191,9 +196,7 @@ def sql(
         sources = _sources(execute or [], file or [], typed=typed)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
-    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=verbose)
-    if verbose:
-        show_commits(report.console)
+    report = _report(verbose)
     runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
     raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
 
@@ -206,9 +209,7 @@ def sql(
 def call(
     context: typer.Context,
     procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, as sys.compact.")] = None,
-    warehouse: Annotated[
-        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
-    ] = None,
+    warehouse: _Warehouse = None,
     catalog_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -227,7 +228,7 @@ def call(
     """What ``paimon-sql call`` does."""
     if procedure is not None and procedure not in HELP and not wants_help(context.args):
         _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
-    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=False)
+    report = _report()
 
     def show_help() -> None:
         typer.echo(help_text(None if procedure is None or procedure in HELP else find_procedure(procedure)))
@@ -246,9 +247,7 @@ def report_on(
         str | None, typer.Option("--pictures", metavar="FOLDER", help="Where each chart is written as PNG as well.")
     ] = None,
     orphans: Annotated[bool, typer.Option("--orphans", help="Search for files that nobody uses.")] = False,
-    warehouse: Annotated[
-        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
-    ] = None,
+    warehouse: _Warehouse = None,
     catalog_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -272,18 +271,8 @@ def thriftserver(
         int, typer.Option("-p", "--port", metavar="N", min=0, max=65535, help="The port; 0 for one that is free.")
     ] = 10000,
     http: Annotated[bool, typer.Option("--http", help="Speak HTTP instead of the binary protocol.")] = False,
-    warehouse: Annotated[
-        str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
-    ] = None,
-    catalog_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--catalog-option",
-            metavar="KEY=VALUE",
-            callback=_check_pairs,
-            help="An option of the catalog 'paimon'; repeatable.",
-        ),
-    ] = None,
+    warehouse: _Warehouse = None,
+    catalog_option: _CatalogOptions = None,
     conf: Annotated[
         list[str] | None,
         typer.Option(
@@ -294,13 +283,11 @@ def thriftserver(
             help="A setting of Spark, or of the server: hive.server2.…; repeatable.",
         ),
     ] = None,
-    master: Annotated[
-        str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")
-    ] = None,
+    master: _Master = None,
 ) -> None:
     """What ``paimon-sql thriftserver`` does; arguments in front of it count where none follows it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
-    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
+    report = _report(before.get("verbose"))
     given = _pairs([*(before.get("conf") or []), *(conf or [])])
     options = {key: value for key, value in given.items() if key.startswith(PREFIX)}
     catalog = [*(before.get("catalog_option") or []), *(catalog_option or [])]
@@ -325,9 +312,7 @@ def _call(
 ) -> None:
     """Call a procedure without Spark; arguments in front of the subcommand count where none follows it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
-    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(before.get("verbose")))
-    if report.verbose:
-        show_commits(report.console)
+    report = _report(before.get("verbose"))
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     options = {
         "warehouse": absolute_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE),
@@ -367,6 +352,14 @@ def _sources(execute: Sequence[str], files: Sequence[str], *, typed: bool) -> li
     if files:
         return [from_stream(sys.stdin or ()) if name == "-" else from_file(name) for name in files]
     return [] if typed else [from_stream(sys.stdin or ())]
+
+
+def _report(verbose: bool | None = False) -> Report:
+    """What talks on standard error; to those who asked to hear everything, of each commit too."""
+    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(verbose))
+    if report.verbose:
+        show_commits(report.console)
+    return report
 
 
 def _standard_output() -> Console:
