@@ -33,9 +33,9 @@ def outcome(parser: Any, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def parsers(spark: SparkSession) -> tuple[Any, Any]:
-    """The session's parser, and Spark's own."""
+    """The parser of a session that has called no function of ours (SHOW FUNCTIONS hides those), and Spark's own."""
     return (
-        spark._jsparkSession.sessionState().sqlParser(),
+        spark.newSession()._jsparkSession.sessionState().sqlParser(),
         spark._jvm.org.apache.spark.sql.execution.SparkSqlParser(),
     )
 
