@@ -1,8 +1,8 @@
 """Many connections to a Thrift server at once, for a while: reads, upserts, deletes, compaction, expiry.
 
-``python -m bench.soak --seconds 600`` says what was done and what the process holds before, ten times meanwhile and after,
-and ends with status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand under them,
-so that every read can be checked.
+``python -m bench.soak --seconds 600`` says what was done and what the process holds before, ten times meanwhile and
+after, and ends with status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand
+under them, so that every read can be checked.
 """
 
 from __future__ import annotations
@@ -37,12 +37,7 @@ _CONFLICT = "Run the statement again"
 
 @dataclass(frozen=True)
 class Held:
-    """What the process holds, once what nobody needs has been collected.
-
-    The JVM has a thread of Python's for each thread of its own that has called Python, as long as that one lives. Hive's server
-    gives each statement a new thread until it has a hundred (``hive.server2.async.exec.threads``), and only then uses
-    old ones again: so threads come until a hundred statements have run, and no more come then.
-    """
+    """What the process holds, once what nobody needs has been collected."""
 
     sessions: int
     callbacks: int
