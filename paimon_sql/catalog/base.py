@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
@@ -25,7 +26,12 @@ class Catalog(DefinedObjects, ABC):
 
     Attributes:
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
+        names_warehouse: whether ``warehouse`` is a name that a server knows, and no folder.
+        replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
     """
+
+    names_warehouse: ClassVar[bool] = False
+    replaces_definitions: ClassVar[bool] = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name

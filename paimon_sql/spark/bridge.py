@@ -15,7 +15,7 @@ from pyspark import SparkContext
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.errors import DatabaseExistsError
+from paimon_sql.errors import DatabaseExistsError, NotAllowedError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
@@ -51,7 +51,8 @@ class AttachedSession:
         if name == PATHS or self._registered.contains(name):
             return False
         catalog = open_catalog(name, options)
-        with contextlib.suppress(DatabaseExistsError):
+        # A server may let many read it whom it lets make nothing.
+        with contextlib.suppress(DatabaseExistsError, NotAllowedError):
             catalog.create_database("default", {})
         self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
         self._registered.put(name, self.catalogs[name])

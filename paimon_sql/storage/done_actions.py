@@ -16,6 +16,7 @@ from paimon_sql.format.options.partition import (
     PARTITION_MARK_DONE_ACTION_HTTP_URL,
 )
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.partition import unescape_path_name
 from paimon_sql.storage.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table import Table
 
@@ -122,10 +123,21 @@ class DonePartition(_OfMetastore):
 
 
 class MarkEvent(_OfMetastore):
-    """An event of the metastore."""
+    """An event of the metastore: a server that keeps the table's snapshots is told."""
 
     name = "mark-event"
     what = "is an event of the metastore"
+
+    def check(self) -> None:
+        if self.table.authority is None:
+            super().check()
+
+    def tell(self, partition: str) -> None:
+        if self.table.authority is None:
+            return super().tell(partition)
+        parts = [part.partition("=") for part in partition.split("/")]
+        values = {unescape_path_name(name): unescape_path_name(text) for name, _, text in parts}
+        return self.table.authority.mark_done(self.table.branch, values)
 
 
 class Custom(DoneAction):

@@ -9,6 +9,7 @@ from functools import cached_property
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.file_io import FileIO
@@ -37,6 +38,7 @@ class Table:
         read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
         run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
+        authority: who keeps its versions in the place of its folder; None where the files decide.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Table:
     read_optimized: bool = False
     run_log: RunLog | None = None
     lock: TableLock = UNLOCKED
+    authority: VersionAuthority | None = None
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"}
@@ -70,7 +73,7 @@ class Table:
     @cached_property
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
-        return SnapshotManager(self.file_io, self.paths.branch_root)
+        return SnapshotManager(self.file_io, self.paths.branch_root, self.authority, self.branch)
 
     @cached_property
     def tags(self) -> TagManager:
