@@ -11,7 +11,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from . import packages, servers
+from . import packages, rest_server, servers
+from .interop import java
 
 # Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -81,3 +82,12 @@ def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Pa
     if request.param == "sqlite":
         return {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", **warehouse}
     return {**database_servers.options(request.param), **warehouse}
+
+
+@pytest.fixture(scope="session")
+def rest() -> Iterator[rest_server.RestServer]:
+    """A server of REST catalogs, whose databases tests share: each makes some of its own."""
+    if not (java.available() and packages.available(*rest_server.ARTIFACTS)):
+        pytest.skip("the REST server needs Maven, which fetches it once, and a JDK")
+    with rest_server.rest_server() as server:
+        yield server

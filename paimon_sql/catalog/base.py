@@ -26,11 +26,9 @@ class Catalog(DefinedObjects, ABC):
 
     Attributes:
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
-        names_warehouse: whether ``warehouse`` is a name that a server knows, and no folder.
         replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
     """
 
-    names_warehouse: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:

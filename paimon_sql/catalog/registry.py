@@ -14,6 +14,9 @@ from paimon_sql.errors import InvalidOptionError
 
 KINDS: dict[str, type[Catalog]] = {"filesystem": FileSystemCatalog, "jdbc": JdbcCatalog, "rest": RestCatalog}
 
+_NAMING = ("rest",)
+"""The kinds whose ``warehouse`` is a name that a server knows, and no folder."""
+
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     """The catalog that the options describe.
@@ -31,8 +34,7 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
 
 def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
     """The warehouse of a catalog with these options as it is kept: a folder gets its full path, a name stays."""
-    kind = KINDS.get(_kind(options))
-    return os.fspath(warehouse) if kind is not None and kind.names_warehouse else absolute_warehouse(warehouse)
+    return os.fspath(warehouse) if _kind(options) in _NAMING else absolute_warehouse(warehouse)
 
 
 def _kind(options: Mapping[str, str]) -> str:

@@ -50,7 +50,6 @@ class RestCatalog(DefinitionsOnServer):
         client: the server.
     """
 
-    names_warehouse: ClassVar[bool] = True
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
