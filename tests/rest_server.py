@@ -21,7 +21,7 @@ ARTIFACTS = (
     "com.squareup.okio:okio:1.17.6",
     "junit:junit:4.13.2",
 )
-TOKEN = "a token: é"
+TOKEN = "a token: x=y"
 _FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
 
 
@@ -45,7 +45,7 @@ class RestServer:
         return {
             "metastore": "rest",
             "uri": self.url,
-            "warehouse": "the lake",
+            "warehouse": "lake",
             "token.provider": "bear",
             "token": TOKEN,
         }
@@ -86,7 +86,7 @@ def rest_server() -> Iterator[RestServer]:
     subprocess.run(["javac", "-cp", jars, "-d", str(folder), *sources], check=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            ["java", *_FLAGS, "-Dfile.encoding=UTF-8", "-cp", jars, "RestServer", str(folder / "w"), "the lake", TOKEN],
+            ["java", *_FLAGS, "-Dfile.encoding=UTF-8", "-cp", jars, "RestServer", str(folder / "w"), "lake", TOKEN],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -128,6 +128,8 @@ def test_secrets_are_not_shown(stub: Stub) -> None:
         ({"token.provider": ""}, "token.provider"),
         ({"token.provider": "kerberos"}, "token.provider"),
         ({"token": " "}, "token"),
+        ({"token": "😀"}, "header.Authorization"),
+        ({"header.x": "a\r\nCookie: b"}, "header.x"),
     ],
 )
 def test_options_that_lead_nowhere_are_refused(stub: Stub, given: dict[str, str], key: str) -> None:

@@ -26,7 +26,17 @@ import org.apache.paimon.types.DataTypes;
  * input. The line "fail" lets the server fail after the next commit that succeeds.
  */
 public class RestServer {
-    public static void main(String[] words) throws Exception {
+    public static void main(String[] words) {
+        try {
+            serve(words);
+            System.exit(0);
+        } catch (Throwable error) {
+            error.printStackTrace();
+            System.exit(1); // threads of the server would hold it up
+        }
+    }
+
+    private static void serve(String[] words) throws Exception {
         PrintStream answers = new PrintStream(System.out, true, "UTF-8");
         System.setOut(System.err);
         Map<String, String> defaults = new HashMap<>();
@@ -60,7 +70,6 @@ public class RestServer {
             }
         }
         server.shutdown();
-        System.exit(0);
     }
 
     private static List<String> run(Catalog client, String[] words, PrintStream answers) throws Exception {

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import random
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
 _LOG = logging.getLogger(__name__)
 _HEADER = "header."
 _VERSION = "v1"
+_IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]+")
 _TIMEOUT = Timeout(connect=30, read=180)
 _RETRIES = 5
 _LONGEST_WAIT = 64.0
@@ -70,8 +72,16 @@ class Server:
                 remedy="Set it to http://host:port or https://host/path, without a password.",
             )
         headers = {k.removeprefix(_HEADER): v for k, v in options.items() if k.startswith(_HEADER)}
+        authentication = authentication_of(catalog, options)
+        for key, value in {**headers, **authentication.headers()}.items():
+            if not _IN_HEADER.fullmatch(key + value):
+                raise InvalidOptionError(
+                    f"Catalog {catalog}: what the header '{key}' is to say cannot stand in a header.",
+                    key=_HEADER + key,
+                    remedy="It is one line of Latin letters, digits and signs.",
+                )
         size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or "2"))
-        return cls(address, tuple(sorted(headers.items())), authentication_of(catalog, options), size)
+        return cls(address, tuple(sorted(headers.items())), authentication, size)
 
     def ask(
         self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: Any = None
