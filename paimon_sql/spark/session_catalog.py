@@ -1,14 +1,12 @@
 """Spark's own catalog with Paimon's tables in it: ``spark_catalog`` replaced.
 
 A name leads to Paimon's table if Paimon has one, and to Spark's own catalog otherwise: its tables stay what they are,
-with Spark's own commands. ``USING paimon`` makes a table of Paimon's, anything else an ordinary one. Databases belong to
-both. What Spark sees is a subclass of its ``DelegatingCatalogExtension`` (decision 14), since it treats ordinary tables
-as its own only behind a ``CatalogExtension``, and because its exceptions may then pass.
+with Spark's own commands. ``USING paimon`` makes a table of Paimon's, anything else an ordinary one. Databases belong
+to both. What Spark sees is a subclass of its ``DelegatingCatalogExtension`` (decision 14).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,11 +17,9 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidInputError,
     NoSuchDatabaseError,
     NoSuchTableError,
-    TableExistsError,
     UnsupportedError,
 )
 from paimon_sql.format.options.catalog import FORMAT_TABLE_ENABLED
@@ -124,6 +120,8 @@ class SessionCatalogProxy(CatalogProxy):
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         database = namespace[0]
+        if database.lower() == "default":
+            return bool(self._sparks.dropNamespace(namespace, cascade))  # which refuses it
         has_own, has_sparks = self.catalog.database_exists(database), self._sparks.namespaceExists(namespace)
         if has_sparks and not cascade and (self._ordinary(namespace) or len(self._sparks.listFunctions(namespace))):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
@@ -192,8 +190,9 @@ class SessionCatalogProxy(CatalogProxy):
             return self._sparks.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
-        catalog = super() if self._is_ours(ident) else self._sparks
-        return catalog.loadChangelog(ident, context, options)
+        if not self._is_ours(ident):
+            return self._sparks.loadChangelog(ident, context, options)
+        return super().loadChangelog(ident, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> Any:
         if not self._is_paimon(definition):

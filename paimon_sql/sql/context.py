@@ -77,6 +77,8 @@ class RewriteContext:
         """The full name of a table named so, as Spark resolves it."""
         if len(parts) == 1:
             return (self.current_catalog, self.current_database, *parts)
+        if parts[0].lower() in self.shared_catalogs:
+            return (parts[0].lower(), *parts[1:])  # the only name of a catalog that Spark takes in any case
         if parts[0] in self.catalogs or parts[0] in self.other_catalogs or len(parts) > 2:
             return parts
         return (self.current_catalog, *parts)
