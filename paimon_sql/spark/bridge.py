@@ -31,6 +31,8 @@ from paimon_sql.sql.context import TableName
 CATALOG_PREFIX = "spark.sql.catalog."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
+_SPARKS_OWN = "defaultSessionCatalog"
+"""The field of a ``CatalogManager`` that holds Spark's own catalog."""
 
 
 class AttachedSession:
@@ -65,12 +67,13 @@ class AttachedSession:
         return True
 
     def _replace_session_catalog(self, catalog: Catalog) -> None:
-        _, sparks = private_field(self._manager, "defaultSessionCatalog")
+        field, sparks = private_field(self._manager, _SPARKS_OWN)
         made = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
         self.catalogs[SESSION_CATALOG] = made
-        self._registered.put(SESSION_CATALOG, made.extension())
-        # Spark asks what is registered only where the setting says that there is something.
-        self.session.conf().set(CATALOG_PREFIX + SESSION_CATALOG, IMPLEMENTATION)
+        extension = made.extension()
+        # Which of both Spark asks is said by the settings of whichever session is active in the thread.
+        self._registered.put(SESSION_CATALOG, extension)
+        field.set(self._manager, extension)
         KeepNamesApart(self.jvm, self.session, made).add_to(self.session)
 
     def is_ordinary(self, table: TableName) -> bool:
@@ -96,9 +99,12 @@ class AttachedSession:
         return self._forget(name)
 
     def _forget(self, name: str) -> bool:
-        if self.catalogs.pop(name, None) is None:
+        forgotten = self.catalogs.pop(name, None)
+        if forgotten is None:
             return False
         self._registered.remove(name)
+        if isinstance(forgotten, SessionCatalogProxy):
+            private_field(self._manager, _SPARKS_OWN)[0].set(self._manager, forgotten.sparks)
         return True
 
     def all(self) -> dict[str, Catalog]:

@@ -68,7 +68,7 @@ class SessionCatalogProxy(CatalogProxy):
         self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs, sparks: Any
     ) -> None:
         super().__init__(jvm, catalog, session, session_catalogs)
-        self._sparks = sparks
+        self.sparks = sparks
         catalog.is_taken = self._is_ordinary
         for database in self._databases():
             self._enter(database)
@@ -82,7 +82,7 @@ class SessionCatalogProxy(CatalogProxy):
         made = subclass_instance(
             self.jvm, _EXTENSION, {name: answer(name) for name in _ANSWERED}, interfaces=_ABILITIES
         )
-        made.setDelegateCatalog(self._sparks)
+        made.setDelegateCatalog(self.sparks)
         return made
 
     def holds(self, database: str, table: str) -> bool:
@@ -93,12 +93,12 @@ class SessionCatalogProxy(CatalogProxy):
 
     def listNamespaces(self, *parent: Any) -> Any:
         if parent and len(parent[0]):
-            return self._sparks.listNamespaces(*parent)
+            return self.sparks.listNamespaces(*parent)
         return super().listNamespaces(*parent)
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
-        if self._sparks.namespaceExists(namespace):
-            return self._sparks.loadNamespaceMetadata(namespace)
+        if self.sparks.namespaceExists(namespace):
+            return self.sparks.loadNamespaceMetadata(namespace)
         return super().loadNamespaceMetadata(namespace)
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
@@ -106,41 +106,49 @@ class SessionCatalogProxy(CatalogProxy):
             for name in namespace:
                 self._enter(name, always=True)
             raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
-        self._sparks.createNamespace(namespace, properties)
+        self.sparks.createNamespace(namespace, properties)
         try:
             self._take_up(namespace[0])
         except Exception:
-            self._sparks.dropNamespace(namespace, False)
+            self.sparks.dropNamespace(namespace, False)
             raise
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         for name in namespace:
             self._enter(name, always=True)
-        self._sparks.alterNamespace(namespace, changes)
+        self.sparks.alterNamespace(namespace, changes)
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         database = namespace[0]
         if database.lower() == "default":
-            return bool(self._sparks.dropNamespace(namespace, cascade))  # which refuses it
-        has_own, has_sparks = self.catalog.database_exists(database), self._sparks.namespaceExists(namespace)
-        if has_sparks and not cascade and (self._ordinary(namespace) or len(self._sparks.listFunctions(namespace))):
+            return bool(self.sparks.dropNamespace(namespace, cascade))  # which refuses it
+        if not self.sparks.namespaceExists(namespace):
+            return super().dropNamespace(namespace, cascade)
+        has_own = self.catalog.database_exists(database)
+        if cascade:
+            # Each of ours by itself: Spark removes the folder of a database with all that is in it.
+            for table in self.catalog.list_tables(database) if has_own else ():
+                self.catalog.drop_table(Identifier(database, table))
+        elif self._ordinary(namespace) or len(self.sparks.listFunctions(namespace)):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
-        # Ours goes first: Spark removes the folder of a database with all that is in it.
-        if has_own:
+        elif has_own:
+            super().dropNamespace(namespace, False)
+        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
+        if self.catalog.database_exists(database):
             super().dropNamespace(namespace, cascade)
-        return bool(self._sparks.dropNamespace(namespace, cascade)) if has_sparks else has_own
+        return dropped
 
     def _databases(self) -> list[str]:
         own = super()._databases()
         for database in own:
             self._enter(database)
-        return sorted({*own, *(found[0] for found in self._sparks.listNamespaces())})
+        return sorted({*own, *(found[0] for found in self.sparks.listNamespaces())})
 
     def _database_exists(self, name: str) -> bool:
         if super()._database_exists(name):
             self._enter(name)
             return True
-        return bool(self._sparks.namespaceExists(self.jvm.strings([name])))
+        return bool(self.sparks.namespaceExists(self.jvm.strings([name])))
 
     def _enter(self, database: str, *, always: bool = False) -> None:
         """Let Spark's own catalog know a database of Paimon's, if it is one that the process alone remembers.
@@ -149,10 +157,10 @@ class SessionCatalogProxy(CatalogProxy):
         """
         kept = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
         namespace = self.jvm.strings([database])
-        if (kept and not always) or self._sparks.namespaceExists(namespace):
+        if (kept and not always) or self.sparks.namespaceExists(namespace):
             return
         with suppress(Py4JJavaError):  # Spark refuses names that Paimon takes; their tables are reached all the same
-            self._sparks.createNamespace(namespace, self.jvm.java_map({}))
+            self.sparks.createNamespace(namespace, self.jvm.java_map({}))
 
     def _take_up(self, database: str) -> None:
         """Make a database of Paimon's, if there is none."""
@@ -165,7 +173,7 @@ class SessionCatalogProxy(CatalogProxy):
         if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
             return super().listTables(namespace)
         own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
-        if not own and not self._sparks.namespaceExists(namespace):
+        if not own and not self.sparks.namespaceExists(namespace):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
         found = {name: self._ident(namespace, name) for name in own}
         ordinary = self._ordinary(namespace, with_temporary=True)
@@ -175,33 +183,33 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _ordinary(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
         """The tables and views of Spark's own in a database: the parts of each name, and the name."""
-        if not self._sparks.namespaceExists(namespace):
+        if not self.sparks.namespaceExists(namespace):
             return []
-        listed = [(unquoted_parts(i.toString()), i) for i in self._sparks.listTables(namespace)]
+        listed = [(unquoted_parts(i.toString()), i) for i in self.sparks.listTables(namespace)]
         return [(parts, i) for parts, i in listed if with_temporary or len(parts) > 1]
 
     def tableExists(self, ident: Any) -> bool:
-        return super().tableExists(ident) or bool(self._sparks.tableExists(ident))
+        return super().tableExists(ident) or bool(self.sparks.tableExists(ident))
 
     def loadTable(self, ident: Any, *context: Any) -> Any:
         try:
             return self._load(ident, *context)
         except (NoSuchTableError, NoSuchDatabaseError):
-            return self._sparks.loadTable(ident, *context)
+            return self.sparks.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
         if not self._is_ours(ident):
-            return self._sparks.loadChangelog(ident, context, options)
+            return self.sparks.loadChangelog(ident, context, options)
         return super().loadChangelog(ident, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> Any:
         if not self._is_paimon(definition):
-            return self._sparks.createTable(ident, *definition)
+            return self.sparks.createTable(ident, *definition)
         return super().createTable(ident, *definition)
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
         # The dialect makes Paimon's tables LIKE others.
-        return self._sparks.createTable(ident, info)
+        return self.sparks.createTable(ident, info)
 
     def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
         self._refuse_staged(ident, definition)
@@ -222,7 +230,7 @@ class SessionCatalogProxy(CatalogProxy):
                 f" {PROVIDER}.",
                 remedy="CREATE TABLE, then INSERT.",
             )
-        if not self._is_ours(ident) and self._sparks.tableExists(ident):
+        if not self._is_ours(ident) and self.sparks.tableExists(ident):
             raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
@@ -237,19 +245,19 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _share(self, namespace: Any) -> None:
         """Let Paimon have a database that Spark's own catalog has, before a table is put into it."""
-        if len(namespace) == 1 and self._sparks.namespaceExists(namespace):
+        if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
             self._take_up(namespace[0])
 
     def alterTable(self, ident: Any, changes: Any) -> Any:
         if not self._is_ours(ident):
-            return self._sparks.alterTable(ident, changes)
+            return self.sparks.alterTable(ident, changes)
         return super().alterTable(ident, changes)
 
     def dropTable(self, ident: Any) -> bool:
-        return super().dropTable(ident) or bool(self._sparks.dropTable(ident))
+        return super().dropTable(ident) or bool(self.sparks.dropTable(ident))
 
     def purgeTable(self, ident: Any) -> bool:
-        return super().dropTable(ident) or bool(self._sparks.purgeTable(ident))
+        return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
 
     def renameTable(self, source: Any, target: Any) -> None:
         if self._is_ours(source):
@@ -257,11 +265,11 @@ class SessionCatalogProxy(CatalogProxy):
             super().renameTable(source, target)
         else:
             self._refuse_taken(target)
-            self._sparks.renameTable(source, target)
+            self.sparks.renameTable(source, target)
 
     def invalidateTable(self, ident: Any) -> None:
         if not self._is_ours(ident):
-            self._sparks.invalidateTable(ident)
+            self.sparks.invalidateTable(ident)
 
     def _is_ours(self, ident: Any) -> bool:
         try:
@@ -272,7 +280,7 @@ class SessionCatalogProxy(CatalogProxy):
     def _is_ordinary(self, identifier: Identifier) -> bool:
         """Whether a name is that of a table or view of Spark's own."""
         ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
-        return bool(self._sparks.tableExists(ident))
+        return bool(self.sparks.tableExists(ident))
 
     def _refuse_taken(self, ident: Any) -> None:
         if self._is_ours(ident):
@@ -284,11 +292,11 @@ class SessionCatalogProxy(CatalogProxy):
         return bool(self._function_exists(ident)) or super().functionExists(ident)
 
     def loadFunction(self, ident: Any) -> Any:
-        return self._sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+        return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
 
     def _function_exists(self, ident: Any) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
-        return not is_system and bool(self._sparks.functionExists(ident))
+        return not is_system and bool(self.sparks.functionExists(ident))
 
     def viewExists(self, ident: Any) -> bool:
         return False  # its views are Spark's own
