@@ -205,7 +205,8 @@ def test_a_spark_catalog_with_paimons_tables_is_listed_whole(connection: Any, me
         assert [row[:4] for row in listed] == [
             ("spark_catalog", "both", "paimons", "TABLE"), ("spark_catalog", "both", "plain", "TABLE"),
         ]  # fmt: skip
-        assert [row[2:4] for row in metadata("getColumns", None, "both", "%", "%")] == [("paimons", "i"), ("plain", "i")]
+        columns = metadata("getColumns", None, "both", "%", "%")
+        assert [row[2:4] for row in columns] == [("paimons", "i"), ("plain", "i")]
     finally:
         statement.execute("DROP DATABASE spark_catalog.both CASCADE")
 
