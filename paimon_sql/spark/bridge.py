@@ -15,6 +15,7 @@ from pyspark import SparkContext
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import DatabaseExistsError, UnsupportedError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
@@ -24,9 +25,9 @@ from paimon_sql.spark.names_apart import KeepNamesApart
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
-from paimon_sql.spark.session_catalog import SESSION_CATALOG, SessionCatalogProxy, options_of_session_catalog
+from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.streams.sink import WriteByWorkers
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
 IMPLEMENTATION = "paimon_sql"
@@ -56,7 +57,11 @@ class AttachedSession:
         if name == PATHS or self._registered.contains(name):
             return False
         is_shared = name == SESSION_CATALOG
-        catalog = open_catalog(name, options_of_session_catalog(self.session, options) if is_shared else options)
+        given = options_of_session_catalog(self.session, options) if is_shared else options
+        if "warehouse" in given:
+            # Workers may stand in another folder than the driver.
+            given = given | {"warehouse": absolute_warehouse(given["warehouse"])}
+        catalog = open_catalog(name, given)
         with contextlib.suppress(DatabaseExistsError):
             catalog.create_database("default", {})
         if is_shared:

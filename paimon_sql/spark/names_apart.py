@@ -16,7 +16,8 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.ddl import PROVIDER
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.plan_rules import PlanRule
-from paimon_sql.spark.session_catalog import SESSION_CATALOG, SessionCatalogProxy
+from paimon_sql.spark.session_catalog import SessionCatalogProxy
+from paimon_sql.sql.context import SESSION_CATALOG
 
 
 class Command(ABC):

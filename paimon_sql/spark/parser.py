@@ -18,9 +18,8 @@ from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
-from paimon_sql.spark.session_catalog import SESSION_CATALOG
 from paimon_sql.spark.session_options import session_options
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.functions import called_function, calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 from paimon_sql.sql.session_functions import check_lasting, without_ours

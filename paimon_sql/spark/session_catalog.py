@@ -30,9 +30,7 @@ from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.names import unquoted_parts
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.subclass import Method, subclass_instance
-
-SESSION_CATALOG = "spark_catalog"
-"""The name of Spark's own catalog."""
+from paimon_sql.sql.context import SESSION_CATALOG
 
 _ANALYSIS = f"{CATALYST}.analysis"
 _EXTENSION = f"{CATALOG}.DelegatingCatalogExtension"

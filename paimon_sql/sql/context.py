@@ -10,6 +10,9 @@ from paimon_sql.errors import InvalidInputError
 TableName = tuple[str, ...]
 """A table's full name: its catalog first, then the database, then the table."""
 
+SESSION_CATALOG = "spark_catalog"
+"""The name of Spark's own catalog."""
+
 
 def no_keys(table: TableName) -> tuple[str, ...]:
     """The partition columns of a table of which nothing is known."""
@@ -63,7 +66,7 @@ class RewriteContext:
     current_catalog: str
     current_database: str
     catalogs: frozenset[str]
-    other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
+    other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
     shared_catalogs: frozenset[str] = frozenset()
     default_provider: str = ""
     is_ordinary: Callable[[TableName], bool] = is_never_ordinary
