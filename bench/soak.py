@@ -211,10 +211,12 @@ class Soak:
         threads = [threading.Thread(target=worker.run, name=worker.name, daemon=True) for worker in workers]
         for thread in threads:
             thread.start()
-        for part in range(1, _LOOKS + 1):
-            time.sleep(max(0.0, self._until - self._seconds * (1 - part / _LOOKS) - time.monotonic()))
-            if not self.is_over():
+        look = time.monotonic()
+        while not self.is_over():
+            if time.monotonic() >= look + self._seconds / _LOOKS:
                 self._outcome.meanwhile.append(self._held())
+                look = time.monotonic()
+            time.sleep(0.1)
         for thread in threads:
             thread.join(self._seconds + 300)
             if thread.is_alive():
