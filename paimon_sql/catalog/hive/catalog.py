@@ -1,4 +1,4 @@
-"""The catalog whose names Hive's metastore keeps, as Apache Paimon's Hive catalog does, so that all of them share it."""
+"""The catalog whose names Hive's metastore keeps, as Apache Paimon's Hive catalog does, so that all share it."""
 
 from __future__ import annotations
 
