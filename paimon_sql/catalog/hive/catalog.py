@@ -179,7 +179,7 @@ class HiveCatalog(ViewsInMetastore):
             if kind is KINDS["format-table"]:
                 describe_format(entry, schema)
                 self._locations.place(entry, location)
-                self._add(identifier, entry)
+                self._add(identifier, self.entries.fit(entry))
             else:
                 self._create(identifier, replace(schema, id=0), entry, location, locked=locked)
         return self.any_table(identifier)
@@ -368,6 +368,7 @@ class HiveCatalog(ViewsInMetastore):
     def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
         layout.describe(entry, schema, all_properties=self._synced)
         self._locations.place(entry, location)
+        self.entries.fit(entry)
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """What was to be done to let the metastore say what stands in a table's folder."""

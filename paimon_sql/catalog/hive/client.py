@@ -22,7 +22,7 @@ from pymetastore.hive_metastore.ttypes import (
     NoSuchObjectException,
 )
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
-from thrift.Thrift import TException
+from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
@@ -122,6 +122,21 @@ class Metastore:
                 raise
             _given_back(self, connection)
             return answer
+
+    def knows(self, name: str, *arguments: object) -> bool:
+        """Whether the metastore is new enough to answer to a call at all.
+
+        Raises:
+            CatalogUnavailableError: no server answers, or it refuses.
+        """
+        try:
+            self.call(name, *arguments)
+        except CatalogUnavailableError as error:
+            cause = error.__cause__
+            if isinstance(cause, TApplicationException) and cause.type == TApplicationException.UNKNOWN_METHOD:
+                return False
+            raise
+        return True
 
     def connected(self) -> Connection:
         """A new connection, to the first server that answers."""

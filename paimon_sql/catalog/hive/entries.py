@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
@@ -14,6 +15,7 @@ from pymetastore.hive_metastore.ttypes import (
 )
 
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError
+from paimon_sql.catalog.hive.column_types import LOCAL_TIMESTAMP
 
 _AT_ONCE = 300
 # Without it Hive refuses to list a database that holds such a table.
@@ -57,6 +59,18 @@ class Entries:
             return self.metastore.call("get_table_req", request).table
         except MissingEntryError:
             return None
+
+    @cached_property
+    def has_zoned_timestamps(self) -> bool:
+        """Whether this Hive has TIMESTAMP WITH LOCAL TIME ZONE, as it does since its version 3."""
+        return self.metastore.knows("get_catalogs")
+
+    def fit(self, entry: Any) -> Any:
+        """Let the columns of an entry have types that this Hive has; the entry."""
+        for column in (*entry.sd.cols, *(entry.partitionKeys or ())):
+            if LOCAL_TIMESTAMP in column.type and not self.has_zoned_timestamps:
+                column.type = column.type.replace(LOCAL_TIMESTAMP, "timestamp")
+        return entry
 
     def add(self, entry: Any) -> None:
         """Keep a new table or view; TakenEntryError if there is one."""

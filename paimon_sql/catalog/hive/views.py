@@ -113,7 +113,7 @@ class ViewsInMetastore(WarehouseCatalog):
         entry.sd.inputFormat, entry.sd.outputFormat = _INPUT, _OUTPUT
         entry.sd.serdeInfo.serializationLib = _SERDE
         entry.sd.cols = columns(view.fields)
-        return entry
+        return self.entries.fit(entry)
 
     def _view_exists(self, identifier: Identifier) -> ViewExistsError:
         return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
