@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pymysql
 import pyspark
 from pymetastore.hive_metastore.ThriftHiveMetastore import Client
+from pymetastore.hive_metastore.ttypes import GetTableRequest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
@@ -152,6 +154,11 @@ class Metastore:
 
     uri: str
     warehouse: Path
+
+    def table(self, database: str, name: str) -> Any:
+        """A table as any client of Hive sees it."""
+        with self.client() as client:
+            return client.get_table_req(GetTableRequest(dbName=database, tblName=name)).table
 
     @contextmanager
     def client(self) -> Iterator[Client]:

@@ -13,12 +13,15 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import FileKind
+from paimon_sql.format.options.partition import PARTITION_MARK_DONE_ACTION
 from paimon_sql.format.options.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.partition_listing import as_done
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 
@@ -40,7 +43,8 @@ def tell_of_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
         if filled:
             table.listing.add([specs.spec(p) for p in sorted(filled)])
         if gone := left - _held(table, left):
-            table.listing.drop([specs.spec(p) for p in sorted(gone)])
+            partitions = [specs.spec(p) for p in sorted(gone)]
+            table.listing.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: the metastore could not be told of partitions: %s", table.name, error)
 
@@ -72,16 +76,23 @@ def relist(table: Table, *, dry_run: bool = False) -> bool:
     if table.schema.partition_keys:
         specs = PartitionPaths.of(table.schema)
         wanted = {tuple(spec.values()): spec for spec in map(specs.spec, _held(table))}
+        known = {*wanted, *(tuple(as_done(p).values()) for p in wanted.values() if _lists_done(table))}
     else:
         wanted = {(name,): {field: name} for name in table.tags.names()}
+        known = set(wanted)
     keys = table.schema.partition_keys or (field,)
     listed = set(table.listing.all())
-    missing, over = [s for v, s in wanted.items() if v not in listed], listed - wanted.keys()
+    missing, over = [s for v, s in wanted.items() if v not in listed], listed - known
     if not dry_run and missing:
         table.listing.add(missing)
     if not dry_run and over:
         table.listing.drop([dict(zip(keys, values, strict=True)) for values in over])
     return bool(missing or over)
+
+
+def _lists_done(table: Table) -> bool:
+    """Whether partitions are listed that say that others are complete."""
+    return "done-partition" in comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION))
 
 
 def _held(table: Table, among: Collection[bytes] | None = None) -> set[bytes]:

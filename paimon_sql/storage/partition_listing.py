@@ -5,6 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+_DONE = ".done"
+
+
+def as_done(partition: Mapping[str, str]) -> dict[str, str]:
+    """The partition that is listed to say that another one is complete."""
+    last = next(reversed(list(partition)))
+    return {**partition, last: partition[last] + _DONE}
+
 
 class PartitionListing(ABC):
     """A metastore's list of the partitions of one table; an instance can be pickled.
@@ -23,3 +31,7 @@ class PartitionListing(ABC):
     @abstractmethod
     def all(self) -> list[tuple[str, ...]]:
         """The values of all partitions that are listed."""
+
+    @abstractmethod
+    def mark_done(self, partition: Mapping[str, str]) -> None:
+        """Mark a partition that is listed as complete."""

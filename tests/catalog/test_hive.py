@@ -18,7 +18,7 @@ from pymetastore.hive_metastore.ttypes import FieldSchema
 from paimon_sql.catalog.hive import client
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.hive.column_types import hive_type, paimon_type
-from paimon_sql.catalog.hive.layout import EXTERNAL, MANAGED, new_entry
+from paimon_sql.catalog.hive.layout import EXTERNAL, MANAGED, is_external, new_entry
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import (
@@ -129,10 +129,9 @@ def test_a_table_is_an_entry_and_a_folder(catalog: HiveCatalog, metastore: Metas
     assert table.path == f"{catalog.warehouse}/d.db/t"
     assert catalog.list_tables("d") == ["t"] and catalog.table_exists(T)
     assert core.rows(catalog.table(Identifier("d", "T"))) == [(1, "a", None)]
-    with metastore.client() as asked:
-        seen = asked.get_table("d", "t")
+    seen = metastore.table("d", "t")
     assert [(c.name, c.type) for c in seen.sd.cols] == [("id", "int"), ("v", "string"), ("mixed", "decimal(5,2)")]
-    assert (seen.tableType, seen.sd.location) == (MANAGED, f"file:{table.path}")
+    assert not is_external(seen) and seen.sd.location == f"file:{table.path}"
     assert seen.sd.inputFormat == "org.apache.paimon.hive.mapred.PaimonInputFormat"
     assert seen.sd.outputFormat == "org.apache.paimon.hive.mapred.PaimonOutputFormat"
     assert seen.sd.serdeInfo.serializationLib == "org.apache.paimon.hive.PaimonSerDe"
@@ -309,6 +308,18 @@ def test_partitions_are_listed_as_commits_fill_and_empty_them(catalog: HiveCatal
     core.insert(catalog.table(T), (4, "d", "x"))
     assert call(catalog, "create_branch", table="d.t", branch="b") and len(partitions(metastore)) == 3
     call(catalog, "delete_branch", table="d.t", branch="b")
+    core.overwrite(catalog.table(T))
+    assert partitions(metastore) == []
+
+
+def test_partitions_are_marked_as_done_in_the_metastore(catalog: HiveCatalog, metastore: Metastore) -> None:
+    options = {**LISTED.options, "partition.mark-done-action": "done-partition,mark-event"}
+    core.insert(catalog.create_table(T, replace(LISTED, options=options)), (1, "a", "é/"), (2, "b", "y"))
+    call(catalog, "mark_partition_done", table="d.t", partitions="dt=é/")
+    assert partitions(metastore) == ["dt=y", "dt=é%2F", "dt=é%2F.done"] and catalog.adopt() == {}
+    with metastore.client() as asked:
+        assert asked.isPartitionMarkedForEvent("d", "t", {"dt": "é/"}, 1)
+        assert not asked.isPartitionMarkedForEvent("d", "t", {"dt": "y"}, 1)
     core.overwrite(catalog.table(T))
     assert partitions(metastore) == []
 

@@ -60,8 +60,7 @@ def ours(options: dict[str, str], java: JavaCatalog) -> HiveCatalog:
 
 def entry(metastore: Metastore, name: str) -> dict[str, Any]:
     """What the metastore has of a table of ``d``, without times and the table's own names."""
-    with metastore.client() as client:
-        found = client.get_table("d", name)
+    found = metastore.table("d", name)
     said = {k: v for k, v in vars(found).items() if k not in ("tableName", "createTime", "lastAccessTime", "sd")}
     said["parameters"] = {k: v for k, v in found.parameters.items() if k != "transient_lastDdlTime" and "Size" not in k}
     return {**said, **vars(found.sd), "location": Path(found.sd.location).name.replace(name, "")}

@@ -47,8 +47,7 @@ def test_tables_live_as_in_any_catalog(lake: Sql, metastore: Metastore) -> None:
     assert lake("SELECT * FROM lake.d.u ORDER BY id") == [(1, "a", None), (2, "c", None)]
     assert lake("SELECT count(*) FROM lake.d.u$snapshots") == [(2,)]
     assert lake("SHOW TABLES IN lake.d") == [("d", "u", False)]
-    with metastore.client() as client:
-        seen = client.get_table("d", "u")
+    seen = metastore.table("d", "u")
     assert [c.name for c in seen.sd.cols] == ["id", "v", "w"] and seen.parameters["write-only"] == "true"
     lake("ALTER TABLE lake.d.u UNSET TBLPROPERTIES ('write-only')")
     with pytest.raises(Exception, match=r"Hive's metastore does not take this: .*types incompatible"):
@@ -111,8 +110,7 @@ def test_views_are_kept_in_the_metastore(lake: Sql, metastore: Metastore) -> Non
     lake("CREATE TABLE lake.d.t AS SELECT 1 AS id, 'é' AS v")
     lake("CREATE VIEW lake.d.w COMMENT 'short' AS SELECT id + 1 AS next, v FROM lake.d.t")
     assert lake("SELECT * FROM lake.d.w") == [(2, "é")]
-    with metastore.client() as client:
-        seen = client.get_table("d", "w")
+    seen = metastore.table("d", "w")
     assert (seen.tableType, [c.name for c in seen.sd.cols]) == ("VIRTUAL_VIEW", ["next", "v"])
     lake("ALTER VIEW lake.d.w AS SELECT id AS same FROM lake.d.t")
     assert lake("SELECT * FROM lake.d.w") == [(1,)]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pymetastore.hive_metastore.ttypes import AddPartitionsRequest, Partition
+from pymetastore.hive_metastore.ttypes import AddPartitionsRequest, Partition, PartitionEventType
 
 from paimon_sql.catalog.hive.client import MissingEntryError
 from paimon_sql.catalog.hive.entries import Entries
@@ -75,3 +75,7 @@ class HivePartitions(PartitionListing):
     def all(self) -> list[tuple[str, ...]]:
         found = self.entries.metastore.call("get_partitions", self.database, self.table, _ALL)
         return [tuple(p.values) for p in found]
+
+    def mark_done(self, partition: Mapping[str, str]) -> None:
+        named = self.database, self.table, dict(partition), PartitionEventType.LOAD_DONE
+        self.entries.metastore.call("markPartitionForEvent", *named)
