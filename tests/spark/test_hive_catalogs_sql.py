@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pymetastore.hive_metastore.ttypes import FieldSchema
 
+from paimon_sql.catalog.hive.layout import new_entry
 from paimon_sql.spark.compat import HAS_VIEWS
 from tests.servers import Metastore
 
@@ -103,6 +105,38 @@ def test_format_tables_of_hive_are_read_and_written(lake: Sql, tmp_path: Path) -
     lake("DROP TABLE lake.d.f")
     lake("DROP TABLE lake.d.g")
     assert (tmp_path / "files" / "dt=x").exists() and lake("SHOW TABLES IN lake.d") == []
+
+
+def test_text_is_read_and_written_as_hive_does(lake: Sql, metastore: Metastore, tmp_path: Path) -> None:
+    text = new_entry("d", "t", "me", "EXTERNAL_TABLE")
+    text.sd.cols = [FieldSchema("id", "int", None), FieldSchema("v", "string", None)]
+    text.partitionKeys = [FieldSchema("dt", "string", None)]
+    text.sd.inputFormat = "org.apache.hadoop.mapred.TextInputFormat"
+    text.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+    text.sd.serdeInfo.parameters = {"serialization.format": "1"}
+    text.sd.location = str(tmp_path / "text")
+    folder = tmp_path / "text" / "dt=__HIVE_DEFAULT_PARTITION__"
+    folder.mkdir(parents=True)
+    (folder / "000000_0").write_text('1\x01"a, b\n2\x01\\N\n')
+    with metastore.client() as client:
+        client.create_table(text)
+        text.tableName, text.parameters["skip.header.line.count"] = "headed", "1"
+        text.sd.serdeInfo.parameters = {"field.delim": ","}
+        text.sd.location, text.partitionKeys = str(tmp_path / "headed"), []
+        (tmp_path / "headed").mkdir()
+        (tmp_path / "headed" / "f").write_text("id,v\n3,c\n")
+        client.create_table(text)
+        text.tableName, text.parameters["skip.header.line.count"] = "two", "2"
+        client.create_table(text)
+        text.tableName, text.parameters = "links", {"EXTERNAL": "TRUE"}
+        text.sd.inputFormat = "org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat"
+        client.create_table(text)
+    assert lake("SHOW TABLES IN lake.d") == [("d", "headed", False), ("d", "t", False)]
+    assert lake("SELECT * FROM lake.d.headed") == [(3, "c")]
+    assert lake("SELECT * FROM lake.d.t ORDER BY id") == [(1, '"a, b', None), (2, None, None)]
+    lake("INSERT INTO lake.d.t VALUES (4, NULL, NULL), (5, '\"q\"', 'x')")
+    written = [f.read_text() for f in sorted((tmp_path / "text").glob("dt=*/part-*"))]
+    assert sorted(written) == ["4\x01\\N\n", '5\x01"q"\n']
 
 
 @pytest.mark.skipif(not HAS_VIEWS, reason="this Spark asks no catalog for views")

@@ -11,8 +11,15 @@ from paimon_sql.catalog.hive.layout import COMMENT, KIND, columns, is_view
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.data_file import FILE_FORMAT
-from paimon_sql.format.options.format_table import CSV_FIELD_DELIMITER
+from paimon_sql.format.options.format_table import (
+    CSV_ESCAPE_CHARACTER,
+    CSV_FIELD_DELIMITER,
+    CSV_INCLUDE_HEADER,
+    CSV_NULL_LITERAL,
+    CSV_QUOTE_CHARACTER,
+)
 from paimon_sql.format.options.table import PATH, TYPE
+from paimon_sql.format.partition import DEFAULT_NAME_KEY
 from paimon_sql.format.schema import TableSchema, new_schema
 from paimon_sql.format.types import DataField
 
@@ -22,6 +29,8 @@ _HIVES_DELIMITER = "\x01"
 _TEXT_INPUT = "org.apache.hadoop.mapred.TextInputFormat"
 _TEXT_OUTPUT = "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
 _PARQUET, _ORC = "org.apache.hadoop.hive.ql.io.parquet", "org.apache.hadoop.hive.ql.io.orc"
+_HIVES_DEFAULT_NAME = "__HIVE_DEFAULT_PARTITION__"
+_OPEN_CSV = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
 _LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
 
@@ -50,18 +59,22 @@ _CLASSES = {
 def format_of(entry: Any) -> str | None:
     """The format of a table of plain files; None for another entry of the metastore."""
     parameters: Mapping[str, str] = entry.parameters or {}
-    # The files of a table with transactions are not all of them rows.
+    # The files of tables with transactions, and of those that somebody else handles, are not all of them rows.
     if is_view(entry) or entry.sd is None or parameters.get("transactional", "").lower() == "true":
         return None
-    serde = (entry.sd.serdeInfo.serializationLib or "").lower() if entry.sd.serdeInfo else ""
-    for name in ("parquet", "orc"):
-        if name in serde:
-            return name
-    if "Text" not in (entry.sd.inputFormat or ""):
+    if parameters.get("storage_handler") or _skipped(parameters) is None:
         return None
-    if "json" in serde:
+    serde = entry.sd.serdeInfo.serializationLib if entry.sd.serdeInfo else None
+    for name in ("parquet", "orc"):
+        if (entry.sd.inputFormat, serde) == (_CLASSES[name].input, _CLASSES[name].serde):
+            return name
+    if entry.sd.inputFormat != _TEXT_INPUT or serde is None:
+        return None
+    if serde.endswith("JsonSerDe"):
         return "json"
-    return "text" if parameters.get(KIND) == "TEXT" else "csv"
+    if serde in (_LAZY, _OPEN_CSV):
+        return "text" if parameters.get(KIND) == "TEXT" else "csv"
+    return None
 
 
 def format_schema(entry: Any, location: str) -> TableSchema:
@@ -70,18 +83,53 @@ def format_schema(entry: Any, location: str) -> TableSchema:
     Raises:
         UnsupportedError: a column's type is not offered here.
     """
-    named = format_of(entry)
-    options = {k: v for k, v in (entry.parameters or {}).items() if k != COMMENT}
-    options |= {PATH.key: location, TYPE.key: _FORMAT_TABLE, FILE_FORMAT.key: str(named)}
+    named, parameters = str(format_of(entry)), entry.parameters or {}
+    options = {k: v for k, v in parameters.items() if k != COMMENT}
+    is_hives = parameters.get(TYPE.key) != _FORMAT_TABLE
+    if is_hives:
+        options[DEFAULT_NAME_KEY] = _HIVES_DEFAULT_NAME
     if named == "csv":
-        options[CSV_FIELD_DELIMITER.key] = (entry.sd.serdeInfo.parameters or {}).get(_DELIMITER, _HIVES_DELIMITER)
+        given = entry.sd.serdeInfo.parameters or {}
+        options |= _hives_text(entry.sd.serdeInfo.serializationLib, given, parameters) if is_hives else {}
+        options.setdefault(CSV_FIELD_DELIMITER.key, given.get(_DELIMITER, _HIVES_DELIMITER))
+    options |= {PATH.key: location, TYPE.key: _FORMAT_TABLE, FILE_FORMAT.key: named}
     keys = entry.partitionKeys or []
     return new_schema(
         [DataField(i, c.name, paimon_type(c.type), c.comment) for i, c in enumerate([*entry.sd.cols, *keys])],
         partition_keys=[c.name for c in keys],
         options=options,
-        comment=(entry.parameters or {}).get(COMMENT),
+        comment=parameters.get(COMMENT),
     )
+
+
+def _hives_text(serde: str, given: Mapping[str, str], parameters: Mapping[str, str]) -> dict[str, str]:
+    """How Hive writes text into files, as options of a CSV table."""
+    header = {CSV_INCLUDE_HEADER.key: str(bool(_skipped(parameters))).lower()}
+    if serde == _OPEN_CSV:
+        return {
+            **header,
+            CSV_FIELD_DELIMITER.key: given.get("separatorChar", ","),
+            CSV_QUOTE_CHARACTER.key: given.get("quoteChar", '"'),
+            CSV_ESCAPE_CHARACTER.key: given.get("escapeChar", "\\"),
+        }
+    return {
+        **header,
+        CSV_FIELD_DELIMITER.key: _sign(given.get(_DELIMITER, given.get("serialization.format", "1"))),
+        CSV_QUOTE_CHARACTER.key: "",
+        CSV_ESCAPE_CHARACTER.key: given.get("escape.delim", ""),
+        CSV_NULL_LITERAL.key: given.get("serialization.null.format", "\\N"),
+    }
+
+
+def _sign(text: str) -> str:
+    """What stands between values, which Hive may give by its number."""
+    return chr(int(text)) if text.isdecimal() else text
+
+
+def _skipped(parameters: Mapping[str, str]) -> int | None:
+    """How many lines of a text file are no rows, none or the first one; None if others are none either."""
+    first, last = (parameters.get(f"skip.{what}.line.count", "0").strip() for what in ("header", "footer"))
+    return int(first) if first in ("0", "1") and last == "0" else None
 
 
 def describe_format(entry: Any, schema: TableSchema) -> None:
