@@ -1,8 +1,8 @@
 """Many connections to a Thrift server at once, for a while: reads, upserts, deletes, compaction, expiry.
 
-``python -m bench.soak --seconds 600`` says what was done and what the process holds before and after, and ends with
-status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand under them, so that
-every read can be checked.
+``python -m bench.soak --seconds 600`` says what was done and what the process holds before, ten times meanwhile and
+after, and ends with status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand
+under them, so that every read can be checked.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 _KEYS = 50
 """Keys that a writer owns."""
+_LOOKS = 10
+"""How often what the process holds is looked at while it works."""
 _CONFLICT = "Run the statement again"
 """What a statement says that lost against another one and changed nothing."""
 
@@ -54,6 +56,7 @@ class Outcome:
         conflicts: statements that lost against another one, which said so and changed nothing.
         wrong: what was not as it must be.
         before: what the process held after the first round of connections.
+        meanwhile: what it held at ten times in between, while others worked.
         after: what it held at the end.
     """
 
@@ -61,6 +64,7 @@ class Outcome:
     conflicts: int = 0
     wrong: list[str] = field(default_factory=list)
     before: Held | None = None
+    meanwhile: list[Held] = field(default_factory=list)
     after: Held | None = None
 
 
@@ -207,6 +211,12 @@ class Soak:
         threads = [threading.Thread(target=worker.run, name=worker.name, daemon=True) for worker in workers]
         for thread in threads:
             thread.start()
+        look = time.monotonic()
+        while not self.is_over():
+            if time.monotonic() >= look + self._seconds / _LOOKS:
+                self._outcome.meanwhile.append(self._held())
+                look = time.monotonic()
+            time.sleep(0.1)
         for thread in threads:
             thread.join(self._seconds + 300)
             if thread.is_alive():
@@ -258,7 +268,10 @@ def main() -> int:
         server.stop()
         session.stop()
     print(f"done: {dict(outcome.done)}, lost against others: {outcome.conflicts}")
-    print(f"before: {outcome.before}\nafter:  {outcome.after}")
+    print(f"before: {outcome.before}")
+    for held in outcome.meanwhile:
+        print(f"        {held}")
+    print(f"after:  {outcome.after}")
     for wrong in outcome.wrong:
         print(f"WRONG: {wrong}")
     return 1 if outcome.wrong else 0

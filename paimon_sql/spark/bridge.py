@@ -19,6 +19,7 @@ from paimon_sql.errors import DatabaseExistsError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
+from paimon_sql.spark.idle_connections import let_go_by_itself
 from paimon_sql.spark.java import Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
@@ -121,6 +122,7 @@ class Bridge:
 
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
+        let_go_by_itself(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
         self._equipped: set[str] = set()
         self._source = PaimonSource(self.jvm, self._paths_of)
