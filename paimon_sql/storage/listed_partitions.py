@@ -63,12 +63,13 @@ def tell_of_tags(table: Table, made: Collection[str] = (), gone: Collection[str]
         _LOG.warning("%s: the metastore could not be told of tags: %s", table.name, error)
 
 
-def relist(table: Table, *, dry_run: bool = False) -> bool:
+def relist(table: Table, *, dry_run: bool = False, anew: bool = False) -> bool:
     """Let the listing hold what the table holds; whether that was not so.
 
     Args:
         table: the table.
         dry_run: only say it.
+        anew: whether all of it is written once more, as after the table has moved.
     """
     if table.listing is None:
         return False
@@ -82,11 +83,12 @@ def relist(table: Table, *, dry_run: bool = False) -> bool:
         known = set(wanted)
     keys = table.schema.partition_keys or (field,)
     listed = set(table.listing.all())
-    missing, over = [s for v, s in wanted.items() if v not in listed], listed - known
-    if not dry_run and missing:
-        table.listing.add(missing)
+    over = listed if anew else listed - known
+    missing = [spec for values, spec in wanted.items() if anew or values not in listed]
     if not dry_run and over:
         table.listing.drop([dict(zip(keys, values, strict=True)) for values in over])
+    if not dry_run and missing:
+        table.listing.add(missing)
     return bool(missing or over)
 
 

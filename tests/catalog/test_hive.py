@@ -168,12 +168,16 @@ def test_what_hive_cannot_hold_is_refused_and_leaves_nothing(catalog: HiveCatalo
     assert catalog.table(T).schema.id == 0
 
 
-def test_a_renamed_table_takes_its_files_along(catalog: HiveCatalog) -> None:
+def test_a_renamed_table_takes_its_files_along(catalog: HiveCatalog, metastore: Metastore) -> None:
     catalog.create_database("e", {})
     core.insert(catalog.create_table(T, SCHEMA), (1, "a"))
-    catalog.create_table(U, SCHEMA)
+    core.insert(catalog.create_table(U, LISTED), (1, "a", "x"))
     with pytest.raises(TableExistsError):
         catalog.rename_table(T, U)
+    catalog.rename_table(U, Identifier("d", "y"))
+    with metastore.client() as asked:
+        assert asked.get_partition("d", "y", ["x"]).sd.location == f"file:{catalog.warehouse}/d.db/y/dt=x"
+    catalog.rename_table(Identifier("d", "y"), U)
     catalog.rename_table(T, Identifier("e", "W"))
     assert catalog.list_tables("d") == ["u"] and catalog.list_tables("e") == ["w"]
     moved = catalog.table(Identifier("e", "w"))
@@ -271,7 +275,7 @@ def test_places_may_stand_among_the_properties(hive: dict[str, str], metastore: 
     assert catalog.table(U).path == f"{catalog.warehouse}/d.db/u" and core.rows(catalog.table(U)) == [(1, "a", "x")]
     with metastore.client() as asked:
         (partition,) = asked.get_partitions("d", "u", -1)
-    assert partition.parameters["paimon_location"].endswith("/t/dt=x")
+    assert partition.parameters["paimon_location"].endswith("/u/dt=x")
 
 
 def test_a_database_is_dropped_with_what_it_holds(catalog: HiveCatalog) -> None:

@@ -7,18 +7,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from pymetastore.hive_metastore.ttypes import Database
-
 from paimon_sql.catalog.hive import layout
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.formats import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.locations import InDescriptors, InProperties, Locations, plain
+from paimon_sql.catalog.hive.locations import InDescriptors, InProperties, plain
 from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
 from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.hive.views import ViewsInMetastore
-from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import Place, absolute_warehouse
 from paimon_sql.errors import (
@@ -48,7 +46,6 @@ from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.listed_partitions import relist
 from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.schemas import SchemaManager
@@ -72,58 +69,10 @@ class HiveCatalog(ViewsInMetastore):
         super().__init__(name, {**options, **place})
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.user = metastore.user
+        self.locations = InProperties() if self._said(LOCATION_IN_PROPERTIES) else InDescriptors()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
-        self._locations: Locations = InProperties() if self._said(LOCATION_IN_PROPERTIES) else InDescriptors()
         self._synced = bool(self._said(SYNC_ALL_PROPERTIES))
-
-    # Databases
-
-    def list_databases(self) -> list[str]:
-        return self.entries.databases()
-
-    def database_exists(self, database: str) -> bool:
-        return self.entries.database(database) is not None
-
-    def database_properties(self, database: str) -> dict[str, str]:
-        found = self._database(database)
-        said = {_LOCATION: self._locations.of_database(found), _COMMENT: found.description, _OWNER: found.ownerName}
-        return {**(found.parameters or {}), **{k: v for k, v in said.items() if v}}
-
-    def create_database(self, database: str, properties: Mapping[str, str]) -> None:
-        check_name(database, "database")
-        location = plain(properties.get(_LOCATION)) or super()._database_path(database.lower())
-        made = Database(
-            name=database.lower(),
-            description=properties.get(_COMMENT),
-            parameters={k: v for k, v in properties.items() if k not in (_LOCATION, _COMMENT, _OWNER)},
-            ownerName=properties.get(_OWNER),
-        )
-        self._locations.place_database(made, location)
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
-        if database == SYSTEM_DATABASE:
-            raise taken
-        try:
-            self.entries.metastore.call("create_database", made)
-        except TakenEntryError:
-            raise taken from None
-
-    def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
-        found = self._database(database)
-        if _LOCATION in changes and plain(changes[_LOCATION]) != self._locations.of_database(found):
-            raise InvalidInputError(f"Database {database} cannot be moved.", remedy="Leave LOCATION out.")
-        if _COMMENT in changes:
-            found.description = changes[_COMMENT] or ""
-            self.entries.metastore.call("alter_database", database, found)
-            # Hive 2 passes over it, and Hive 3 over one that is to go.
-            if (self._database(database).description or "") != found.description:
-                raise UnsupportedError(f"Hive's metastore does not change the comment of database {database} to that.")
-        kept = {k: v for k, v in (found.parameters or {}).items() if k not in changes}
-        new = {k: v for k, v in changes.items() if v is not None and k not in (_LOCATION, _COMMENT, _OWNER)}
-        found.parameters = {**kept, **new}
-        found.ownerName = changes.get(_OWNER, found.ownerName)
-        self.entries.metastore.call("alter_database", database, found)
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
@@ -159,7 +108,7 @@ class HiveCatalog(ViewsInMetastore):
 
     def table_location(self, identifier: Identifier) -> str:
         entry = self.entries.get(identifier.database, identifier.table)
-        found = None if entry is None else self._locations.of(entry)
+        found = None if entry is None else self.locations.of(entry)
         return found or f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table').lower()}"
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
@@ -167,18 +116,13 @@ class HiveCatalog(ViewsInMetastore):
         self._require(identifier.database)
         said = plain(schema.options.get(PATH.key))
         location = said or self.table_location(identifier)
-        wanted = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
-        entry = layout.new_entry(
-            identifier.database.lower(),
-            check_name(identifier.table, "table").lower(),
-            self.user,
-            layout.EXTERNAL if said or wanted else layout.MANAGED,
-        )
+        check_name(identifier.table, "table")
+        entry = self._new_entry(identifier, layout.EXTERNAL if said else self._kind(schema))
         with self._alone(identifier) as locked:
             self._refuse_taken(identifier)
             if kind is KINDS["format-table"]:
                 describe_format(entry, schema)
-                self._locations.place(entry, location)
+                self.locations.place(entry, location)
                 self._add(identifier, self.entries.fit(entry))
             else:
                 self._create(identifier, replace(schema, id=0), entry, location, locked=locked)
@@ -200,7 +144,7 @@ class HiveCatalog(ViewsInMetastore):
                 raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
             self._require(target.database)
             self._refuse_taken(target)
-            before, moves = self._locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
+            before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
                 raise TableExistsError(
@@ -262,7 +206,7 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
             return None
-        location = self._locations.of(entry) or super().table_location(identifier)
+        location = self.locations.of(entry) or super().table_location(identifier)
         file_io = self._io(location)
         if not layout.is_paimon(entry):
             schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
@@ -289,7 +233,7 @@ class HiveCatalog(ViewsInMetastore):
             return None
         inside = schema.options.get(DATA_FILE_PATH_DIRECTORY.key)
         folder = f"{location}/{inside}" if inside else location
-        return HivePartitions(self.entries, entry.dbName, entry.tableName, folder, self._locations)
+        return HivePartitions(self.entries, entry.dbName, entry.tableName, folder, self.locations)
 
     def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, *, locked: bool) -> None:
         """Write a table's definition, unless an external one stands there already, and keep its entry."""
@@ -325,7 +269,7 @@ class HiveCatalog(ViewsInMetastore):
             raise self._exists(identifier) from None
 
     def _drop(self, entry: Any) -> None:
-        location, stays = self._locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
+        location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
         if self.entries.drop(entry.dbName, entry.tableName) and not stays and location is not None:
             self._io(location).delete_dir(location, recursive=True)
 
@@ -334,12 +278,13 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(target.database, target.table)
         if entry is None:
             return
-        now = self._locations.of(entry)
+        now = self.locations.of(entry)
         if now == before and before != wanted:
             if not self._io(before).rename(before, wanted):
                 raise TableExistsError(f"The files of {target} stay in {before}: {wanted} is taken.", name=str(target))
-            self._locations.place(entry, wanted)
+            self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)
+            self._relisted(target, anew=True)
 
     def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
         """Let the entry of a table say what its definition is going to say."""
@@ -347,7 +292,7 @@ class HiveCatalog(ViewsInMetastore):
         if entry is None:
             raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
         layout.forget(entry, before, schema)
-        self._describe(entry, schema, self._locations.of(entry) or "")
+        self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)
 
     def _alter(self, identifier: Identifier, entry: Any) -> None:
@@ -367,7 +312,7 @@ class HiveCatalog(ViewsInMetastore):
 
     def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
         layout.describe(entry, schema, all_properties=self._synced)
-        self._locations.place(entry, location)
+        self.locations.place(entry, location)
         self.entries.fit(entry)
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
@@ -379,13 +324,11 @@ class HiveCatalog(ViewsInMetastore):
             return None
         if entry is None:
             if not dry_run:
-                external = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
-                kind = layout.EXTERNAL if external else layout.MANAGED
-                made = layout.new_entry(identifier.database.lower(), identifier.table.lower(), self.user, kind)
+                made = self._new_entry(identifier, self._kind(schema))
                 self._describe(made, schema, location)
                 with suppress(TableExistsError):
                     self._add(identifier, made)
-                self._relisted(identifier, dry_run=False)
+                self._relisted(identifier)
             return "its files stood in the warehouse; the catalog knows it now."
         kept = (entry.sd.cols, entry.parameters)
         self._describe(entry, schema, location)
@@ -396,9 +339,10 @@ class HiveCatalog(ViewsInMetastore):
             return "what Hive's metastore says of it was set right."
         return None
 
-    def _relisted(self, identifier: Identifier, *, dry_run: bool) -> bool:
+    def _relisted(self, identifier: Identifier, *, dry_run: bool = False, anew: bool = False) -> bool:
+        """Whether the metastore's list of a table's partitions was set right."""
         table = self.any_table(identifier)
-        return isinstance(table, Table) and relist(table, dry_run=dry_run)
+        return isinstance(table, Table) and relist(table, dry_run=dry_run, anew=anew)
 
     def _check_listing(self, before: TableSchema, after: TableSchema) -> None:
         """Refuse to change whether partitions are listed, as Hive cannot change a table's partition columns."""
@@ -425,7 +369,7 @@ class HiveCatalog(ViewsInMetastore):
         """Remove the definition of a table whose entry was refused; what may have been kept after all stays."""
         with suppress(PaimonError):
             entry = self.entries.get(identifier.database, identifier.table)
-            if entry is None or self._locations.of(entry) != location:
+            if entry is None or self.locations.of(entry) != location:
                 schemas.directory.file_io.delete(schemas.directory.path(0))
                 schemas.directory.file_io.delete_dir(schemas.directory.directory)
                 schemas.directory.file_io.delete_dir(location)
@@ -435,6 +379,11 @@ class HiveCatalog(ViewsInMetastore):
             return UNLOCKED
         return HiveLock(self._settings, Identifier(identifier.database.lower(), identifier.table.lower()))
 
+    def _kind(self, schema: TableSchema) -> str:
+        """Whose the files of a new table are that says no place."""
+        external = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
+        return layout.EXTERNAL if external else layout.MANAGED
+
     def _is_ours(self, entry: Any) -> bool:
         """Whether an entry is a table that this catalog has."""
         formats = KINDS["format-table"].is_offered(self.options)
@@ -442,22 +391,6 @@ class HiveCatalog(ViewsInMetastore):
 
     def _exists(self, identifier: Identifier) -> TableExistsError:
         return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
-
-    def _database(self, name: str) -> Any:
-        """A database; NoSuchDatabaseError if there is none."""
-        found = self.entries.database(name)
-        if found is None:
-            self._require(name)
-        return found
-
-    def _database_path(self, database: str) -> str:
-        found = self.entries.database(check_name(database, "database"))
-        place = None if found is None else self._locations.of_database(found)
-        return place or super()._database_path(database.lower())
-
-    def _io(self, location: str) -> FileIO:
-        """The file system that holds a place."""
-        return self.file_io if location.startswith(f"{self.warehouse}/") else file_io_of(location, self.options)
 
     def _said(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
 import random
 import socket
@@ -78,7 +77,7 @@ class HiveLock(TableLock):
             type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=name.database, tablename=name.object_name
         )
         component.operationType = None  # as of Hive's LOCK TABLE; the default is for transactions
-        request = LockRequest(component=[component], user=getpass.getuser(), hostname=socket.gethostname())
+        request = LockRequest(component=[component], user=self.settings.metastore.user, hostname=socket.gethostname())
         started, wait = time.monotonic(), _FIRST_WAIT
         answer = self.settings.metastore.call("lock", request)
         lock_id = int(answer.lockid)

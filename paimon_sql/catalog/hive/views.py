@@ -7,10 +7,9 @@ from typing import Any
 
 from paimon_sql.catalog.hive.client import MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.column_types import paimon_type
-from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view, new_entry
+from paimon_sql.catalog.hive.databases import DatabasesInMetastore
+from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view
 from paimon_sql.catalog.identifier import Identifier, check_name
-from paimon_sql.catalog.warehouse import WarehouseCatalog
 from paimon_sql.errors import InvalidInputError, TableExistsError, UnsupportedError, ViewExistsError
 from paimon_sql.format.types import DataField
 from paimon_sql.format.view import ViewSchema
@@ -21,11 +20,8 @@ _SERDE = "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe"
 _SERVERS_OWN = frozenset(("transient_lastDdlTime",))
 
 
-class ViewsInMetastore(WarehouseCatalog):
+class ViewsInMetastore(DatabasesInMetastore):
     """Views by their entries, which have one query for all engines."""
-
-    entries: Entries
-    user: str
 
     def list_views(self, database: str) -> list[str]:
         self._require(database)
@@ -105,7 +101,7 @@ class ViewsInMetastore(WarehouseCatalog):
                 f"View {self.name}.{identifier} cannot have a query of its own for {', '.join(others)}: Hive's"
                 " metastore keeps one query of a view."
             )
-        entry = new_entry(identifier.database.lower(), identifier.object_name.lower(), self.user, VIEW)
+        entry = self._new_entry(identifier, VIEW)
         entry.parameters = dict(view.options)
         if view.comment is not None:
             entry.parameters[COMMENT] = view.comment
