@@ -358,6 +358,7 @@ class HiveCatalog(ViewsInMetastore):
             )
 
     def _refuse_taken(self, identifier: Identifier) -> None:
+        self._refuse_others(identifier)
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None:
             return

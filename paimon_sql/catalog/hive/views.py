@@ -49,6 +49,7 @@ class ViewsInMetastore(DatabasesInMetastore):
                 f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
             )
         check_name(identifier.table, "view")
+        self._refuse_others(identifier)
         made = self._entry(identifier, view)
         try:
             self.entries.add(made)
@@ -76,6 +77,7 @@ class ViewsInMetastore(DatabasesInMetastore):
             raise self._no_view(source)
         self._require(target.database)
         check_name(target.table, "view")
+        self._refuse_others(target)
         taken = self.entries.get(target.database, target.table)
         if taken is not None:
             if is_view(taken):

@@ -213,6 +213,7 @@ class JdbcCatalog(ViewsInRecords):
         )
 
     def _refuse_taken(self, identifier: Identifier) -> None:
+        self._refuse_others(identifier)
         if self.view_exists(identifier):
             raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
         if self.records.has_table(identifier.database, identifier.table):
