@@ -81,3 +81,19 @@ def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Pa
     if request.param == "sqlite":
         return {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", **warehouse}
     return {**database_servers.options(request.param), **warehouse}
+
+
+@pytest.fixture(scope="session")
+def metastore() -> Iterator[servers.Metastore]:
+    """Hive's metastore."""
+    with servers.hive_metastore() as started:
+        yield started
+
+
+@pytest.fixture
+def hive(metastore: servers.Metastore, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The options of a Hive catalog without databases but the default one, and with an empty warehouse."""
+    yield {"metastore": "hive", "uri": metastore.uri, "warehouse": str(tmp_path / "warehouse")}
+    with metastore.client() as client:
+        for name in set(client.get_all_databases()) - {"default"}:
+            client.drop_database(name, True, True)

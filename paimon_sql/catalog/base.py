@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
@@ -24,9 +25,12 @@ class Catalog(DefinedObjects, ABC):
         options: the catalog's options, among them ``warehouse``.
 
     Attributes:
+        places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
         is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
     """
+
+    places_tables: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
