@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -165,6 +166,7 @@ class Bridge:
         self.jvm = Jvm(context)
         let_go_by_itself(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
+        self._of_thread = threading.local()
         self._equipped: set[str] = set()
         self._source = PaimonSource(self.jvm, self._paths_of)
         self._source.make_known()
@@ -230,7 +232,13 @@ class Bridge:
                 self._sessions[key] = AttachedSession(self.jvm, session, manager)
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
+                self._of_thread.newest = weakref.ref(self._sessions[key])
             return self._sessions[key]
+
+    def newest_of_thread(self) -> Any:
+        """The session that was attached last by a call of this thread; None if it attached none that lives."""
+        newest = getattr(self._of_thread, "newest", lambda: None)()
+        return None if newest is None else newest.session
 
     def forget(self, session: Any) -> None:
         """Let go of a session that was made from an equipped one and is closed for good; nobody may use it again."""

@@ -379,10 +379,16 @@ def test_connections_that_are_closed_leave_nothing_behind(server: ThriftServer, 
         bridge.jvm.cls("java.lang.System").gc()
         return len(bridge.jvm.gateway.gateway_property.pool)
 
+    def be_refused() -> None:
+        url = server.url.replace("/default", "/nowhere")
+        with pytest.raises(Py4JJavaError, match="nowhere"), jdbc(bridge.jvm, url):
+            pass
+
     connect_once()
     sessions, before = len(bridge._sessions), proxies()
     for _ in range(5):
         connect_once()
+        be_refused()
     assert len(bridge._sessions) == sessions
     # A session has a dozen Python objects in the JVM; they go with it, once the JVM has found that nobody uses them.
     wait_until(lambda: proxies() <= before + 12)

@@ -126,9 +126,15 @@ class ThriftServer:
 
         def closed(sessions: Any, arguments: Any, proceed: Any) -> Any:
             session = proceed()
-            if session is not None and len(arguments) == 1 and session.sessionUUID() != own:
-                self._bridge.forget(session)
+            gone = session if session is not None else refused(sessions)
+            if gone is not None and len(arguments) == 1 and gone.sessionUUID() != own:
+                self._bridge.forget(gone)
             return session
+
+        def refused(sessions: Any) -> Any:
+            # A connection to a database that is not there ends before its session stands among the others.
+            newest = self._bridge.newest_of_thread()
+            return None if newest is None or sessions.containsValue(newest) else newest
 
         _, root = private_field(server, "sparkSession")
         own = root.sessionUUID()
