@@ -25,10 +25,13 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.idle_connections import EVERY
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 _KEYS = 50
 """Keys that a writer owns."""
+_REST = 2 * EVERY + 5
+"""Seconds until the threads of idle pools have ended, and what they left has been let go of."""
 _LOOKS = 10
 """How often what the process holds is looked at while it works."""
 _CONFLICT = "Run the statement again"
@@ -161,13 +164,21 @@ class Soak:
         seconds: how long they work.
         workers: how many there are; the first two compact and expire.
         rounds: how often each connects before what the process holds is counted first.
+        rest: seconds between the end of the work and the last count: Spark's pools let threads go after a minute.
     """
 
     def __init__(
-        self, session: SparkSession, server: ThriftServer, seconds: float, workers: int = 8, rounds: int = 6
+        self,
+        session: SparkSession,
+        server: ThriftServer,
+        seconds: float,
+        workers: int = 8,
+        rounds: int = 6,
+        rest: float = 0,
     ) -> None:
         self.workers = workers
         self._rounds = rounds
+        self._rest = rest
         self._session = session
         self._server = server
         self._seconds = seconds
@@ -211,10 +222,12 @@ class Soak:
         threads = [threading.Thread(target=worker.run, name=worker.name, daemon=True) for worker in workers]
         for thread in threads:
             thread.start()
-        for part in range(1, _LOOKS + 1):
-            time.sleep(max(0.0, self._until - self._seconds * (1 - part / _LOOKS) - time.monotonic()))
-            if not self.is_over():
+        look = time.monotonic()
+        while not self.is_over():
+            if time.monotonic() >= look + self._seconds / _LOOKS:
                 self._outcome.meanwhile.append(self._held())
+                look = time.monotonic()
+            time.sleep(0.1)
         for thread in threads:
             thread.join(self._seconds + 300)
             if thread.is_alive():
@@ -224,6 +237,7 @@ class Soak:
         if found != must:
             differing = set(found.items()) ^ set(must.items())
             self.tell(f"at the end {len(found)} rows are there and not {len(must)}: {differing}")
+        time.sleep(self._rest)
         self._outcome.after = self._held()
         self._session.sql("DROP TABLE soak")
         return self._outcome
@@ -262,7 +276,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as warehouse:
         session = paimon_sql.connect(warehouse, **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
         server = ThriftServer(session, {HOST: "127.0.0.1", PORT: "0"})
-        outcome = Soak(session, server, given.seconds, given.connections).run()
+        outcome = Soak(session, server, given.seconds, given.connections, rest=_REST).run()
         server.stop()
         session.stop()
     print(f"done: {dict(outcome.done)}, lost against others: {outcome.conflicts}")

@@ -85,6 +85,22 @@ def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Pa
 
 
 @pytest.fixture(scope="session")
+def metastore() -> Iterator[servers.Metastore]:
+    """Hive's metastore."""
+    with servers.hive_metastore() as started:
+        yield started
+
+
+@pytest.fixture
+def hive(metastore: servers.Metastore, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The options of a Hive catalog without databases but the default one, and with an empty warehouse."""
+    yield {"metastore": "hive", "uri": metastore.uri, "warehouse": str(tmp_path / "warehouse")}
+    with metastore.client() as client:
+        for name in set(client.get_all_databases()) - {"default"}:
+            client.drop_database(name, True, True)
+
+
+@pytest.fixture(scope="session")
 def rest() -> Iterator[rest_server.RestServer]:
     """A server of REST catalogs, whose databases tests share: each makes some of its own."""
     if not (java.available() and packages.available(*rest_server.ARTIFACTS)):

@@ -9,7 +9,7 @@ from typing import ClassVar
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.errors import PaimonError, WrongKindError
+from paimon_sql.errors import PaimonError, TableExistsError, WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.maintenance_runs import RunLog
@@ -25,16 +25,20 @@ class Catalog(DefinedObjects, ABC):
         options: the catalog's options, among them ``warehouse``.
 
     Attributes:
+        places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
+        is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
         replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
     """
 
+    places_tables: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
         self.options = dict(options)
         self.run_log: RunLog | None = None
+        self.is_taken: Callable[[Identifier], bool] = _is_free
 
     @abstractmethod
     def list_databases(self) -> list[str]:
@@ -118,6 +122,15 @@ class Catalog(DefinedObjects, ABC):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Give a table another name or database; the target must not exist."""
 
+    def _refuse_others(self, identifier: Identifier) -> None:
+        """Raise TableExistsError where a table outside the catalog has the name of one that is to be made."""
+        if self.is_taken(identifier):
+            raise TableExistsError(
+                f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
+                name=str(identifier),
+                remedy="DROP it first, or choose another name.",
+            )
+
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         """Take up what stands in the warehouse and the catalog does not know: what was done, by ``database.table``.
 
@@ -150,6 +163,10 @@ class Catalog(DefinedObjects, ABC):
             return changed
 
         return table.schemas.evolve(checked)
+
+
+def _is_free(identifier: Identifier) -> bool:
+    return False
 
 
 def with_snapshots(table: AnyTable) -> Table:

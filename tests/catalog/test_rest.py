@@ -282,7 +282,9 @@ def test_snapshots_come_to_be_by_the_server(catalog: RestCatalog, rest: RestServ
     options = {"metastore.partitioned-table": "true"}
     columns = [DataField(0, "id", IntType()), DataField(1, "dt", string_type()), DataField(2, "h", IntType())]
     catalog.create_table(name("partitioned"), new_schema(columns, partition_keys=["dt", "h"], options=options))
-    assert catalog.table(name("partitioned")).snapshots.latest() is None and rest.java("latest", name("partitioned")) == []
+    assert (
+        catalog.table(name("partitioned")).snapshots.latest() is None and rest.java("latest", name("partitioned")) == []
+    )
     for rows in ([(1, "é/x", 1), (2, "é/x", 1), (3, None, 2)], [(4, "é/x", 1)]):
         core.insert(catalog.table(name("partitioned")), *rows)
     assert rest.java("latest", name("partitioned")) == ["2", "4", "3"]
@@ -441,7 +443,7 @@ def test_format_tables_stand_on_the_server_alone(catalog: RestCatalog, name: Nam
 
 
 def test_the_server_refuses_strangers(rest: RestServer) -> None:
-    with pytest.raises(CatalogUnavailableError, match="Check the options 'token.provider' and 'token'"):
+    with pytest.raises(CatalogUnavailableError, match=r"Check the options 'token\.provider' and 'token'"):
         open_catalog("lake", {**rest.options, "token": "another"})
 
 

@@ -62,7 +62,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             found.asked.append((self.command, self.path, dict(self.headers), body))
             answer = found.answers.pop(0)
@@ -194,7 +194,7 @@ def test_a_question_is_asked_again_where_the_answer_was_lost_and_a_change_is_not
 def test_a_server_that_is_not_there_did_nothing(stub: Stub) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        with pytest.raises(CatalogUnavailableError, match="cannot be reached: .*refused") as raised:
+        with pytest.raises(CatalogUnavailableError, match=r"cannot be reached: .*refused") as raised:
             open_catalog("lake", stub.options(uri=f"http://127.0.0.1:{nobody.getsockname()[1]}"))
     assert not isinstance(raised.value, AnswerLostError)
 

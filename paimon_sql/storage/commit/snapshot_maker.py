@@ -21,6 +21,7 @@ from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.publication import publication_of
+from paimon_sql.storage.listed_partitions import tell_of_commit
 from paimon_sql.storage.table import Table
 
 _MOST_DOUBLINGS = 30
@@ -76,6 +77,7 @@ class SnapshotMaker:
                 continue  # rivals went on, and what was built upon has expired meanwhile
             if publication.made(snapshot, latest, wanted.entries, attempt.remove):
                 give_account(self.table, snapshot, wanted, tried, time.monotonic() - started)
+                tell_of_commit(self.table, kind, wanted)
                 return snapshot
             attempt.remove()
         raise CommitConflictError(
