@@ -457,3 +457,26 @@ def test_tables_for_which_the_server_gives_out_tokens_are_refused(
     monkeypatch.setattr(RestClient, "get", lambda client, *path: {**get(client, *path), "path": "oss://bucket/t"})
     with pytest.raises(UnsupportedError, match="stands in oss://bucket/t, for which its server gives out tokens"):
         catalog.table(name("t"))
+
+
+def test_tables_of_which_the_server_hides_something_are_refused(
+    catalog: RestCatalog, rest: RestServer, name: Name
+) -> None:
+    hiding = replace(SCHEMA, options={"bucket": "1", "query-auth.enabled": "true"})
+    with pytest.raises(UnsupportedError, match=r"has 'query-auth\.enabled': what its server hides"):
+        catalog.create_table(name("t"), hiding)
+    rest.java("create", name("t"))
+    rest.java("alter", name("t"), "query-auth.enabled", "true")
+    with pytest.raises(UnsupportedError, match="cannot be hidden here"):
+        catalog.table(name("t"))
+
+
+def test_external_tables_commit_by_their_files(
+    catalog: RestCatalog, rest: RestServer, name: Name, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog.create_table(name("t"), SCHEMA)
+    get = RestClient.get
+    monkeypatch.setattr(RestClient, "get", lambda client, *path: {**get(client, *path), "isExternal": True})
+    core.insert(catalog.table(name("t")), (1, "a"))
+    assert core.rows(catalog.table(name("t"))) == [(1, "a")] and catalog.table(name("t")).authority is None
+    assert rest.java("latest", name("t")) == []

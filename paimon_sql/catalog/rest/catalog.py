@@ -24,8 +24,9 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
-from paimon_sql.format.options.table import PATH
+from paimon_sql.format.options.table import PATH, QUERY_AUTH_ENABLED
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import RowType, field_ids, parse_field
@@ -108,7 +109,8 @@ class RestCatalog(DefinitionsOnServer):
 
     def list_tables(self, database: str) -> list[str]:
         with self._within(database):
-            return sorted(self.client.listed("databases", database, "tables", member="tables"))
+            # A server may list the branches of a table by its name, too.
+            return sorted(set(self.client.listed("databases", database, "tables", member="tables")))
 
     def table_exists(self, identifier: Identifier) -> bool:
         return self._found(identifier) is not None
@@ -132,6 +134,7 @@ class RestCatalog(DefinitionsOnServer):
             raise NoSuchTableError(f"{what} {named_here} does not exist.", name=named_here)
         place = _place(found, identifier)
         schema = _schema(found, place)
+        _refuse_secrets(schema, named_here)
         kind = offered_kind(schema, self.name, self.options)
         is_external = bool(found.get("isExternal"))
         table = Table(
@@ -146,6 +149,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         offered_kind(schema, self.name, self.options)
+        _refuse_secrets(schema, f"{self.name}.{identifier}")
         check_name(identifier.table, "table")
         self._require(identifier.database)
         if self.view_exists(identifier):
@@ -243,6 +247,15 @@ def _place(found: Mapping[str, Any], identifier: Identifier) -> str:
     if not place:
         raise CatalogUnavailableError(f"The catalog's server does not say where table {identifier} stands.")
     return place
+
+
+def _refuse_secrets(schema: TableSchema, table: str) -> None:
+    """Refuse a table of which the server decides who may see which rows and values: it is not asked here."""
+    if TableOptions(schema.options).get(QUERY_AUTH_ENABLED):
+        raise UnsupportedError(
+            f"{table} has '{QUERY_AUTH_ENABLED.key}': what its server hides of it cannot be hidden here.",
+            remedy="Read it with an engine that asks the server.",
+        )
 
 
 def _schema(found: Mapping[str, Any], place: str) -> TableSchema:
