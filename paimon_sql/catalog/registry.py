@@ -9,29 +9,41 @@ from importlib import import_module
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
-from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidOptionError, SetupError
 
-
-def _hive(name: str, options: Mapping[str, str]) -> Catalog:
-    """A Hive catalog, whose client of the metastore is an extra of this package."""
-    try:
-        module = import_module("paimon_sql.catalog.hive.catalog")
-    except ModuleNotFoundError as error:
-        raise SetupError(
-            f"Catalog {name}: the client of Hive's metastore is not installed ({error}).",
-            remedy="Run: pip install 'paimon-sql[hive]'.",
-        ) from error
-    catalog: Catalog = module.HiveCatalog(name, options)
-    return catalog
+Kind = Callable[[str, Mapping[str, str]], Catalog]
+"""Opens a catalog of a kind, by its name and options."""
 
 
-KINDS: dict[str, Callable[[str, Mapping[str, str]], Catalog]] = {
+def _of_extra(extra: str, catalog: str, client: str) -> Kind:
+    """A kind whose client is an extra of this package: it is imported when a catalog of the kind is opened.
+
+    Args:
+        extra: the extra, by which its module is named, too.
+        catalog: the class in the module.
+        client: what the extra brings, for the error.
+    """
+
+    def opened(name: str, options: Mapping[str, str]) -> Catalog:
+        try:
+            module = import_module(f"paimon_sql.catalog.{extra}.catalog")
+        except ModuleNotFoundError as error:
+            raise SetupError(
+                f"Catalog {name}: {client} is not installed ({error}).",
+                remedy=f"Run: pip install 'paimon-sql[{extra}]'.",
+            ) from error
+        made: Catalog = getattr(module, catalog)(name, options)
+        return made
+
+    return opened
+
+
+KINDS: dict[str, Kind] = {
     "filesystem": FileSystemCatalog,
     "jdbc": JdbcCatalog,
-    "hive": _hive,
-    "rest": RestCatalog,
+    "hive": _of_extra("hive", "HiveCatalog", "the client of Hive's metastore"),
+    "rest": _of_extra("rest", "RestCatalog", "the client of REST catalogs"),
 }
 """The kinds by the values of ``metastore``."""
 

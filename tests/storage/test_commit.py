@@ -35,6 +35,7 @@ from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.publication import ByFile
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
@@ -120,7 +121,7 @@ def test_rivals_that_always_win_are_a_conflict_in_the_end(tmp_path: Path, monkey
 
 def test_a_commit_gives_up_after_its_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(tmp_path / "t", {**NO_WAIT, "commit.timeout": "1 ms", "commit.min-retry-wait": "20 ms"})
-    monkeypatch.setattr(Committer, "_create", lambda self, snapshot, *, locked: False)
+    monkeypatch.setattr(ByFile, "_create", lambda self, snapshot, *, locked: False)
     monkeypatch.setattr(random, "random", lambda: 1.0)
     with pytest.raises(CommitConflictError, match="rivals committed first"):
         insert(table, (1, "a", "x"))
