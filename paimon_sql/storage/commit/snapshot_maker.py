@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.options.commit import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
@@ -113,6 +113,8 @@ class SnapshotMaker:
         try:
             if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
                 return True
+        except UnsupportedError:
+            raise  # nothing was tried
         except (PaimonError, OSError) as error:
             lost = error
         try:

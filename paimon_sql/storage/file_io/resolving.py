@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -70,6 +70,12 @@ class ResolvingFileIO(FileIO):
 
     def delete(self, path: str) -> bool:
         return self.of(path).delete(path)
+
+    def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
+        together: dict[FileIO, list[str]] = {}
+        for path in paths:
+            together.setdefault(self.of(path), []).append(path)
+        return sum(file_io.delete_many(some, threads) for file_io, some in together.items())
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         return self.of(path).delete_dir(path, recursive)
