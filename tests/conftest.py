@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from . import packages, servers
+from . import object_stores, packages, servers
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -77,3 +77,10 @@ def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Pa
     if request.param == "sqlite":
         return {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", **warehouse}
     return {**database_servers.options(request.param), **warehouse}
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[dict[str, str]]:
+    """The options of a catalog in a store that speaks S3, and that has one bucket."""
+    with object_stores.s3_store() as options:
+        yield options

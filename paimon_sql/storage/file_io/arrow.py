@@ -32,7 +32,7 @@ class ArrowFileIO(FileIO):
     def __init__(self, scheme: str, authority: str = "", options: Mapping[str, str] | None = None) -> None:
         self.scheme = scheme
         self.authority = authority
-        self.options = dict(options or {})
+        self.options: dict[str, str] = dict(options or {})
 
     def __reduce__(self) -> tuple[type[ArrowFileIO], tuple[str, str, dict[str, str]]]:
         return type(self), (self.scheme, self.authority, self.options)
@@ -160,14 +160,20 @@ class ArrowFileIO(FileIO):
             found = self.status(src)
             if found is None:
                 raise FileNotFoundError(src)
-            if found.is_dir and self._backend.object_store:
-                moves = [(entry.path, join(dst, entry.path[len(src) :])) for entry in self.walk(src)]
-                spread(lambda move: self._fs.move(*map(self._inner, move)), moves, _THREADS)
+            if self._backend.object_store:
+                entries = list(self.walk(src)) if found.is_dir else [found]
+                moves = [(entry.path, f"{dst}{entry.path[len(src) :]}") for entry in entries]
+                spread(lambda move: self._copy(*move), moves, _THREADS)
+                self.delete_many(origin for origin, _ in moves)
                 return True
-            if not self._backend.object_store:
-                self.mkdirs(parent_of(dst))
+            self.mkdirs(parent_of(dst))
             self._fs.move(self._inner(src), self._inner(dst))
             return True
+
+    def _copy(self, src: str, dst: str) -> None:
+        source, target = self._inner(src), self._inner(dst)
+        if self._objects is None or not self._objects.copy(source, target):
+            self._fs.copy_file(source, target)
 
     def size(self, path: str) -> int:
         found = self.status(path)

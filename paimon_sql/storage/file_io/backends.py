@@ -37,6 +37,10 @@ class Objects(ABC):
         """Remove objects, whether they are there or not; False, and nothing is done, where this has no such way."""
         return False
 
+    def copy(self, source: str, target: str) -> bool:
+        """Copy an object inside the store; False, and nothing is done, where this has no such way."""
+        return False
+
 
 class Backend:
     """One kind of file system.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,7 +30,12 @@ class FileIO(ABC):
 
     An instance can be pickled and shared between threads. A missing file is a ``MissingFileError``, a refusal of the
     file system a ``PaimonError`` that names path and reason. Directories come into being with their first file.
+
+    Attributes:
+        options: the catalog's options, by which it was made; secrets are among them.
     """
+
+    options: Mapping[str, str] = {}
 
     @abstractmethod
     def can_create_exclusively(self, path: str) -> bool:

@@ -27,7 +27,7 @@ class ResolvingFileIO(FileIO):
     """
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self.options = dict(options or {})
+        self.options: dict[str, str] = dict(options or {})
         self._known: dict[tuple[str, str], FileIO] = {}
 
     def __reduce__(self) -> tuple[type[ResolvingFileIO], tuple[dict[str, str]]]:

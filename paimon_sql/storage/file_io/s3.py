@@ -198,6 +198,11 @@ class _S3Objects(Objects):
                         raise OSError(f"{failed.get('Key')}: {failed.get('Code')}: {failed.get('Message')}")
         return True
 
+    def copy(self, source: str, target: str) -> bool:
+        (bucket, key), (to_bucket, to_key) = _parted(source), _parted(target)
+        self._answered("copy", CopySource={"Bucket": bucket, "Key": key}, Bucket=to_bucket, Key=to_key)
+        return True
+
     def _answered(self, request: str, **arguments: Any) -> Mapping[str, Any]:
         errors = importlib.import_module("botocore.exceptions")
         try:
