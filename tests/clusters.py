@@ -62,13 +62,14 @@ def standalone(workers: int = 2, cores: int = 2) -> Iterator[Cluster]:
     try:
         with ExitStack() as running:
             package = installed(folder / "package")
-            host = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-            log = running.enter_context(_process("master.Master", host, folder / "master", package))
+            log = running.enter_context(_process("master.Master", [], folder / "master", "127.0.0.1", package))
             master = _told(log, _MASTER)
             logs = []
-            for place in (folder / f"worker-{i}" for i in range(workers)):
-                asked = [*host, "--cores", str(cores), "--memory", "3g", "--work-dir", str(place / "work"), master]
-                logs.append(running.enter_context(_process("worker.Worker", asked, place, package)))
+            for i in range(workers):
+                # Spark runs a slow task twice on different hosts only.
+                place, host = folder / f"worker-{i}", f"127.0.0.{i + 1}"
+                asked = ["--cores", str(cores), "--memory", "3g", "--work-dir", str(place / "work"), master]
+                logs.append(running.enter_context(_process("worker.Worker", asked, place, host, package)))
             for log in logs:
                 _told(log, _REGISTERED)
             yield Cluster(master, folder)
@@ -83,14 +84,14 @@ def installed(target: Path) -> Path:
 
 
 @contextmanager
-def _process(name: str, arguments: list[str], folder: Path, package: Path) -> Iterator[Path]:
+def _process(name: str, arguments: list[str], folder: Path, host: str, package: Path) -> Iterator[Path]:
     """One of the cluster's processes; the file of what it says."""
     folder.mkdir()
     environment = {key: value for key, value in os.environ.items() if key in ("PATH", "JAVA_HOME", "LANG")}
     environment |= {
         "SPARK_HOME": str(_SPARK),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": host,
         "SPARK_SCALA_VERSION": next((_SPARK / "jars").glob("spark-core_*")).name.split("_")[1].split("-")[0],
         "PYTHONPATH": str(package),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -99,8 +100,9 @@ def _process(name: str, arguments: list[str], folder: Path, package: Path) -> It
     }
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     command = [java, *_QUICK, f"-Djava.io.tmpdir={folder}", "-cp", f"{_SPARK / 'jars'}/*", f"{_DEPLOY}.{name}"]
+    command += ["--host", host, "--port", "0", "--webui-port", "0", *arguments]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*command, *arguments], cwd=folder, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
     try:
         yield folder / "log"
     finally:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-import paimon_sql
 from paimon_sql.storage.file_io import file_io_of
 from tests.object_stores import BUCKET
 from tests.spark.conftest import Sql
@@ -17,15 +17,13 @@ WAREHOUSE = f"s3://{BUCKET}/wäre house"
 
 @pytest.fixture
 def store(spark: SparkSession, s3: dict[str, str]) -> Iterator[Sql]:
-    """Runs statements in a session whose catalog is in the store."""
-    options = {f"spark.sql.catalog.store.{key}": value for key, value in {"warehouse": WAREHOUSE, **s3}.items()}
-    for key, value in {"spark.sql.catalog.store": "paimon_sql", **options}.items():
-        spark.conf.set(key, value)
-    session = paimon_sql.install(spark.newSession())
-    session.sql("USE store.default")
-    yield lambda text: [tuple(row) for row in session.sql(text).collect()]
-    for key in ("spark.sql.catalog.store", *options):
-        spark.conf.unset(key)
+    """Runs statements in a catalog whose warehouse is in the store."""
+    options = ", ".join(f"'{k}' = '{v}'" for k, v in {"type": "paimon", "warehouse": WAREHOUSE, **s3}.items())
+    spark.sql(f"CREATE CATALOG store WITH ({options})")
+    spark.sql("USE store.default")
+    yield lambda text: [tuple(row) for row in spark.sql(text).collect()]
+    spark.sql("USE paimon.default")
+    spark.sql("DROP CATALOG store")
 
 
 def test_a_table_lives_in_a_store(store: Sql, s3: dict[str, str]) -> None:
@@ -52,7 +50,9 @@ def test_a_table_lives_in_a_store(store: Sql, s3: dict[str, str]) -> None:
     assert store("SELECT count(*) FROM t$snapshots") == [(1,)]
     io = file_io_of(WAREHOUSE, s3)
     io.write_bytes(f"{WAREHOUSE}/default.db/t/p=x/bucket-0/data-0f5d9a04-1111-4111-8111-111111111111-0.parquet", b"?")
-    (removed,) = store("CALL sys.remove_orphan_files(table => 't', older_than => '2999-01-01 00:00:00')")
+    time.sleep(1.1)
+    now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    (removed,) = store(f"CALL sys.remove_orphan_files(table => 't', older_than => '{now}')")
     assert "1" in str(removed[0])
     assert store("SELECT * FROM t ORDER BY k") == before
     assert store("SHOW TABLES") == [("default", "d", False), ("default", "t", False)]
