@@ -124,7 +124,9 @@ class NativeScanProxy(PlannedScanProxy):
         # Spark puts a scan's options over Hadoop's configuration, for this scan alone.
         settings = hadoop_settings(self._plan.table.file_io)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
-        options = made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
+        options = (
+            made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
+        )
         builder = jvm.new(
             f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
         )

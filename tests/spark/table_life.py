@@ -29,8 +29,8 @@ _KINDS = {
     ),
     "sums": (
         _KEYED.format(""),
-        "'bucket'='3', 'merge-engine'='aggregation', 'fields.n.aggregate-function'='sum', 'local-merge-buffer-size'='1 mb',"
-        " 'fields.p.aggregate-function'='max', 'file.format'='orc'",
+        "'bucket'='3', 'merge-engine'='aggregation', 'fields.n.aggregate-function'='sum',"
+        " 'local-merge-buffer-size'='1 mb', 'fields.p.aggregate-function'='max', 'file.format'='orc'",
     ),
     "changes": (_KEYED.format(""), "'bucket'='2', 'changelog-producer'='lookup'"),
     "vectors": (_KEYED.format(""), "'bucket'='2', 'deletion-vectors.enabled'='true'"),

@@ -36,7 +36,7 @@ def test_a_table_lives_in_a_store(store: Sql, s3: dict[str, str]) -> None:
     store("INSERT INTO t VALUES (1, 'a/b 1', 'x'), (100, 'ö%', NULL)")
     store("UPDATE t SET v = 'u' WHERE k % 10 = 0")
     store("DELETE FROM t WHERE k % 10 = 5")
-    assert store("SELECT count(*), count(v), sum(k) FROM t") == [(55, 54, sum(range(60)) - 180 + 100)]
+    assert store("SELECT count(*), count(v), sum(k) FROM t") == [(55, 55, sum(range(60)) - 180 + 100)]
     assert store("SELECT * FROM t WHERE k = 100 AND p = 'ö%'") == [(100, "ö%", "u")]
     assert store("SELECT rowkind, v FROM t$audit_log WHERE k = 1") == [("+I", "x")]
     assert store("SELECT count(*) FROM t VERSION AS OF 1") == [(60,)]

@@ -149,9 +149,8 @@ class ArrowFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        if not self._backend.object_store:
-            with refusals("make the directory", path):
-                self._fs.create_dir(self._inner(path), recursive=True)
+        with refusals("make the directory", path):
+            self._fs.create_dir(self._inner(path), recursive=True)
 
     def rename(self, src: str, dst: str) -> bool:
         with refusals(f"rename {src} to {dst}: look at", src):

@@ -43,7 +43,7 @@ class FileIO(ABC):
 
     @abstractmethod
     def is_object_store(self, path: str) -> bool:
-        """Whether directories are mere prefixes there: then ``rename`` copies and ``mkdirs`` does nothing."""
+        """Whether directories are mere prefixes there: then ``rename`` copies, and an empty one needs a mark."""
 
     def threads_for(self, path: str, files: int, most: int) -> int:
         """How many threads to touch files with: on a disk, starting some for a few takes longer than the files do.
@@ -108,7 +108,7 @@ class FileIO(ABC):
 
     @abstractmethod
     def mkdirs(self, path: str) -> None:
-        """Make the directory and those above it; nothing happens if it is there."""
+        """Make the directory and those above it, in an object store by marks; nothing happens if it is there."""
 
     @abstractmethod
     def rename(self, src: str, dst: str) -> bool:
