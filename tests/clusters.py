@@ -41,19 +41,6 @@ class Cluster:
     master: str
     work: Path
 
-    def executors(self) -> list[int]:
-        """The processes of the executors that run now."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    command = (entry / "cmdline").read_bytes().decode(errors="replace")
-                except OSError:
-                    continue  # it has ended
-                if "CoarseGrainedExecutorBackend" in command and f"{self.master.removeprefix('spark://')}" in command:
-                    found.append(int(entry.name))
-        return sorted(found)
-
 
 @contextmanager
 def standalone(workers: int = 2, cores: int = 2) -> Iterator[Cluster]:

@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
 
 import paimon_sql
-from tests.clusters import Cluster
 from tests.spark.table_life import by_workers
 
 ROWS = 8_000
@@ -45,8 +44,7 @@ def main(master: str, folder: str) -> None:
     spark = paimon_sql.connect(f"{folder}/warehouse", **settings)
     spark.udf.register("harmed", _harmed())
     spark.udf.register("slowly", _slowly())
-    cluster = Cluster(master, Path(folder))
-    told: dict[str, Any] = {"executors": len(_executors(cluster, 2))}
+    told: dict[str, Any] = {"executors": len(_executors(spark))}
     rows = f"SELECT /*+ REPARTITION(4) */ {{}}(id) k, concat('v', id) v FROM range({ROWS})"
     spark.sql("CREATE TABLE plain (k BIGINT, v STRING)")
     started = time.monotonic()
@@ -57,11 +55,11 @@ def main(master: str, folder: str) -> None:
         " TBLPROPERTIES ('dynamic-bucket.target-row-num'='1000')"
     )
     print("plain", time.monotonic() - started, file=sys.stderr)
-    _while_an_executor_dies(spark, cluster, lambda: spark.sql(f"INSERT INTO keyed {rows.format('slowly')}"))
+    killed = _while_an_executor_dies(spark, lambda: spark.sql(f"INSERT INTO keyed {rows.format('slowly')}"))
     spark.sql(f"INSERT INTO keyed {rows.format('')} WHERE id % 2 = 0")
     print("keyed", time.monotonic() - started, file=sys.stderr)
     compact = "CALL sys.compact(table => 'keyed', compact_strategy => 'full')"
-    _while_an_executor_dies(spark, cluster, lambda: spark.sql(compact))
+    told["killed"] = killed + _while_an_executor_dies(spark, lambda: spark.sql(compact))
     print("compacted", time.monotonic() - started, file=sys.stderr)
     spark.sql("CALL sys.copy(source_table => 'keyed', target_table => 'copied')")
     print("copied", time.monotonic() - started, file=sys.stderr)
@@ -101,18 +99,20 @@ def _slowly() -> Any:
     return slowly
 
 
-def _while_an_executor_dies(spark: SparkSession, cluster: Cluster, action: Callable[[], object]) -> None:
-    """Do something, and kill an executor as soon as tasks of it run."""
-    living, over = _executors(cluster, 2), threading.Event()
+def _while_an_executor_dies(spark: SparkSession, action: Callable[[], object]) -> int:
+    """Do something, and kill an executor as soon as tasks of it run: how many were killed."""
+    killed: list[int] = []
+    living, over = _executors(spark), threading.Event()
     known = set(spark.sparkContext.statusTracker().getActiveStageIds())
 
     def kill() -> None:
         tracker = spark.sparkContext.statusTracker()
         while not over.is_set():
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds() if stage not in known]
-            if any(stage and stage.numActiveTasks and "map" not in stage.name for stage in stages):
+            if any(stage and stage.numActiveTasks for stage in stages):
                 time.sleep(0.3)
                 os.kill(living[0], signal.SIGKILL)
+                killed.append(living[0])
                 return
             time.sleep(0.02)
 
@@ -123,13 +123,26 @@ def _while_an_executor_dies(spark: SparkSession, cluster: Cluster, action: Calla
     finally:
         over.set()
         killer.join()
+    return len(killed)
 
 
-def _executors(cluster: Cluster, wanted: int) -> list[int]:
-    started = time.monotonic()
-    while len(found := cluster.executors()) < wanted and time.monotonic() - started < 60:
+def _executors(spark: SparkSession) -> list[int]:
+    """The processes of both executors."""
+    named, started = f"--app-id\0{spark.sparkContext.applicationId}".encode(), time.monotonic()
+    found: list[int] = []
+    while len(found) < 2:
+        assert time.monotonic() - started < 60, found
         time.sleep(0.1)
+        found = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if named in _read(path)]
     return found
+
+
+def _read(path: Path) -> bytes:
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return b""  # the process has ended
+    return found if b"CoarseGrainedExecutorBackend" in found else b""
 
 
 def _unknown_files(spark: SparkSession, folder: str, table: str) -> list[str]:

@@ -51,6 +51,7 @@ def test_rows_are_there_once_whatever_dies_or_is_run_twice(cluster: Cluster, tmp
     once = [ROWS, ROWS, sum(range(ROWS)), ROWS]
     assert told == {
         "executors": 2,
+        "killed": 2,
         "nobody waited for the slow task": True,
         **{table: [once, once, []] for table in ("plain", "keyed", "copied")},
     }
