@@ -1,8 +1,8 @@
 """Many connections to a Thrift server at once, for a while: reads, upserts, deletes, compaction, expiry.
 
-``python -m bench.soak --seconds 600`` says what was done and what the process holds before and after, and ends with
-status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand under them, so that
-every read can be checked.
+``python -m bench.soak --seconds 600`` says what was done and what the process holds before, ten times meanwhile and
+after, and ends with status 1 if an answer was wrong or a row was lost. Each writer owns keys and knows what must stand
+under them, so that every read can be checked.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.idle_connections import EVERY
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 _KEYS = 50
 """Keys that a writer owns."""
+_REST = 2 * EVERY + 5
+"""Seconds until the threads of idle pools have ended, and what they left has been let go of."""
+_LOOKS = 10
+"""How often what the process holds is looked at while it works."""
 _CONFLICT = "Run the statement again"
 """What a statement says that lost against another one and changed nothing."""
 
@@ -54,6 +59,7 @@ class Outcome:
         conflicts: statements that lost against another one, which said so and changed nothing.
         wrong: what was not as it must be.
         before: what the process held after the first round of connections.
+        meanwhile: what it held at ten times in between, while others worked.
         after: what it held at the end.
     """
 
@@ -61,6 +67,7 @@ class Outcome:
     conflicts: int = 0
     wrong: list[str] = field(default_factory=list)
     before: Held | None = None
+    meanwhile: list[Held] = field(default_factory=list)
     after: Held | None = None
 
 
@@ -157,13 +164,21 @@ class Soak:
         seconds: how long they work.
         workers: how many there are; the first two compact and expire.
         rounds: how often each connects before what the process holds is counted first.
+        rest: seconds between the end of the work and the last count: Spark's pools let threads go after a minute.
     """
 
     def __init__(
-        self, session: SparkSession, server: ThriftServer, seconds: float, workers: int = 8, rounds: int = 6
+        self,
+        session: SparkSession,
+        server: ThriftServer,
+        seconds: float,
+        workers: int = 8,
+        rounds: int = 6,
+        rest: float = 0,
     ) -> None:
         self.workers = workers
         self._rounds = rounds
+        self._rest = rest
         self._session = session
         self._server = server
         self._seconds = seconds
@@ -207,6 +222,12 @@ class Soak:
         threads = [threading.Thread(target=worker.run, name=worker.name, daemon=True) for worker in workers]
         for thread in threads:
             thread.start()
+        look = time.monotonic()
+        while not self.is_over():
+            if time.monotonic() >= look + self._seconds / _LOOKS:
+                self._outcome.meanwhile.append(self._held())
+                look = time.monotonic()
+            time.sleep(0.1)
         for thread in threads:
             thread.join(self._seconds + 300)
             if thread.is_alive():
@@ -216,6 +237,7 @@ class Soak:
         if found != must:
             differing = set(found.items()) ^ set(must.items())
             self.tell(f"at the end {len(found)} rows are there and not {len(must)}: {differing}")
+        time.sleep(self._rest)
         self._outcome.after = self._held()
         self._session.sql("DROP TABLE soak")
         return self._outcome
@@ -254,11 +276,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as warehouse:
         session = paimon_sql.connect(warehouse, **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
         server = ThriftServer(session, {HOST: "127.0.0.1", PORT: "0"})
-        outcome = Soak(session, server, given.seconds, given.connections).run()
+        outcome = Soak(session, server, given.seconds, given.connections, rest=_REST).run()
         server.stop()
         session.stop()
     print(f"done: {dict(outcome.done)}, lost against others: {outcome.conflicts}")
-    print(f"before: {outcome.before}\nafter:  {outcome.after}")
+    print(f"before: {outcome.before}")
+    for held in outcome.meanwhile:
+        print(f"        {held}")
+    print(f"after:  {outcome.after}")
     for wrong in outcome.wrong:
         print(f"WRONG: {wrong}")
     return 1 if outcome.wrong else 0

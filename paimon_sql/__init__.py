@@ -22,3 +22,9 @@ def __getattr__(name: str) -> Any:
     if name in ("connect", "install"):
         return getattr(importlib.import_module("paimon_sql.spark.session"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """What ``%load_ext paimon_sql`` does in a notebook: cells may begin with ``%%sql``."""
+    magic = importlib.import_module("paimon_sql.shell.magic")
+    magic.load(ipython)

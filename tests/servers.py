@@ -1,4 +1,6 @@
-"""PostgreSQL and MariaDB for tests: their programs come from packages of Maven's registry, and each server is our own.
+"""PostgreSQL, MariaDB and Hive's metastore for tests, each server our own.
+
+The programs of the databases come from packages of Maven's registry, those of the metastore stand among PySpark's jars.
 
 A server listens on a free port of this machine alone, keeps its data in a folder of its own, and goes with the session.
 """
@@ -18,9 +20,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pymysql
+import pyspark
+from pymetastore.hive_metastore.ThriftHiveMetastore import Client
+from pymetastore.hive_metastore.ttypes import GetTableRequest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
 
 from .packages import CACHE, fetched
 
@@ -133,6 +143,105 @@ def mariadb() -> Iterator[Server]:
         shutil.rmtree(folder)
 
 
+@dataclass(frozen=True)
+class Metastore:
+    """A metastore of Hive's that runs, with a warehouse of its own.
+
+    Attributes:
+        uri: its address.
+        warehouse: where its own tables stand.
+    """
+
+    uri: str
+    warehouse: Path
+
+    def table(self, database: str, name: str) -> Any:
+        """A table as any client of Hive sees it."""
+        with self.client() as client:
+            return client.get_table_req(GetTableRequest(dbName=database, tblName=name)).table
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        """Hive's interface, as any client of Hive sees it; its exceptions cannot leave the ``with``."""
+        transport = TBufferedTransport(TSocket("127.0.0.1", int(self.uri.rpartition(":")[2])))
+        transport.open()
+        try:
+            yield Client(TBinaryProtocol(transport))
+        finally:
+            transport.close()
+
+
+@contextmanager
+def hive_metastore() -> Iterator[Metastore]:
+    """Hive's metastore over a Derby database."""
+    folder = Path(tempfile.mkdtemp(prefix="paimon-sql-hive-"))
+    try:
+        warehouse = folder / "warehouse"
+        database = f"jdbc:derby:{folder / 'db'};create=true"
+        settings = {
+            "javax.jdo.option.ConnectionURL": database,
+            "javax.jdo.option.ConnectionDriverName": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+            "datanucleus.schema.autoCreateAll": "true",
+            "datanucleus.connectionPoolingType": "hikaricp",
+            "hive.metastore.schema.verification": "false",
+            "hive.metastore.warehouse.dir": str(warehouse),
+            "hive.async.log.enabled": "false",
+        }
+        lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in settings.items())
+        (folder / "hive-site.xml").write_text(f"<configuration>{''.join(lines)}</configuration>")
+        (folder / "locks.sql").write_text(f"CONNECT '{database}';\n{_LOCK_TABLES}")
+        jars = Path(pyspark.__file__).parent / "jars"
+        java = [
+            "java",
+            "-Xmx256m",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Dderby.system.durability=test",
+            f"-Djava.io.tmpdir={folder}",
+        ]
+        java += ["-cp", f"{folder}:{jars}/*"]
+        subprocess.run(
+            [*java, "org.apache.derby.tools.ij", folder / "locks.sql"],
+            check=True,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+        port = _free_port()
+        metastore = Metastore(f"thrift://127.0.0.1:{port}", warehouse)
+
+        def ask() -> None:
+            with metastore.client() as client:
+                client.get_all_databases()
+
+        with _running([*java, "org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)], folder, ask):
+            yield metastore
+    finally:
+        shutil.rmtree(folder)
+
+
+# The metastore makes all of its tables by itself, but for those of locks.
+_LOCK_TABLES = """
+CREATE TABLE TXNS (TXN_ID BIGINT PRIMARY KEY, TXN_STATE CHAR(1) NOT NULL, TXN_STARTED BIGINT NOT NULL,
+  TXN_LAST_HEARTBEAT BIGINT NOT NULL, TXN_USER VARCHAR(128) NOT NULL, TXN_HOST VARCHAR(128) NOT NULL,
+  TXN_AGENT_INFO VARCHAR(128), TXN_META_INFO VARCHAR(128), TXN_HEARTBEAT_COUNT INTEGER);
+CREATE TABLE NEXT_TXN_ID (NTXN_NEXT BIGINT NOT NULL);
+INSERT INTO NEXT_TXN_ID VALUES (1);
+CREATE TABLE TXN_COMPONENTS (TC_TXNID BIGINT, TC_DATABASE VARCHAR(128) NOT NULL, TC_TABLE VARCHAR(128),
+  TC_PARTITION VARCHAR(767), TC_OPERATION_TYPE CHAR(1) NOT NULL);
+CREATE TABLE HIVE_LOCKS (HL_LOCK_EXT_ID BIGINT NOT NULL, HL_LOCK_INT_ID BIGINT NOT NULL, HL_TXNID BIGINT,
+  HL_DB VARCHAR(128) NOT NULL, HL_TABLE VARCHAR(128), HL_PARTITION VARCHAR(767), HL_LOCK_STATE CHAR(1) NOT NULL,
+  HL_LOCK_TYPE CHAR(1) NOT NULL, HL_LAST_HEARTBEAT BIGINT NOT NULL, HL_ACQUIRED_AT BIGINT,
+  HL_USER VARCHAR(128) NOT NULL, HL_HOST VARCHAR(128) NOT NULL, HL_HEARTBEAT_COUNT INTEGER,
+  HL_AGENT_INFO VARCHAR(128), HL_BLOCKEDBY_EXT_ID BIGINT, HL_BLOCKEDBY_INT_ID BIGINT,
+  PRIMARY KEY (HL_LOCK_EXT_ID, HL_LOCK_INT_ID));
+CREATE TABLE NEXT_LOCK_ID (NL_NEXT BIGINT NOT NULL);
+INSERT INTO NEXT_LOCK_ID VALUES (1);
+CREATE TABLE AUX_TABLE (MT_KEY1 VARCHAR(128) NOT NULL, MT_KEY2 BIGINT NOT NULL, MT_COMMENT VARCHAR(255),
+  PRIMARY KEY (MT_KEY1, MT_KEY2));
+EXIT;
+"""
+
+
 @contextmanager
 def _running(
     command: list[str | Path],
@@ -149,7 +258,7 @@ def _running(
             try:
                 asked()
                 break
-            except (psycopg.Error, pymysql.Error):
+            except (psycopg.Error, pymysql.Error, TException):
                 if process.poll() is not None or time.monotonic() - started > _PATIENCE:
                     raise AssertionError((folder / "log").read_text()) from None
                 time.sleep(0.1)

@@ -10,6 +10,7 @@ import pytest
 from paimon_sql.shell.reference import pages
 from tests.docs.pages import DOCS, ROOT, Reader, alike, blocks, session
 
+COURSE = ROOT / "sql_examples" / "README.md"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 _LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)")
 
@@ -27,7 +28,7 @@ def test_a_page_shows_what_the_shell_answers(page: Path, tmp_path: Path, monkeyp
             assert alike(block.answer, answer), f"{where}It answers\n{answer}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", [*PAGES, COURSE], ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     for path, anchor in _LINK.findall(page.read_text()):
         target = page.parent / path if path else page
@@ -44,6 +45,11 @@ def test_a_reference_says_what_the_code_declares(name: str) -> None:
 def test_the_site_has_every_page() -> None:
     site = (ROOT / "mkdocs.yml").read_text()
     assert [p for p in PAGES[1:] if str(p.relative_to(DOCS)) not in site] == []
+
+
+def test_the_course_has_each_example_once() -> None:
+    files = re.findall(r"\]\((\w+\.sql)\)", COURSE.read_text())
+    assert sorted(files) == sorted(p.name for p in COURSE.parent.glob("*.sql"))
 
 
 def _anchors(text: str) -> set[str]:

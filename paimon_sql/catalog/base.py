@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.errors import PaimonError, WrongKindError
+from paimon_sql.errors import PaimonError, TableExistsError, WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.maintenance_runs import RunLog
@@ -24,13 +25,18 @@ class Catalog(DefinedObjects, ABC):
         options: the catalog's options, among them ``warehouse``.
 
     Attributes:
+        places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
+        is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
     """
+
+    places_tables: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
         self.options = dict(options)
         self.run_log: RunLog | None = None
+        self.is_taken: Callable[[Identifier], bool] = _is_free
 
     @abstractmethod
     def list_databases(self) -> list[str]:
@@ -114,6 +120,15 @@ class Catalog(DefinedObjects, ABC):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Give a table another name or database; the target must not exist."""
 
+    def _refuse_others(self, identifier: Identifier) -> None:
+        """Raise TableExistsError where a table outside the catalog has the name of one that is to be made."""
+        if self.is_taken(identifier):
+            raise TableExistsError(
+                f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
+                name=str(identifier),
+                remedy="DROP it first, or choose another name.",
+            )
+
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         """Take up what stands in the warehouse and the catalog does not know: what was done, by ``database.table``.
 
@@ -146,6 +161,10 @@ class Catalog(DefinedObjects, ABC):
             return changed
 
         return table.schemas.evolve(checked)
+
+
+def _is_free(identifier: Identifier) -> bool:
+    return False
 
 
 def with_snapshots(table: AnyTable) -> Table:

@@ -105,5 +105,6 @@ class FileSystemCatalog(DefinitionsInFiles):
     def _refuse_view(self, identifier: Identifier) -> None:
         if identifier.table in (VIEWS_FOLDER, FUNCTIONS_FOLDER):
             raise InvalidInputError(f"{identifier.table} cannot be the name of a table: the catalog needs it itself.")
+        self._refuse_others(identifier)
         if self.view_exists(identifier):
             raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
-from paimon_sql.errors import InvalidOptionError
+from paimon_sql.errors import InvalidOptionError, SetupError
 
-KINDS: dict[str, type[Catalog]] = {"filesystem": FileSystemCatalog, "jdbc": JdbcCatalog}
+
+def _hive(name: str, options: Mapping[str, str]) -> Catalog:
+    """A Hive catalog, whose client of the metastore is an extra of this package."""
+    try:
+        module = import_module("paimon_sql.catalog.hive.catalog")
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"Catalog {name}: the client of Hive's metastore is not installed ({error}).",
+            remedy="Run: pip install 'paimon-sql[hive]'.",
+        ) from error
+    catalog: Catalog = module.HiveCatalog(name, options)
+    return catalog
+
+
+KINDS: dict[str, Callable[[str, Mapping[str, str]], Catalog]] = {
+    "filesystem": FileSystemCatalog,
+    "jdbc": JdbcCatalog,
+    "hive": _hive,
+}
 
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
-from paimon_sql.format.options.catalog import MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.table import TYPE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.maintenance_runs import RunLog
+from paimon_sql.storage.partition_listing import PartitionListing
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.threads import spread
@@ -33,13 +35,33 @@ def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
     return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
 
 
+@dataclass(frozen=True)
+class Place:
+    """A table or branch as its catalog finds it.
+
+    Attributes:
+        path: the table's folder.
+        file_io: the file system that holds it.
+        schema: its newest definition.
+        listing: the list of its partitions that the catalog keeps.
+    """
+
+    path: str
+    file_io: FileIO
+    schema: TableSchema
+    listing: PartitionListing | None = None
+
+
 class WarehouseCatalog(Catalog):
     """A table stands in the folder that its name says; which tables there are, the kinds of catalogs know.
 
     Attributes:
         warehouse: the folder or URI.
         file_io: the file system behind it.
+        takes_locks: whether commits, and changes of names and definitions, take the catalog's lock.
     """
+
+    takes_locks = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         super().__init__(name, options)
@@ -60,25 +82,31 @@ class WarehouseCatalog(Catalog):
         return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"
 
     def any_table(self, identifier: Identifier) -> AnyTable:
-        schema = self._schema(identifier)
+        place = self._place(identifier)
         own = replace(identifier, system_table=None)
-        if schema is None:
+        if place is None:
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             named = f"{self.name}.{own.database}.{own.table}"
             if self.view_exists(Identifier(own.database, own.table)):
                 raise NoSuchTableError(f"{named} is a view and no table.", name=named)
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
-        kind = offered_kind(schema, self.name, self.options)
+        kind = offered_kind(place.schema, self.name, self.options)
         found = Table(
             name=f"{self.name}.{own}",
-            path=self.table_location(identifier),
-            file_io=self.file_io,
-            schema=schema,
+            path=place.path,
+            file_io=place.file_io,
+            schema=place.schema,
             branch=identifier.branch,
             run_log=self.run_log,
             lock=self._lock(identifier),
+            listing=place.listing,
         )
         return kind.opened(found, self.options)
+
+    def _place(self, identifier: Identifier) -> Place | None:
+        """Where a table or branch stands and what it is; None if there is no such table."""
+        schema = self._schema(identifier)
+        return None if schema is None else Place(self.table_location(identifier), self.file_io, schema)
 
     @abstractmethod
     def _schema(self, identifier: Identifier) -> TableSchema | None:
@@ -87,6 +115,22 @@ class WarehouseCatalog(Catalog):
     def _lock(self, identifier: Identifier) -> TableLock:
         """The lock of a table."""
         return UNLOCKED
+
+    def _wants_locks(self) -> bool:
+        """Whether the catalog's options, or else its storage, ask for locks."""
+        said = self.options.get(LOCK_ENABLED.key)
+        # Object stores that create nothing exclusively need the lock.
+        return self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
+
+    @contextmanager
+    def _alone(self, *identifiers: Identifier) -> Iterator[bool]:
+        """Keep everybody else away from these names: whether there is a lock that does so."""
+        plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
+        with ExitStack() as held:
+            # In one order, so that no two wait for each other.
+            for key in sorted(plain):
+                held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH))
+            yield self.takes_locks
 
     def _database_folders(self) -> list[str]:
         """The names of the databases that have a folder."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,20 +16,27 @@ from pyspark import SparkContext
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.errors import DatabaseExistsError
+from paimon_sql.catalog.warehouse import absolute_warehouse
+from paimon_sql.errors import DatabaseExistsError, UnsupportedError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
+from paimon_sql.spark.idle_connections import let_go_by_itself
 from paimon_sql.spark.java import Jvm, behind, private_field
+from paimon_sql.spark.names_apart import KeepNamesApart
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
+from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.streams.sink import WriteByWorkers
+from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
+_SPARKS_OWN = "defaultSessionCatalog"
+"""The field of a ``CatalogManager`` that holds Spark's own catalog."""
 
 
 class AttachedSession:
@@ -63,12 +71,35 @@ class AttachedSession:
         """Make a catalog with its database ``default``; False if the session has one of that name."""
         if name == PATHS or self._registered.contains(name):
             return False
-        catalog = open_catalog(name, options)
+        is_shared = name == SESSION_CATALOG
+        given = options_of_session_catalog(self.session, options) if is_shared else options
+        if "warehouse" in given:
+            # Workers may stand in another folder than the driver.
+            given = given | {"warehouse": absolute_warehouse(given["warehouse"])}
+        catalog = open_catalog(name, given)
         with contextlib.suppress(DatabaseExistsError):
             catalog.create_database("default", {})
-        self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
-        self._registered.put(name, self.catalogs[name])
+        if is_shared:
+            self._replace_session_catalog(catalog)
+        else:
+            self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
+            self._registered.put(name, self.catalogs[name])
         return True
+
+    def _replace_session_catalog(self, catalog: Catalog) -> None:
+        field, sparks = private_field(self._manager, _SPARKS_OWN)
+        made = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
+        self.catalogs[SESSION_CATALOG] = made
+        extension = made.extension()
+        # Which of both Spark asks is said by the settings of whichever session is active in the thread.
+        self._registered.put(SESSION_CATALOG, extension)
+        field.set(self._manager, extension)
+        KeepNamesApart(self.jvm, self.session, made).add_to(self.session)
+
+    def is_ordinary(self, table: TableName) -> bool:
+        """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""
+        shared = self.catalogs.get(table[0])
+        return isinstance(shared, SessionCatalogProxy) and not (len(table) == 3 and shared.holds(*table[1:]))
 
     def paths(self, names: PathNames) -> PathCatalogProxy:
         """The catalog of tables at paths, which the session has once it is asked for."""
@@ -78,10 +109,22 @@ class AttachedSession:
         return self._paths
 
     def drop(self, name: str) -> bool:
-        """Forget a catalog; False if there is none of ours of that name. Its files stay."""
-        if self.catalogs.pop(name, None) is None:
+        """Forget a catalog; False if there is none of ours of that name. Its files stay.
+
+        Raises:
+            UnsupportedError: it is Spark's own catalog.
+        """
+        if name == SESSION_CATALOG:
+            raise UnsupportedError(f"{name} cannot be dropped: it is Spark's own catalog.")
+        return self._forget(name)
+
+    def _forget(self, name: str) -> bool:
+        forgotten = self.catalogs.pop(name, None)
+        if forgotten is None:
             return False
         self._registered.remove(name)
+        if isinstance(forgotten, SessionCatalogProxy):
+            private_field(self._manager, _SPARKS_OWN)[0].set(self._manager, forgotten.sparks)
         return True
 
     def all(self) -> dict[str, Catalog]:
@@ -94,7 +137,7 @@ class AttachedSession:
         Its Python objects hold the session, and the session holds them: neither garbage collector sees the circle.
         """
         for name in list(self.catalogs):
-            self.drop(name)
+            self._forget(name)
         self._registered.remove(PATHS)
         self._paths = None
         state = self.session.sessionState()
@@ -134,7 +177,9 @@ class Bridge:
 
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
+        let_go_by_itself(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
+        self._of_thread = threading.local()
         self._equipped: set[str] = set()
         self._source = PaimonSource(self.jvm, self._paths_of)
         self._source.make_known()
@@ -200,7 +245,13 @@ class Bridge:
                 self._sessions[key] = AttachedSession(self.jvm, session, manager)
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
+                self._of_thread.newest = weakref.ref(self._sessions[key])
             return self._sessions[key]
+
+    def newest_of_thread(self) -> Any:
+        """The session that was attached last by a call of this thread; None if it attached none that lives."""
+        newest = getattr(self._of_thread, "newest", lambda: None)()
+        return None if newest is None else newest.session
 
     def forget(self, session: Any) -> None:
         """Let go of a session that was made from an equipped one and is closed for good; nobody may use it again."""

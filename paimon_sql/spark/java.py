@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaClass
+from py4j.java_gateway import JavaObject as Py4JObject
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
@@ -250,18 +252,37 @@ class JavaObject:
         return type(self).__name__
 
 
+class _OnTheWay(threading.local):
+    """What this thread last gave the JVM as an answer.
+
+    The answer travels as a number, under which the JVM knows the object until Python lets go of it. Py4J tells it
+    so by another connection; were that quicker than the answer, the JVM would take it for null. The next call
+    that a thread answers comes when the answer before has arrived.
+    """
+
+    answer: Any = None
+
+
+_on_the_way = _OnTheWay()
+
+
 def _crossing(method: Callable[..., T]) -> Callable[..., T]:
     @functools.wraps(method)
     def call(self: JavaObject, *arguments: Any) -> T:
         try:
-            return method(self, *arguments)
-        except Py4JJavaError:
+            answer = method(self, *arguments)
+        except Py4JJavaError as error:
+            _on_the_way.answer = error.java_exception
             raise
         except CapturedException as error:
             # PySpark dresses up the JVM's exceptions; on the way back they are what they were.
+            _on_the_way.answer = error._origin
             raise Py4JJavaError("", error._origin) from None
         except Exception as error:
-            raise Py4JJavaError("", to_java(self.jvm, error)) from error
+            _on_the_way.answer = to_java(self.jvm, error)
+            raise Py4JJavaError("", _on_the_way.answer) from error
+        _on_the_way.answer = answer if isinstance(answer, Py4JObject) else None
+        return answer
 
     return call
 

@@ -25,9 +25,7 @@ def show_in_notebook() -> bool:
 
     The bars are drawn by a thread of their own, as cells wait while their statement runs.
     """
-    python = sys.modules.get("IPython")
-    shell = python.get_ipython() if python is not None else None
-    if shell is None or type(shell).__name__ != _KERNEL_SHELL:
+    if not in_notebook():
         return False
     with _lock:
         if not _watching:
@@ -36,6 +34,13 @@ def show_in_notebook() -> bool:
             _watching.append(thread)
             thread.start()
     return True
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    python = sys.modules.get("IPython")
+    shell = python.get_ipython() if python is not None else None
+    return shell is not None and type(shell).__name__ == _KERNEL_SHELL
 
 
 class Bars:

@@ -19,7 +19,7 @@ from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.spark.session_options import session_options
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.functions import called_function, calls_functions, rewrite_calls
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 from paimon_sql.sql.session_functions import check_lasting, without_ours
@@ -159,6 +159,9 @@ class ParserProxy(JavaObject):
             current_database=".".join(manager.currentNamespace()),
             catalogs=ours,
             other_catalogs=known - ours,
+            shared_catalogs=ours & {SESSION_CATALOG},
+            default_provider=self._session.conf().get("spark.sql.sources.default"),
+            is_ordinary=attached.is_ordinary,
             partition_keys=lambda table: _partition_keys(attached, table),
             is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
             merges_schema=self._merges_schema,

@@ -30,8 +30,10 @@ def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> Tab
         return schema
     own = catalog.table_location(identifier)
     if _plain(said) != _plain(own):
-        if kind_of(schema).may_stand_elsewhere:
-            return replace(schema, options={**schema.options, PATH.key: _elsewhere(catalog, identifier, said)})
+        holds_files = kind_of(schema).may_stand_elsewhere
+        if holds_files or catalog.places_tables:
+            place = _elsewhere(catalog, identifier, said, may_hold_table=not holds_files)
+            return replace(schema, options={**schema.options, PATH.key: place})
         raise InvalidInputError(
             f"Table {identifier} cannot stand in '{said}': catalog {catalog.name} finds tables by name, so its place is"
             f" '{own}'.",
@@ -40,14 +42,14 @@ def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> Tab
     return replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
 
 
-def _elsewhere(catalog: Catalog, identifier: Identifier, said: str) -> str:
+def _elsewhere(catalog: Catalog, identifier: Identifier, said: str, *, may_hold_table: bool) -> str:
     """A place outside of the table's own folder, as it is kept."""
     place = said.rstrip("/")
     if not place.startswith("/") and "://" not in place and not place.startswith("file:/"):
         raise InvalidInputError(
             f"Table {identifier} cannot stand in '{said}': a place is a path from the root, or a URI."
         )
-    if file_io_of(place, catalog.options).exists(join(place, "schema")):
+    if not may_hold_table and file_io_of(place, catalog.options).exists(join(place, "schema")):
         raise InvalidInputError(f"Table {identifier} cannot stand in '{said}', where another table of Paimon stands.")
     return place
 

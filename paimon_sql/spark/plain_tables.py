@@ -14,13 +14,11 @@ from paimon_sql.format.partition import unescape_path_name
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.types import paimon_fields
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.storage.file_io import FileIO, FileStatus, file_io_of
 from paimon_sql.storage.file_io.paths import without_scheme
 from paimon_sql.storage.migration import FORMATS, PlainFile, PlainTable
 from paimon_sql.storage.table import Table
-
-_CATALOG = "spark_catalog"
 
 
 class SessionTables:
@@ -47,7 +45,7 @@ class SessionTables:
         """The names of the tables of a database of the session's own catalog, sorted."""
         catalog = self._session.sessionState().catalog()
         if not catalog.databaseExists(database):
-            raise NoSuchDatabaseError(f"Spark's catalog {_CATALOG} has no database {database}.", name=database)
+            raise NoSuchDatabaseError(f"Spark's catalog {SESSION_CATALOG} has no database {database}.", name=database)
         found = catalog.listTables(database, "*", False)  # without temporary views, which are in every database
         listed = [str(one.table()) for one in self._jvm.items(found)]
         return sorted(name for name in listed if not self._is_view(database, name))
@@ -61,18 +59,18 @@ class SessionTables:
 
     def _parts(self, name: str) -> tuple[str, str]:
         parts = [part.strip("`") for part in name.split(".")]
-        if len(parts) == 3 and parts[0] == _CATALOG:
+        if len(parts) == 3 and parts[0] == SESSION_CATALOG:
             parts = parts[1:]
         if len(parts) > 2 or not all(parts):
-            raise InvalidInputError(f"'{name}' is no table of Spark's catalog {_CATALOG}.", remedy="Write db.t.")
+            raise InvalidInputError(f"'{name}' is no table of Spark's catalog {SESSION_CATALOG}.", remedy="Write db.t.")
         return ("default", parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
     def _table(self, database: str, name: str) -> PlainTable:
         catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
-        full = f"{_CATALOG}.{database}.{name}"
+        full = f"{SESSION_CATALOG}.{database}.{name}"
         if not catalog.databaseExists(database) or not catalog.tableExists(identifier):
             raise NoSuchTableError(
-                f"Spark's catalog {_CATALOG} has no table {database}.{name}.",
+                f"Spark's catalog {SESSION_CATALOG} has no table {database}.{name}.",
                 name=full,
                 remedy="A folder of files is named by its path, with source_type => 'parquet', 'orc' or 'avro'.",
             )
@@ -140,8 +138,10 @@ class SessionTables:
         return paimon_fields(json.loads(frame.schema.json()))
 
     def _drop(self, database: str, name: str) -> None:
-        full = ".".join(map(quote_name, (_CATALOG, database, name)))
-        SparkSession(self._jvm.context, self._session).sql(f"DROP TABLE {full}")
+        # By SQL the name may lead to another table, where the catalog is shared.
+        catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
+        catalog.invalidateCachedTable(identifier)
+        catalog.dropTable(identifier, False, False)
 
 
 def _files(file_io: FileIO, folder: str, spec: Mapping[str, str]) -> Iterator[PlainFile]:

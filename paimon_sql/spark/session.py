@@ -16,7 +16,7 @@ from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.launch import launch_jvm
-from paimon_sql.spark.notebook import show_in_notebook
+from paimon_sql.spark.notebook import in_notebook, show_in_notebook
 from paimon_sql.spark.requirements import check_java, check_pyspark
 
 DEFAULT_CATALOG = "paimon"
@@ -30,6 +30,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Spark looks whether a value is there before it asks Arrow for it; Arrow would look again, each time."""
+_SHOWN_IN_NOTEBOOKS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
+"""A DataFrame as the last line of a cell is shown as a table of its first rows."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -60,6 +62,8 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
     settings |= {_warehouse_key(): place}
     settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")
     settings.setdefault("spark.sql.defaultCatalog", DEFAULT_CATALOG)
+    if in_notebook():
+        settings = _SHOWN_IN_NOTEBOOKS | settings
     running = SparkContext._active_spark_context
     session = _join(running, settings) if running is not None else _start(settings)
     return install(session)

@@ -6,7 +6,7 @@ calls of some methods to Python (decision 9). Such objects live on the driver al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -19,7 +19,9 @@ Method = Callable[[Any, Any, Callable[[], Any]], Any]
 _PROXY = "javassist.util.proxy"
 
 
-def subclass_instance(jvm: Jvm, parent: str, methods: Mapping[str, Method], *arguments: Any) -> Any:
+def subclass_instance(
+    jvm: Jvm, parent: str, methods: Mapping[str, Method], *arguments: Any, interfaces: Sequence[str] = ()
+) -> Any:
     """A new object of a subclass of a Java class.
 
     Args:
@@ -27,10 +29,12 @@ def subclass_instance(jvm: Jvm, parent: str, methods: Mapping[str, Method], *arg
         parent: the full name of the class; abstract methods that are not given must never be called.
         methods: what answers the methods of a name, whatever their arguments are; all others stay the parent's.
         arguments: what the parent's constructor takes; there is one constructor of so many.
+        interfaces: what it implements besides; methods of theirs that are not given are their defaults.
     """
-    made = jvm.constant(f"subclass {parent} {sorted(methods)}", lambda: _subclass(jvm, parent, frozenset(methods)))
+    key = f"{parent} {sorted(methods)} {sorted(interfaces)}"
+    made = jvm.constant(f"subclass {key}", lambda: _subclass(jvm, parent, frozenset(methods), interfaces))
     found = jvm.constant(
-        f"constructor {parent} {sorted(methods)} {len(arguments)}",
+        f"constructor {key} {len(arguments)}",
         lambda: next(c for c in made.getConstructors() if c.getParameterCount() == len(arguments)),
     )
     instance = found.newInstance(jvm.array("java.lang.Object", arguments))
@@ -38,9 +42,10 @@ def subclass_instance(jvm: Jvm, parent: str, methods: Mapping[str, Method], *arg
     return instance
 
 
-def _subclass(jvm: Jvm, parent: str, names: frozenset[str]) -> Any:
+def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence[str]) -> Any:
     factory = jvm.new(f"{_PROXY}.ProxyFactory")
     factory.setSuperclass(jvm.java_class(parent))
+    factory.setInterfaces(jvm.array("java.lang.Class", map(jvm.java_class, interfaces)))
     factory.setFilter(_Named(jvm, names))
     return factory.createClass()
 

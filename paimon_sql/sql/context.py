@@ -10,6 +10,9 @@ from paimon_sql.errors import InvalidInputError
 TableName = tuple[str, ...]
 """A table's full name: its catalog first, then the database, then the table."""
 
+SESSION_CATALOG = "spark_catalog"
+"""The name of Spark's own catalog."""
+
 
 def no_keys(table: TableName) -> tuple[str, ...]:
     """The partition columns of a table of which nothing is known."""
@@ -18,6 +21,11 @@ def no_keys(table: TableName) -> tuple[str, ...]:
 
 def holds_no_files(table: TableName) -> bool:
     """Whether a table of which nothing is known is a folder of plain files."""
+    return False
+
+
+def is_never_ordinary(table: TableName) -> bool:
+    """Whether a table of which nothing is known is none of Paimon's."""
     return False
 
 
@@ -45,6 +53,9 @@ class RewriteContext:
         current_database: the database of names that consist of a table alone.
         catalogs: the names of the Paimon catalogs.
         other_catalogs: the names of all other catalogs, so that ``other.t`` is not taken for a database's table.
+        shared_catalogs: the names of those Paimon catalogs that hold other things too.
+        default_provider: what a table of a shared catalog is made of that says no USING.
+        is_ordinary: tells whether a name of a shared catalog is not that of a table of Paimon's.
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
         is_files: tells whether a Paimon table is a folder of plain files.
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
@@ -55,7 +66,10 @@ class RewriteContext:
     current_catalog: str
     current_database: str
     catalogs: frozenset[str]
-    other_catalogs: frozenset[str] = frozenset({"spark_catalog"})
+    other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
+    shared_catalogs: frozenset[str] = frozenset()
+    default_provider: str = ""
+    is_ordinary: Callable[[TableName], bool] = is_never_ordinary
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
     is_files: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
@@ -66,14 +80,26 @@ class RewriteContext:
         """The full name of a table named so, as Spark resolves it."""
         if len(parts) == 1:
             return (self.current_catalog, self.current_database, *parts)
+        if parts[0].lower() in self.shared_catalogs:
+            return (parts[0].lower(), *parts[1:])  # the only name of a catalog that Spark takes in any case
         if parts[0] in self.catalogs or parts[0] in self.other_catalogs or len(parts) > 2:
             return parts
         return (self.current_catalog, *parts)
 
     def table(self, parts: tuple[str, ...] | None) -> TableName | None:
-        """The full name of a table named so; None where its catalog is not a Paimon one, or without a name."""
+        """The full name of a table named so; None where it is none of a Paimon catalog's, or without a name."""
+        full = self.to_be(parts)
+        return None if full and full[0] in self.shared_catalogs and self.is_ordinary(full) else full
+
+    def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
+        """The full name of a table that need not be there yet; None where its catalog is not a Paimon one."""
         full = self.full_name(parts) if parts else None
         return full if full and full[0] in self.catalogs else None
+
+    def function(self, parts: tuple[str, ...] | None) -> TableName | None:
+        """The full name of a function that a Paimon catalog keeps or may keep; shared ones leave that to Spark."""
+        full = self.to_be(parts)
+        return None if full and full[0] in self.shared_catalogs and full[1].lower() != "sys" else full
 
     @property
     def host(self) -> str | None:

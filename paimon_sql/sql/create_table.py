@@ -31,6 +31,7 @@ _SUSPECTS = _MARKS | {
     *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
 }
 """Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+_PAIMON = "PAIMON"
 _FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
 """What stands behind USING for a table of plain files."""
 
@@ -43,13 +44,18 @@ def create_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if not cursor.accept("TABLE"):
         return None
     tolerant = cursor.accept("IF", "NOT", "EXISTS")
-    table = context.table(cursor.names())
+    table = context.to_be(cursor.names())
     if table is None:
         return None
     words = _words_of_columns(cursor)
     definition = read_definition(cursor)
+    is_shared = table[0] in context.shared_catalogs
     if cursor.sees("LIKE") and not replaces:
+        if is_shared and not _is_like_paimons(cursor.fork(), context):
+            return None
         return _like(cursor, context, table, definition, tolerant)
+    if is_shared and (definition.provider or context.default_provider.upper()) != _PAIMON:
+        return None
     kind = _kind_of_files(definition)
     if definition.options is None and words.isdisjoint(_SUSPECTS) and not kind:
         return None
@@ -150,6 +156,18 @@ def _appended(properties: tuple[list[Property], int], additions: list[str]) -> l
     """Add to a list of properties, before the bracket that closes it."""
     there, end = properties
     return [Edit(end, end, (", " if there else "") + ", ".join(additions))] if additions else []
+
+
+def _is_like_paimons(cursor: Cursor, context: RewriteContext) -> bool:
+    """Whether a table of a shared catalog LIKE another is to be one of Paimon's: USING says so, or the other is one."""
+    cursor.next()
+    at = cursor.peek()
+    source = context.table(cursor.names())
+    provider = ".".join(cursor.names() or ()) if cursor.seek(("USING",)) and cursor.accept("USING") else None
+    if provider is not None and provider.upper() == _PAIMON and source is None:
+        remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
+        raise cursor.error("A table of Paimon's cannot be LIKE one that is none.", at, remedy=remedy)
+    return source is not None and (provider or _PAIMON).upper() == _PAIMON
 
 
 def _like(

@@ -15,7 +15,7 @@ def describe_function(cursor: Cursor, context: RewriteContext) -> Outcome | None
     cursor.accept("DESCRIBE|DESC")
     cursor.accept("FUNCTION")
     extended = cursor.accept("EXTENDED")
-    function = context.table(cursor.names())
+    function = context.function(cursor.names())
     if function is None or len(function) != 3 or not cursor.done:
         return None
     if function[1].lower() != _SYSTEM and not context.has_function(function):

@@ -22,7 +22,7 @@ def create_function(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if not cursor.accept("FUNCTION"):
         return None
     tolerant = cursor.accept("IF", "NOT", "EXISTS")
-    function = context.table(cursor.names())
+    function = context.function(cursor.names())
     if function is None:
         return None
     plain: list[Edit] = []
@@ -38,7 +38,7 @@ def drop_function(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     """``DROP FUNCTION [IF EXISTS] f``."""
     cursor.accept("DROP", "FUNCTION")
     tolerant = cursor.accept("IF", "EXISTS")
-    function = context.table(cursor.names())
+    function = context.function(cursor.names())
     return None if function is None or not cursor.done else Carried(DropFunction(function, tolerant))
 
 

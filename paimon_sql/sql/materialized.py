@@ -253,7 +253,7 @@ def _table(cursor: Cursor, context: RewriteContext) -> TableName | None:
     names = cursor.names()
     if names is None:
         raise cursor.error("The name of a materialized table is missing.", at)
-    return context.table(names)
+    return context.to_be(names)
 
 
 def _whole(cursor: Cursor, statement: Statement) -> Carried:

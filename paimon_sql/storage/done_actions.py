@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
+from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.partition import (
     PARTITION_MARK_DONE_ACTION,
     PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS,
@@ -16,6 +17,8 @@ from paimon_sql.format.options.partition import (
     PARTITION_MARK_DONE_ACTION_HTTP_URL,
 )
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.partition import unescape_path_name
+from paimon_sql.storage.partition_listing import PartitionListing, as_done
 from paimon_sql.storage.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table import Table
 
@@ -105,13 +108,24 @@ class _OfMetastore(DoneAction):
     what: ClassVar[str]
 
     def check(self) -> None:
-        raise UnsupportedError(
-            f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
-        )
+        self._listing()
 
     def tell(self, partition: str) -> None:
-        self.check()
+        parts = (part.partition("=") for part in partition.split("/"))
+        self.tell_listing(self._listing(), {unescape_path_name(k): unescape_path_name(v) for k, _, v in parts})
+
+    @abstractmethod
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        """Tell that a partition is complete, given as the text of each value by its column."""
+
+    def _listing(self) -> PartitionListing:
+        if self.table.listing is not None:
+            return self.table.listing
+        raise UnsupportedError(
+            f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive catalog"
+            f" keeps those of tables that are made with '{METASTORE_PARTITIONED_TABLE.key}'.",
+        )
 
 
 class DonePartition(_OfMetastore):
@@ -120,12 +134,18 @@ class DonePartition(_OfMetastore):
     name = "done-partition"
     what = "adds a partition to the metastore"
 
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        listing.add([as_done(partition)])
+
 
 class MarkEvent(_OfMetastore):
     """An event of the metastore."""
 
     name = "mark-event"
     what = "is an event of the metastore"
+
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        listing.mark_done(partition)
 
 
 class Custom(DoneAction):

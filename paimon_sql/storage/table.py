@@ -16,6 +16,7 @@ from paimon_sql.storage.locations import Locations
 from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.manifest_store import ManifestStore
+from paimon_sql.storage.partition_listing import PartitionListing
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.snapshots import SnapshotManager
 from paimon_sql.storage.tags import TagManager
@@ -37,6 +38,7 @@ class Table:
         read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
         run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
+        listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Table:
     read_optimized: bool = False
     run_log: RunLog | None = None
     lock: TableLock = UNLOCKED
+    listing: PartitionListing | None = None
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"}

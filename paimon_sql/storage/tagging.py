@@ -12,6 +12,7 @@ from paimon_sql.format.options.tag import TAG_CREATE_SUCCESS_FILE, TAG_DEFAULT_T
 from paimon_sql.format.snapshot import Snapshot, Tag
 from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
+from paimon_sql.storage.listed_partitions import tell_of_tags
 from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import check_tag_name
@@ -172,12 +173,14 @@ def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelt
 
 def _tell(table: Table, name: str) -> None:
     """Say that a tag is complete, where the table wants it said."""
+    tell_of_tags(table, made=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         write_success_file(table.file_io, table.tags.success_path(name))
 
 
 def _untell(table: Table, name: str) -> None:
     """Say no longer that a tag is complete, before it goes."""
+    tell_of_tags(table, gone=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         table.file_io.delete(table.tags.success_path(name))
 

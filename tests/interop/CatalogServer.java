@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 
+import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.catalog.Identifier;
@@ -15,7 +16,6 @@ import org.apache.paimon.catalog.PropertyChange;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
-import org.apache.paimon.jdbc.JdbcCatalog;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.schema.Schema;
@@ -26,6 +26,8 @@ import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataTypes;
+import org.apache.paimon.types.RowType;
+import org.apache.paimon.view.ViewImpl;
 
 /**
  * Does with a catalog what it is told, a line each: words with tabs between. Answers a line: "ok" and words, or "error"
@@ -37,7 +39,7 @@ public class CatalogServer {
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream answers = new PrintStream(System.out, true, "UTF-8");
         System.setOut(System.err);
-        JdbcCatalog catalog = null;
+        Catalog catalog = null;
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             try {
                 String[] words = line.split("\t", -1);
@@ -57,17 +59,17 @@ public class CatalogServer {
         }
     }
 
-    private static JdbcCatalog opened(String[] words) {
+    private static Catalog opened(String[] words) {
         Options options = new Options();
         options.set("cache-enabled", "false");
         for (int i = 1; i < words.length; i++) {
             String[] pair = words[i].split("=", 2);
             options.set(pair[0], pair[1]);
         }
-        return (JdbcCatalog) CatalogFactory.createCatalog(CatalogContext.create(options));
+        return CatalogFactory.createCatalog(CatalogContext.create(options));
     }
 
-    private static List<String> run(JdbcCatalog catalog, String[] words, PrintStream answers) throws Exception {
+    private static List<String> run(Catalog catalog, String[] words, PrintStream answers) throws Exception {
         switch (words[0]) {
             case "databases":
                 return sorted(catalog.listDatabases());
@@ -93,6 +95,43 @@ public class CatalogServer {
                                 .primaryKey("id")
                                 .option("bucket", "1");
                 catalog.createTable(name(words[1]), schema.build(), false);
+                return Collections.emptyList();
+            case "create partitioned":
+                Schema.Builder partitioned =
+                        Schema.newBuilder()
+                                .column("id", DataTypes.INT())
+                                .column("v", DataTypes.STRING(), "what it is")
+                                .column("dt", DataTypes.STRING())
+                                .column("at", DataTypes.TIMESTAMP_WITH_LOCAL_TIME_ZONE(3))
+                                .column("price", DataTypes.DECIMAL(10, 2))
+                                .column("parts", DataTypes.MAP(DataTypes.STRING(), DataTypes.ARRAY(DataTypes.TIME())))
+                                .partitionKeys("dt")
+                                .option("metastore.partitioned-table", "true")
+                                .comment("all of it");
+                for (int i = 2; i < words.length; i += 2) {
+                    partitioned.option(words[i], words[i + 1]);
+                }
+                catalog.createTable(name(words[1]), partitioned.build(), false);
+                return Collections.emptyList();
+            case "write partition":
+                writePartition(catalog.getTable(name(words[1])), words[2]);
+                return Collections.emptyList();
+            case "views":
+                return sorted(catalog.listViews(words[1]));
+            case "view":
+                return Collections.singletonList(catalog.getView(name(words[1])).query());
+            case "create view":
+                RowType row = RowType.of(DataTypes.INT());
+                catalog.createView(
+                        name(words[1]),
+                        new ViewImpl(
+                                name(words[1]),
+                                row.getFields(),
+                                words[2],
+                                Collections.emptyMap(),
+                                "theirs",
+                                Collections.emptyMap()),
+                        false);
                 return Collections.emptyList();
             case "rename":
                 catalog.renameTable(name(words[1]), name(words[2]), false);
@@ -124,7 +163,9 @@ public class CatalogServer {
                             Thread.sleep(Long.parseLong(words[2]));
                             return null;
                         };
-                catalog.runWithLock(name(words[1]), wait);
+                catalog.getClass()
+                        .getMethod("runWithLock", Identifier.class, Callable.class)
+                        .invoke(catalog, name(words[1]), wait);
                 return Collections.emptyList();
             default:
                 throw new IllegalArgumentException(words[0]);
@@ -136,6 +177,17 @@ public class CatalogServer {
         try (BatchTableWrite write = builder.newWrite();
                 BatchTableCommit commit = builder.newCommit()) {
             write.write(GenericRow.of(id, BinaryString.fromString(value)));
+            commit.commit(write.prepareCommit());
+        }
+    }
+
+    private static void writePartition(Table table, String partition) throws Exception {
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        try (BatchTableWrite write = builder.newWrite();
+                BatchTableCommit commit = builder.newCommit()) {
+            write.write(
+                    GenericRow.of(
+                            1, BinaryString.fromString("java"), BinaryString.fromString(partition), null, null, null));
             commit.commit(write.prepareCommit());
         }
     }

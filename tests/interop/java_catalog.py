@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import pyspark
 
 from tests import packages
 
@@ -13,15 +15,26 @@ from .java import classpath
 DRIVERS = ("org.xerial:sqlite-jdbc:3.46.1.3", "org.postgresql:postgresql:42.7.4", "com.mysql:mysql-connector-j:8.4.0")
 
 
+def drivers() -> list[str]:
+    """The jars by which a JDBC catalog speaks with its database."""
+    return [str(packages.fetched(d)) for d in DRIVERS]
+
+
+def hive_client() -> list[str]:
+    """The jars by which a Hive catalog speaks with the metastore: PySpark has them."""
+    return [str(Path(pyspark.__file__).parent / "jars" / "*")]
+
+
 class JavaCatalog:
     """Sends requests to ``CatalogServer``, one after the other.
 
     Args:
         classes: the folder of the compiled program.
+        more: the jars that it needs beside Paimon's and Hadoop's.
     """
 
-    def __init__(self, classes: Path) -> None:
-        jars = [str(classes), *classpath(), *(str(packages.fetched(d)) for d in DRIVERS)]
+    def __init__(self, classes: Path, more: Iterable[str]) -> None:
+        jars = [str(classes), *classpath(), *more]
         self._process = subprocess.Popen(
             ["java", "-Xmx512m", "-cp", ":".join(jars), "CatalogServer"],
             stdin=subprocess.PIPE,

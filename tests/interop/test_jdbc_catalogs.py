@@ -18,7 +18,7 @@ from tests import packages
 from tests.storage import core_tables as core
 
 from .java import available
-from .java_catalog import DRIVERS, JavaCatalog, compiled
+from .java_catalog import DRIVERS, JavaCatalog, compiled, drivers
 
 FIELDS = (DataField(0, "id", IntType(False)), DataField(1, "v", string_type()))
 T = Identifier("d", "t")
@@ -29,7 +29,7 @@ def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaCatalog]:
     """Java's side without a catalog."""
     if not (available() and packages.available(*DRIVERS)):
         pytest.skip("Java's side needs Maven, which fetches it once, and a JDK")
-    side = JavaCatalog(compiled(tmp_path_factory.mktemp("classes")))
+    side = JavaCatalog(compiled(tmp_path_factory.mktemp("classes")), drivers())
     yield side
     side.close()
 

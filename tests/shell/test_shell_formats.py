@@ -40,7 +40,7 @@ def written(
 
 
 def test_all_formats_are_found_by_themselves() -> None:
-    assert list(formats()) == ["csv", "json", "markdown", "table", "tsv", "vertical"]
+    assert list(formats()) == ["csv", "html", "json", "markdown", "table", "tsv", "vertical"]
     assert [name for name, form in formats().items() if not form.limited] == ["csv", "json", "tsv"]
 
 
@@ -121,6 +121,16 @@ def test_vertical_shows_whole_values() -> None:
     assert written("vertical", batches=[[("1", "z" * 5000, None)]]) == (
         f"-- row 1 --\nk    | 1\n名前 | {'z' * 5000}\nnote | NULL\n"
     )
+
+
+def test_html_takes_nothing_in_a_value_for_markup() -> None:
+    assert written("html", batches=[[("-1", "<b>&\n", None)]]) == (
+        '<table>\n<thead>\n<tr><th style="text-align: right">k</th><th style="text-align: left">名前</th>'
+        '<th style="text-align: left">note</th></tr>\n</thead>\n<tbody>\n'
+        '<tr><td style="text-align: right">-1</td><td style="text-align: left">&lt;b&gt;&amp;\\n</td>'
+        '<td style="text-align: left"><span style="opacity: 0.5">NULL</span></td></tr>\n</tbody>\n</table>\n'
+    )
+    assert written("html", batches=[], header=False) == "<table>\n<tbody>\n</tbody>\n</table>\n"
 
 
 def test_markdown_keeps_its_cells_apart() -> None:

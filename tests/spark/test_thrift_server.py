@@ -192,6 +192,25 @@ def test_temporary_views_and_sparks_own_tables_are_listed_too(connection: Any, m
         statement.execute("DROP TABLE spark_catalog.default.plain")
 
 
+def test_a_spark_catalog_with_paimons_tables_is_listed_whole(connection: Any, metadata: Ask, tmp_path: Path) -> None:
+    statement = connection.createStatement()
+    statement.execute(f"CREATE CATALOG spark_catalog WITH ('type' = 'paimon', 'warehouse' = '{tmp_path}')")
+    statement.execute(f"CREATE DATABASE spark_catalog.both LOCATION '{tmp_path}/both.db'")
+    try:
+        statement.execute("CREATE TABLE spark_catalog.both.plain (i INT) USING parquet")
+        statement.execute("CREATE TABLE spark_catalog.both.paimons (i INT) USING paimon")
+        assert query(connection, "SELECT count(*) FROM spark_catalog.both.paimons") == [(0,)]
+        assert metadata("getSchemas", "spark_catalog", "both") == [("both", "spark_catalog")]
+        listed = metadata("getTables", None, "both", "%", None)
+        assert [row[:4] for row in listed] == [
+            ("spark_catalog", "both", "paimons", "TABLE"), ("spark_catalog", "both", "plain", "TABLE"),
+        ]  # fmt: skip
+        columns = metadata("getColumns", None, "both", "%", "%")
+        assert [row[2:4] for row in columns] == [("paimons", "i"), ("plain", "i")]
+    finally:
+        statement.execute("DROP DATABASE spark_catalog.both CASCADE")
+
+
 def test_system_tables_are_listed_by_name_or_type_only(metadata: Ask) -> None:
     assert [row[2] for row in metadata("getTables", None, "other", "%", None)] == ["log"]
     assert [row[2:4] for row in metadata("getTables", None, "other", "log$sn%", None)] == [
@@ -360,10 +379,16 @@ def test_connections_that_are_closed_leave_nothing_behind(server: ThriftServer, 
         bridge.jvm.cls("java.lang.System").gc()
         return len(bridge.jvm.gateway.gateway_property.pool)
 
+    def be_refused() -> None:
+        url = server.url.replace("/default", "/nowhere")
+        with pytest.raises(Py4JJavaError, match="nowhere"), jdbc(bridge.jvm, url):
+            pass
+
     connect_once()
     sessions, before = len(bridge._sessions), proxies()
     for _ in range(5):
         connect_once()
+        be_refused()
     assert len(bridge._sessions) == sessions
     # A session has a dozen Python objects in the JVM; they go with it, once the JVM has found that nobody uses them.
     wait_until(lambda: proxies() <= before + 12)

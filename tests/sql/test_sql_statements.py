@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from urllib.parse import unquote
 
 import pytest
@@ -133,3 +133,24 @@ def test_calls_are_found_and_stood_in_for() -> None:
     assert with_stand_ins(text, kinds.get) == text.replace(
         "f(x, g(1))", f"IF(struct(x, g(1)) IS NULL, {null}, {null})"
     ).replace("a.`h`()", "CAST(NULL AS STRING)")
+
+
+def test_of_a_shared_catalog_only_paimons_tables_are_ours() -> None:
+    shared = frozenset({"spark_catalog"})
+    context = RewriteContext(
+        *("spark_catalog", "db", shared),
+        shared_catalogs=shared,
+        default_provider="parquet",
+        is_ordinary=lambda table: table[-1] != "p",
+    )
+    for text in ("DELETE FROM {}", "UPDATE db.{} SET a = 1", "ALTER TABLE {} SET ('a' = 'b')", "SHOW TAGS {}"):
+        assert rewrite(text.format("o"), context).sql == text.format("o")
+        assert rewrite(text.format("p"), context).sql != text.format("p")
+    assert rewrite("DELETE FROM SPARK_CATALOG.db.p", context).sql.startswith("CALL spark_catalog.sys")
+    made = "CREATE TABLE new (a INT, PRIMARY KEY (a) NOT ENFORCED)"
+    assert rewrite(made, context).sql == made
+    assert "'primary-key'" in rewrite(f"{made} USING paimon", context).sql
+    assert "'primary-key'" in rewrite(made, replace(context, default_provider="paimon")).sql
+    for text in ("CREATE TABLE new LIKE o", "CREATE TABLE new LIKE p USING csv", "CREATE FUNCTION f AS 'a.B'"):
+        assert rewrite(text, context).sql == text
+    assert rewrite("CREATE TABLE new LIKE p", context).sql.startswith("CALL spark_catalog.sys")

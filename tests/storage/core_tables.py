@@ -52,7 +52,8 @@ def make_table(
 def again(table: Table, options: Mapping[str, str] | None = None, file_io: FileIO | None = None) -> Table:
     """The table as another statement opens it, which remembers nothing."""
     schema = replace(table.schema, options={**table.schema.options, **(options or {})})
-    return Table(table.name, table.path, file_io or table.file_io, schema, table.branch, lock=table.lock)
+    kept = {"lock": table.lock, "listing": table.listing}
+    return Table(table.name, table.path, file_io or table.file_io, schema, table.branch, **kept)
 
 
 def batch_of(table: Table, rows: Iterable[Row], kinds: Sequence[int] | None = None) -> pa.RecordBatch:

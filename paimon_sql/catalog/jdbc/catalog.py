@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
@@ -24,7 +24,7 @@ from paimon_sql.errors import (
     PaimonError,
     TableExistsError,
 )
-from paimon_sql.format.options.catalog import CATALOG_KEY, LOCK_ENABLED, SYNC_ALL_PROPERTIES
+from paimon_sql.format.options.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
@@ -48,12 +48,10 @@ class JdbcCatalog(ViewsInRecords):
         super().__init__(name, {**options, **place})
         database = Database.of(name, options)
         self.records = Records(database, options.get(CATALOG_KEY.key, CATALOG_KEY.default_text or ""))
-        said = options.get(LOCK_ENABLED.key)
-        # Object stores that create nothing exclusively need the lock.
-        self._locks = self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
+        self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(database, self.records.catalog_key, options)
         self._synced = bool(SYNC_ALL_PROPERTIES.read(options.get(SYNC_ALL_PROPERTIES.key, "true")))
-        layout_of(database.backend, self._settings.key_length).make(database, with_locks=self._locks)
+        layout_of(database.backend, self._settings.key_length).make(database, with_locks=self.takes_locks)
 
     def list_databases(self) -> list[str]:
         return self.records.databases()
@@ -208,18 +206,14 @@ class JdbcCatalog(ViewsInRecords):
         return found
 
     def _lock(self, identifier: Identifier) -> TableLock:
-        return JdbcLock(self._settings, Identifier(identifier.database, identifier.table)) if self._locks else UNLOCKED
-
-    @contextmanager
-    def _alone(self, *identifiers: Identifier) -> Iterator[bool]:
-        plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
-        with ExitStack() as held:
-            # In one order, so that no two wait for each other.
-            for key in sorted(plain):
-                held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH))
-            yield self._locks
+        return (
+            JdbcLock(self._settings, Identifier(identifier.database, identifier.table))
+            if self.takes_locks
+            else UNLOCKED
+        )
 
     def _refuse_taken(self, identifier: Identifier) -> None:
+        self._refuse_others(identifier)
         if self.view_exists(identifier):
             raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
         if self.records.has_table(identifier.database, identifier.table):

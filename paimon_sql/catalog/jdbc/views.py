@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.jdbc.records import NameTakenError, Records
@@ -57,10 +56,6 @@ class ViewsInRecords(WarehouseCatalog):
             names = (source.database, source.object_name), (target.database, target.table)
             if not self.records.rename_view(*names):
                 raise self._no_view(source)
-
-    @abstractmethod
-    def _alone(self, *identifiers: Identifier) -> AbstractContextManager[bool]:
-        """Keep everybody else away from these names: whether there is a lock that does so."""
 
     @contextmanager
     def _new_view(self, identifier: Identifier, *others: Identifier) -> Iterator[None]:

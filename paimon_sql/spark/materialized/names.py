@@ -9,6 +9,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
 from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.ctes import scopes
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
@@ -105,9 +106,12 @@ class WholeNames:
 
     def _has_database(self, name: str) -> bool:
         """Whether the current catalog has that database; a name that is none may be a format: parquet.`/path`."""
-        if self._current == self._catalog.name:
-            return self._catalog.database_exists(name) or name.lower() == "sys"
-        return self._current != "spark_catalog" or bool(self._state.catalog().databaseExists(name))
+        is_own = self._current == self._catalog.name
+        if is_own and (self._catalog.database_exists(name) or name.lower() == "sys"):
+            return True
+        if self._current == SESSION_CATALOG:
+            return bool(self._state.catalog().databaseExists(name))
+        return not is_own
 
     def _function(self, name: tuple[str, ...]) -> str | None:
         """The whole name of a function of the catalog; None where a name is something else or whole."""

@@ -46,7 +46,10 @@ class RunAnalyzeTable(Runner):
         latest = table.snapshots.latest()
         if latest is None:
             return Answer()
-        counted, found = _counted(surroundings, statement.table, latest.id, columns)
+        # The snapshot knows nothing of columns that came or got their names after it.
+        then = {(f.id, f.name) for f in table.schemas.get(latest.schema_id).fields}
+        known = [f for f in columns if (f.id, f.name) in then]
+        counted, found = _counted(surroundings, statement.table, latest.id, known)
         plan = plan_scan(table, snapshot=latest)
         size = sum(f.file_size for split in plan.splits for f in split.files)
         held = latest.total_record_count or 0

@@ -16,19 +16,20 @@ class RunCreateTableLike(Runner):
 
     def run(self, statement: CreateTableLike, surroundings: Surroundings) -> Answer:
         target = surroundings.identifier(statement.table)
-        if statement.if_not_exists and surroundings.catalog.table_exists(target):
+        catalog = surroundings.catalog
+        if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_taken(target)):
             return Answer()
-        if statement.source[0] != surroundings.catalog.name:
+        if statement.source[0] != catalog.name:
             raise UnsupportedError(
                 f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
                 remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
             )
-        source = surroundings.catalog.any_table(surroundings.identifier(statement.source)).schema
+        source = catalog.any_table(surroundings.identifier(statement.source)).schema
         properties = dict(statement.options)
         if statement.provider:
             properties["provider"] = statement.provider
         if statement.location:
             properties["location"] = statement.location
         schema = schema_like(source, properties, statement.features)
-        surroundings.catalog.create_any_table(target, placed(surroundings.catalog, target, schema))
+        catalog.create_any_table(target, placed(catalog, target, schema))
         return Answer()

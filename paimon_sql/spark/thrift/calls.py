@@ -17,9 +17,9 @@ from paimon_sql.spark.thrift.column_types import jdbc_type, type_name
 from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, Relation
 from paimon_sql.spark.thrift.patterns import NamePattern
 from paimon_sql.spark.types import spark_type
+from paimon_sql.sql.context import SESSION_CATALOG
 
 Row = list[Any]
-SPARK_CATALOG = "spark_catalog"
 _SPARK = "org.apache.spark.sql.hive.thriftserver"
 _HIVE = "org.apache.hive.service.cli.operation"
 _NO_NULLS, _NULLABLE = 0, 1
@@ -56,7 +56,7 @@ class GetCatalogs(MetadataCall):
     operation = f"{_SPARK}.SparkGetCatalogsOperation"
 
     def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
-        return [[name] for name in sorted({*listing.catalogs, SPARK_CATALOG})]
+        return [[name] for name in sorted({*listing.catalogs, SESSION_CATALOG})]
 
 
 class GetSchemas(MetadataCall):
@@ -68,9 +68,10 @@ class GetSchemas(MetadataCall):
     def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
         catalog, database = asked[0], NamePattern(asked[1])
         own = [[found, of] for of, found in listing.databases(catalog, database)]
-        sparks = [[found, SPARK_CATALOG] for found, of in known if of not in listing.catalogs]
-        wanted = [row for row in sparks if catalog in (None, "", SPARK_CATALOG) and database.matches(row[0])]
-        return sorted([*own, *wanted], key=lambda row: (row[1], row[0]))
+        sparks = [[found, SESSION_CATALOG] for found, of in known if _is_sparks(of, listing)]
+        wanted = [row for row in sparks if catalog in (None, "", SESSION_CATALOG) and database.matches(row[0])]
+        # Databases of a spark_catalog that is Paimon's too are known to both.
+        return sorted([*own, *(row for row in wanted if row not in own)], key=lambda row: (row[1], row[0]))
 
 
 class GetTables(MetadataCall):
@@ -171,11 +172,16 @@ def _of_spark(
     for of, namespace, *rest in known:
         if not name.matches(rest[0]):
             continue
-        if namespace and of not in listing.catalogs and catalog in (None, "", SPARK_CATALOG):
-            found += [[SPARK_CATALOG, namespace, *rest]] if database.matches(namespace) else []
+        if namespace and _is_sparks(of, listing) and catalog in (None, "", SESSION_CATALOG):
+            found += [[SESSION_CATALOG, namespace, *rest]] if database.matches(namespace) else []
         elif not namespace and not catalog and database.is_all:
             found.append([None, None, *rest])
     return found
+
+
+def _is_sparks(catalog: str | None, listing: Listing) -> bool:
+    """Whether a row of Spark's own is of its own catalog, as which it may give none."""
+    return catalog not in listing.catalogs or catalog == SESSION_CATALOG
 
 
 def _column_row(relation: Relation, field: DataField, position: int) -> Row:

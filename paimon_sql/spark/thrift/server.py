@@ -28,6 +28,9 @@ _THREADS = "hive.server2.async.exec.threads"
 _MOST_STATEMENTS = "32"
 """Statements that run at once; others wait. Each thread has one more in Python as long as the server runs."""
 
+_WHO_MAY_CONNECT = ("hive.server2.authentication.", "hive.server2.custom.authentication.")
+"""What checks names and passwords takes its options from the JVM's properties, as they are for the whole process."""
+
 _SERVER = "org.apache.spark.sql.hive.thriftserver"
 
 
@@ -49,10 +52,11 @@ class ThriftServer:
         self._bridge = Bridge.of(session.sparkContext)
         self._jvm = self._bridge.jvm
         self._logs = TemporaryDirectory(prefix="paimon-sql-operations-", ignore_cleanup_errors=True)
+        self._of_process = [name for name in options or {} if name.startswith(_WHO_MAY_CONNECT)]
         try:
             self._server = self._start(session._jsparkSession, options or {})
         except Py4JJavaError as error:
-            self._logs.cleanup()
+            self._clean_up()
             raise SetupError(
                 f"The Thrift server did not start: {_root_message(error.java_exception)}.",
                 remedy=f"Look at {HOST}, {PORT} and the other options that were given.",
@@ -81,7 +85,12 @@ class ThriftServer:
     def stop(self) -> None:
         """Close all connections and end the server; the session stays."""
         self._server.stop()
+        self._clean_up()
+
+    def _clean_up(self) -> None:
         self._logs.cleanup()
+        for name in self._of_process:
+            self._jvm.static("java.lang.System", "clearProperty")(name)
 
     def _start(self, session: Any, options: Mapping[str, str]) -> Any:
         jvm = self._jvm
@@ -92,6 +101,8 @@ class ThriftServer:
         conf = jvm.new("org.apache.hadoop.hive.conf.HiveConf", client.conf())
         for name, value in ({_LOGS: self._logs.name, _THREADS: _MOST_STATEMENTS} | dict(options)).items():
             conf.set(name, value)
+        for name in self._of_process:
+            jvm.static("java.lang.System", "setProperty")(name, options[name])
         server = jvm.new(f"{_SERVER}.HiveThriftServer2", session)
         server.init(conf)
         self._take_over(server, conf)
@@ -115,9 +126,15 @@ class ThriftServer:
 
         def closed(sessions: Any, arguments: Any, proceed: Any) -> Any:
             session = proceed()
-            if session is not None and len(arguments) == 1 and session.sessionUUID() != own:
-                self._bridge.forget(session)
+            gone = session if session is not None else refused(sessions)
+            if gone is not None and len(arguments) == 1 and gone.sessionUUID() != own:
+                self._bridge.forget(gone)
             return session
+
+        def refused(sessions: Any) -> Any:
+            # A connection to a database that is not there ends before its session stands among the others.
+            newest = self._bridge.newest_of_thread()
+            return None if newest is None or sessions.containsValue(newest) else newest
 
         _, root = private_field(server, "sparkSession")
         own = root.sessionUUID()

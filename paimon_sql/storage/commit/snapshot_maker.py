@@ -21,6 +21,7 @@ from paimon_sql.storage.commit.account import give_account
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.listed_partitions import tell_of_commit
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
@@ -77,6 +78,7 @@ class SnapshotMaker:
             if self._made(snapshot, attempt):
                 self._write_hints(snapshot)
                 give_account(self.table, snapshot, wanted, tried, time.monotonic() - started)
+                tell_of_commit(self.table, kind, wanted)
                 return snapshot
             attempt.remove()
         raise CommitConflictError(

@@ -1,0 +1,417 @@
+"""The catalog whose names Hive's metastore keeps, as Apache Paimon's Hive catalog does, so that all share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from paimon_sql.catalog.hive import layout
+from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
+from paimon_sql.catalog.hive.conf import with_site
+from paimon_sql.catalog.hive.entries import Entries
+from paimon_sql.catalog.hive.formats import describe_format, format_of, format_schema
+from paimon_sql.catalog.hive.locations import InDescriptors, InProperties, plain
+from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
+from paimon_sql.catalog.hive.partitions import HivePartitions
+from paimon_sql.catalog.hive.views import ViewsInMetastore
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
+from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.warehouse import Place, absolute_warehouse
+from paimon_sql.errors import (
+    CorruptFileError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    InvalidInputError,
+    InvalidOptionError,
+    NoSuchTableError,
+    PaimonError,
+    TableExistsError,
+    UnsupportedError,
+)
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import (
+    ALTER_TABLE_CASCADE,
+    HIVE_SKIP_UPDATE_STATS,
+    LOCATION_IN_PROPERTIES,
+    SYNC_ALL_PROPERTIES,
+    TABLE_TYPE,
+)
+from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY
+from paimon_sql.format.options.table import PATH
+from paimon_sql.format.options.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.values import Option
+from paimon_sql.format.paths import TablePaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.listed_partitions import relist
+from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table import Table
+
+_LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
+
+
+class HiveCatalog(ViewsInMetastore):
+    """Databases, tables and views are entries of Hive's metastore; an entry says where its table stands.
+
+    What is to happen to entries and files happens to the entries last when something comes to be and first when it
+    goes: what the entries name is whole, and files without an entry are taken up by `adopt`.
+    """
+
+    places_tables = True
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        options = with_site(name, options)
+        place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **place})
+        metastore = Metastore.of(name, options)
+        self.entries = Entries(metastore)
+        self.locations = InProperties() if self._said(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.takes_locks = self._wants_locks()
+        self._settings = LockSettings.of(metastore, options)
+        self._synced = bool(self._said(SYNC_ALL_PROPERTIES))
+
+    def drop_database(self, database: str, cascade: bool) -> None:
+        self._require(database)
+        names = self.entries.names(database)
+        if names and not cascade:
+            raise DatabaseNotEmptyError(
+                f"Database {database} still holds {len(names)} tables and views, {names[0]} among them.",
+                remedy="Drop them first, or say CASCADE.",
+            )
+        location = self._database_path(database)
+        for entry in self.entries.all(database):
+            if layout.is_paimon(entry) or layout.is_view(entry):
+                self._drop(entry)
+            else:
+                # Hive knows which files are those of its own tables.
+                self.entries.metastore.call("drop_table", database, entry.tableName, True)
+        # Folders that no entry named are nobody's to remove.
+        with suppress(MissingEntryError):
+            self.entries.metastore.call("drop_database", database, False, False)
+        self._io(location).delete_dir(location)
+
+    # Tables
+
+    def list_tables(self, database: str) -> list[str]:
+        self._require(database)
+        return [str(entry.tableName) for entry in self.entries.all(database) if self._is_ours(entry)]
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        if identifier.branch != MAIN_BRANCH:
+            return self._place(identifier) is not None
+        entry = self.entries.get(identifier.database, identifier.table)
+        return entry is not None and self._is_ours(entry)
+
+    def table_location(self, identifier: Identifier) -> str:
+        entry = self.entries.get(identifier.database, identifier.table)
+        found = None if entry is None else self.locations.of(entry)
+        return found or f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table').lower()}"
+
+    def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
+        kind = offered_kind(schema, self.name, self.options)
+        self._require(identifier.database)
+        said = plain(schema.options.get(PATH.key))
+        location = said or self.table_location(identifier)
+        check_name(identifier.table, "table")
+        entry = self._new_entry(identifier, layout.EXTERNAL if said else self._kind(schema))
+        with self._alone(identifier) as locked:
+            self._refuse_taken(identifier)
+            if kind is KINDS["format-table"]:
+                describe_format(entry, schema)
+                self.locations.place(entry, location)
+                self._add(identifier, self.entries.fit(entry))
+            else:
+                self._create(identifier, replace(schema, id=0), entry, location, locked=locked)
+        return self.any_table(identifier)
+
+    def drop_table(self, identifier: Identifier) -> None:
+        with self._alone(identifier):
+            entry = self.entries.get(identifier.database, identifier.table)
+            if entry is None or not self._is_ours(entry):
+                self.any_table(identifier)  # which says what is missing
+            self._drop(entry)
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        check_name(target.table, "table")
+        with self._alone(source, target):
+            entry = self.entries.get(source.database, source.table)
+            if entry is None or not self._is_ours(entry):
+                self.any_table(source)  # which says what is missing
+                raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+            self._require(target.database)
+            self._refuse_taken(target)
+            before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
+            wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
+            if moves and self._io(wanted).exists(wanted):
+                raise TableExistsError(
+                    f"Table {self.name}.{source} cannot become {target}: something stands in {wanted} already.",
+                    name=str(target),
+                )
+            entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
+            self.entries.alter(source.database, source.table, entry)
+            if moves and before is not None:
+                self._follow(target, before, wanted)
+
+    def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is not None and not layout.is_paimon(entry) and self._is_ours(entry):
+            raise UnsupportedError(
+                f"Table {self.name}.{identifier} is a format table, whose definition is Hive's.",
+                remedy="ALTER it there.",
+            )
+        if identifier.branch != MAIN_BRANCH or entry is None:
+            return super().alter_table(identifier, change)
+
+        was_told = False
+
+        def told(schema: TableSchema) -> TableSchema:
+            nonlocal was_told
+            changed = change(schema)
+            if changed is not schema:
+                self._check_listing(schema, changed)
+                self._tell(identifier, schema, changed)
+                was_told = True
+            return changed
+
+        # The metastore may refuse, and is therefore told before the definition counts.
+        try:
+            return super().alter_table(identifier, told)
+        except BaseException:
+            if was_told:
+                with suppress(PaimonError, OSError):
+                    self._adopted(identifier, dry_run=False)
+            raise
+
+    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
+        done: dict[str, str] = {}
+        for one in self._database_folders() if database is None else [database]:
+            found = [t for t in self._table_folders(one) if table in (None, t)]
+            known = self.database_exists(one)
+            if not known and not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
+                with suppress(DatabaseExistsError):
+                    self.create_database(one, {})
+            for name in found:
+                said = self._adopted(Identifier(one, name), dry_run=dry_run)
+                if said is not None:
+                    done[f"{one}.{name}"] = said
+        return done
+
+    # How tables and entries go together
+
+    def _place(self, identifier: Identifier) -> Place | None:
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is None or not self._is_ours(entry):
+            return None
+        location = self.locations.of(entry) or super().table_location(identifier)
+        file_io = self._io(location)
+        if not layout.is_paimon(entry):
+            schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
+            return None if schema is None else Place(location, file_io, schema)
+        found = SchemaManager(file_io, TablePaths(location, identifier.branch).branch_root).latest()
+        if found is None:
+            # While a table is renamed or dropped its entry is there for a moment without its files.
+            if identifier.branch != MAIN_BRANCH or self.entries.get(identifier.database, identifier.table) != entry:
+                return None
+            raise CorruptFileError(
+                f"Hive's metastore has a table {self.name}.{identifier}, but its files are not there",
+                path=location,
+                remedy="Restore them from a copy, or DROP TABLE.",
+            )
+        return Place(location, file_io, found, self._listing(entry, location, found))
+
+    def _schema(self, identifier: Identifier) -> TableSchema | None:
+        place = self._place(identifier)
+        return None if place is None else place.schema
+
+    def _listing(self, entry: Any, location: str, schema: TableSchema) -> HivePartitions | None:
+        """The list of a table's partitions, if the metastore keeps one."""
+        if not entry.partitionKeys:
+            return None
+        inside = schema.options.get(DATA_FILE_PATH_DIRECTORY.key)
+        folder = f"{location}/{inside}" if inside else location
+        return HivePartitions(self.entries, entry.dbName, entry.tableName, folder, self.locations)
+
+    def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, *, locked: bool) -> None:
+        """Write a table's definition, unless an external one stands there already, and keep its entry."""
+        file_io = self._io(location)
+        schemas = SchemaManager(file_io, location)
+        existing = schemas.latest()
+        if existing is not None:
+            if not layout.is_external(entry):
+                raise InvalidInputError(
+                    f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
+                    f" in {location}.",
+                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
+                )
+            _check_same(existing, schema, location)
+            self._describe(entry, existing, location)
+            self._add(identifier, entry)
+            return
+        schema = replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
+        self._describe(entry, schema, location)
+        check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
+        if not schemas.try_add_under_lock(schema, locked=locked):
+            raise self._exists(identifier)
+        try:
+            self._add(identifier, entry)
+        except BaseException:
+            self._take_back(identifier, schemas, location)
+            raise
+
+    def _add(self, identifier: Identifier, entry: Any) -> None:
+        try:
+            self.entries.add(entry)
+        except TakenEntryError:
+            raise self._exists(identifier) from None
+
+    def _drop(self, entry: Any) -> None:
+        location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
+        if self.entries.drop(entry.dbName, entry.tableName) and not stays and location is not None:
+            self._io(location).delete_dir(location, recursive=True)
+
+    def _follow(self, target: Identifier, before: str, wanted: str) -> None:
+        """Move the files of a renamed table, unless the metastore has done so, and say where they stand."""
+        entry = self.entries.get(target.database, target.table)
+        if entry is None:
+            return
+        now = self.locations.of(entry)
+        if now == before and before != wanted:
+            if not self._io(before).rename(before, wanted):
+                raise TableExistsError(f"The files of {target} stay in {before}: {wanted} is taken.", name=str(target))
+            self.locations.place(entry, wanted)
+            self.entries.alter(target.database, target.table, entry)
+            self._relisted(target, anew=True)
+
+    def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
+        """Let the entry of a table say what its definition is going to say."""
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is None:
+            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+        layout.forget(entry, before, schema)
+        self._describe(entry, schema, self.locations.of(entry) or "")
+        self._alter(identifier, entry)
+
+    def _alter(self, identifier: Identifier, entry: Any) -> None:
+        keeps = (
+            bool(self._said(HIVE_SKIP_UPDATE_STATS)) or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
+        )
+        cascade = bool(entry.partitionKeys) and bool(self._said(ALTER_TABLE_CASCADE))
+        try:
+            self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keeps)
+        except InvalidInputError as error:
+            if "incompatible" not in error.message:
+                raise
+            raise InvalidInputError(
+                error.message,
+                remedy="Set hive.metastore.disallow.incompatible.col.type.changes to false in Hive's metastore.",
+            ) from error
+
+    def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
+        layout.describe(entry, schema, all_properties=self._synced)
+        self.locations.place(entry, location)
+        self.entries.fit(entry)
+
+    def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
+        """What was to be done to let the metastore say what stands in a table's folder."""
+        entry = self.entries.get(identifier.database, identifier.table)
+        location = self.table_location(identifier)
+        schema = SchemaManager(self._io(location), location).latest()
+        if schema is None or (entry is not None and not layout.is_paimon(entry)):
+            return None
+        if entry is None:
+            if not dry_run:
+                made = self._new_entry(identifier, self._kind(schema))
+                self._describe(made, schema, location)
+                with suppress(TableExistsError):
+                    self._add(identifier, made)
+                self._relisted(identifier)
+            return "its files stood in the warehouse; the catalog knows it now."
+        kept = (entry.sd.cols, entry.parameters)
+        self._describe(entry, schema, location)
+        differs = kept != (entry.sd.cols, entry.parameters)
+        if differs and not dry_run:
+            self._alter(identifier, entry)
+        if self._relisted(identifier, dry_run=dry_run) or differs:
+            return "what Hive's metastore says of it was set right."
+        return None
+
+    def _relisted(self, identifier: Identifier, *, dry_run: bool = False, anew: bool = False) -> bool:
+        """Whether the metastore's list of a table's partitions was set right."""
+        table = self.any_table(identifier)
+        return isinstance(table, Table) and relist(table, dry_run=dry_run, anew=anew)
+
+    def _check_listing(self, before: TableSchema, after: TableSchema) -> None:
+        """Refuse to change whether partitions are listed, as Hive cannot change a table's partition columns."""
+
+        def shown(schema: TableSchema) -> tuple[Any, ...]:
+            listed = schema.partition_keys if layout.is_partitioned(schema) else ()
+            return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
+
+        if shown(before) != shown(after):
+            raise InvalidOptionError(
+                "Whether and how Hive's metastore lists the partitions of a table is said when the table is made.",
+                key=METASTORE_TAG_TO_PARTITION.key,
+            )
+
+    def _refuse_taken(self, identifier: Identifier) -> None:
+        self._refuse_others(identifier)
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is None:
+            return
+        if layout.is_view(entry):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        raise self._exists(identifier)
+
+    def _take_back(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
+        """Remove the definition of a table whose entry was refused; what may have been kept after all stays."""
+        with suppress(PaimonError):
+            entry = self.entries.get(identifier.database, identifier.table)
+            if entry is None or self.locations.of(entry) != location:
+                schemas.directory.file_io.delete(schemas.directory.path(0))
+                schemas.directory.file_io.delete_dir(schemas.directory.directory)
+                schemas.directory.file_io.delete_dir(location)
+
+    def _lock(self, identifier: Identifier) -> TableLock:
+        if not self.takes_locks:
+            return UNLOCKED
+        return HiveLock(self._settings, Identifier(identifier.database.lower(), identifier.table.lower()))
+
+    def _kind(self, schema: TableSchema) -> str:
+        """Whose the files of a new table are that says no place."""
+        external = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
+        return layout.EXTERNAL if external else layout.MANAGED
+
+    def _is_ours(self, entry: Any) -> bool:
+        """Whether an entry is a table that this catalog has."""
+        formats = KINDS["format-table"].is_offered(self.options)
+        return not layout.is_view(entry) and (layout.is_paimon(entry) or (formats and format_of(entry) is not None))
+
+    def _exists(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+
+    def _said(self, option: Option[Any]) -> Any:
+        """The catalog's value of an option."""
+        return TableOptions(self.options).get(option)
+
+
+def _check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
+    """Refuse a definition that is not that of the table that stands there."""
+
+    def shape(schema: TableSchema) -> tuple[Any, ...]:
+        return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
+
+    options = {k: v for k, v in wanted.options.items() if k != PATH.key and existing.options.get(k) != v}
+    if shape(existing) != shape(wanted) or options:
+        what = (
+            f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
+            if options
+            else ("it has other columns or keys")
+        )
+        raise InvalidInputError(
+            f"The table that stands in {location} is not the one that was described: {what}.",
+            remedy="Describe it as it is.",
+        )

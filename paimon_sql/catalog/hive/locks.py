@@ -1,0 +1,105 @@
+"""The lock of a Hive catalog: an exclusive lock on the table in the metastore, as Hive's own statements take it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pymetastore.hive_metastore.ttypes import (
+    CheckLockRequest,
+    LockComponent,
+    LockLevel,
+    LockRequest,
+    LockState,
+    LockType,
+    UnlockRequest,
+)
+
+from paimon_sql.catalog.hive.client import Metastore
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
+from paimon_sql.errors import CommitConflictError, PaimonError
+from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
+from paimon_sql.format.options.values import Option
+from paimon_sql.storage.locks import TableLock
+
+_LOG = logging.getLogger(__name__)
+_FIRST_WAIT = 0.05
+
+
+@dataclass(frozen=True)
+class LockSettings:
+    """How the tables of a catalog are locked.
+
+    Attributes:
+        metastore: where the locks are.
+        timeout: for how many seconds a lock is asked for.
+        longest_wait: how many seconds pass at most before it is asked for again.
+    """
+
+    metastore: Metastore
+    timeout: float
+    longest_wait: float
+
+    @classmethod
+    def of(cls, metastore: Metastore, options: Mapping[str, str]) -> LockSettings:
+        """Those of a catalog with these options."""
+
+        def seconds(option: Option[Any]) -> float:
+            return float(option.read(options.get(option.key, option.default_text or "")).total_seconds())
+
+        return cls(metastore, seconds(LOCK_ACQUIRE_TIMEOUT), seconds(LOCK_CHECK_MAX_SLEEP))
+
+
+@dataclass(frozen=True)
+class HiveLock(TableLock):
+    """The lock of one table and its branches; the metastore itself ends those that were left behind."""
+
+    settings: LockSettings
+    table: Identifier
+
+    @contextmanager
+    def held(self, branch: str = MAIN_BRANCH) -> Iterator[bool]:
+        lock_id = self._acquired(Identifier(self.table.database, self.table.table, branch))
+        try:
+            yield True
+        finally:
+            self._release(lock_id)
+
+    def _acquired(self, name: Identifier) -> int:
+        """The number of the lock once it is ours."""
+        component = LockComponent(
+            type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=name.database, tablename=name.object_name
+        )
+        component.operationType = None  # as of Hive's LOCK TABLE; the default is for transactions
+        request = LockRequest(component=[component], user=self.settings.metastore.user, hostname=socket.gethostname())
+        started, wait = time.monotonic(), _FIRST_WAIT
+        answer = self.settings.metastore.call("lock", request)
+        lock_id = int(answer.lockid)
+        try:
+            while answer.state == LockState.WAITING and time.monotonic() - started < self.settings.timeout:
+                wait = min(wait * 2, self.settings.longest_wait)
+                time.sleep(wait * random.uniform(0.5, 1))
+                answer = self.settings.metastore.call("check_lock", CheckLockRequest(lockid=lock_id))
+        except BaseException:
+            self._release(lock_id)
+            raise
+        if answer.state == LockState.ACQUIRED:
+            return lock_id
+        self._release(lock_id)
+        raise CommitConflictError(
+            f"The lock of {name} in Hive's metastore was held by others for {time.monotonic() - started:.0f} seconds.",
+            remedy=f"Run the statement again, or raise '{LOCK_ACQUIRE_TIMEOUT.key}'.",
+        )
+
+    def _release(self, lock_id: int) -> None:
+        """Give the lock back; one that cannot be given back expires."""
+        try:
+            self.settings.metastore.call("unlock", UnlockRequest(lockid=lock_id))
+        except PaimonError as error:
+            _LOG.warning("Lock %d of Hive's metastore could not be given back: %s", lock_id, error)

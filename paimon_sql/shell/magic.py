@@ -1,0 +1,141 @@
+"""SQL in a notebook's cells: ``%%sql``, after ``%load_ext paimon_sql``."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import shlex
+import time
+from html import escape
+from itertools import chain
+from typing import Any, NoReturn
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from paimon_sql.errors import InvalidInputError, PaimonError, SetupError
+from paimon_sql.shell.engine import Engine, Interrupted
+from paimon_sql.shell.errors import Problem, describe
+from paimon_sql.shell.formats.html import Html
+from paimon_sql.shell.report import Report
+from paimon_sql.shell.result import execute
+from paimon_sql.shell.splitter import Piece, split
+
+ROWS = 100
+"""How many rows of an answer are shown, unless ``-n`` says otherwise."""
+
+_USAGE = "Write %%sql, or %%sql -n ROWS, and the statements below; or %sql and one statement."
+
+
+def load(shell: Any) -> None:
+    """Give IPython's shell the magic."""
+    magic = SqlMagic(shell, importlib.import_module("IPython.display"))
+    for kind in ("line", "cell"):
+        shell.register_magic_function(magic, kind, "sql")
+
+
+class StatementFailedError(Exception):
+    """A statement of a cell failed: the notebook shows what went wrong and no traceback, and runs no further cell."""
+
+    def __init__(self, problem: Problem, statement: str) -> None:
+        text = io.StringIO()
+        Report(_console(text)).problem(problem, statement)
+        super().__init__(text.getvalue().rstrip())
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython asks errors how they want to be shown.
+        return [str(self)]
+
+
+class SqlMagic:
+    """Runs the statements of a cell, one after the other, and shows the answer of each below it.
+
+    Statements run in the notebook's variable ``spark``, or else in the session that is active. They end where the
+    shell's statements end; the first that fails is the last that runs.
+
+    Args:
+        shell: IPython's shell.
+        display: the module ``IPython.display``.
+    """
+
+    def __init__(self, shell: Any, display: Any) -> None:
+        self._shell = shell
+        self._display = display
+
+    def __call__(self, line: str, cell: str | None = None) -> None:
+        """``%sql statement``, or ``%%sql [-n ROWS]`` with statements below.
+
+        Raises:
+            StatementFailedError: a statement failed, or there is no session.
+        """
+        try:
+            rows, text = (ROWS, line) if cell is None else (_rows(line), cell)
+            session = self._session()
+        except PaimonError as error:
+            _fail(error)
+        engine = Engine(lambda: session)
+        for piece in split(text):
+            if piece.kind == "command":
+                word = piece.text.split()[0]
+                _fail(InvalidInputError(f"{word} is a command of the shell, and no SQL.", remedy=_USAGE))
+            self._show(engine, piece, rows)
+
+    def _session(self) -> SparkSession:
+        session = self._shell.user_ns.get("spark")
+        if not isinstance(session, SparkSession):
+            session = SparkSession.getActiveSession()
+        if session is None:
+            raise SetupError("There is no session yet.", remedy='Run spark = paimon_sql.connect("warehouse") first.')
+        return session
+
+    def _show(self, engine: Engine, piece: Piece, limit: int) -> None:
+        since = time.perf_counter()
+        try:
+            result = engine.run(lambda session: execute(session, piece.text, "text", limit), _Patience())
+            rows = list(chain.from_iterable(iter(result.fetch, [])))
+        except Interrupted as interrupted:
+            raise KeyboardInterrupt from interrupted
+        except Exception as error:
+            _fail(error, piece.text)
+        seconds = time.perf_counter() - since
+        if not result.columns:
+            self._put(f"OK ({seconds:.2f} s)")
+            return
+        table = io.StringIO()
+        form = Html(_console(table))
+        form.begin(result.columns)
+        form.write(rows[:limit])
+        form.end()
+        more = f"the first {limit:,} rows" if len(rows) > limit else f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
+        self._put(f"{more} ({seconds:.2f} s)", table.getvalue())
+
+    def _put(self, said: str, table: str = "") -> None:
+        self._display.display(self._display.HTML(f'{table}<p style="opacity: 0.6">{escape(said)}</p>'))
+
+
+class _Patience:
+    """Waits without a word: bars are drawn by a thread of their own."""
+
+    def tick(self, session: SparkSession | None) -> None:
+        pass
+
+    def stopping(self) -> None:
+        pass
+
+
+def _console(file: io.StringIO) -> Console:
+    # In a notebook rich would show what it is given, instead of writing it.
+    return Console(file=file, width=1000, force_jupyter=False)
+
+
+def _rows(line: str) -> int:
+    words = shlex.split(line)
+    if not words:
+        return ROWS
+    if len(words) != 2 or words[0] != "-n" or not words[1].isdigit():
+        raise InvalidInputError(f"'{line.strip()}' is nothing that %%sql knows.", remedy=_USAGE)
+    return int(words[1])
+
+
+def _fail(error: BaseException, statement: str = "") -> NoReturn:
+    raise StatementFailedError(describe(error, statement), statement) from None
