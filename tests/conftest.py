@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from . import packages, rest_server, servers
+from . import object_stores, packages, rest_server, servers
 from .interop import java
 
 # Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
@@ -82,6 +82,13 @@ def jdbc(request: pytest.FixtureRequest, database_servers: Servers, tmp_path: Pa
     if request.param == "sqlite":
         return {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", **warehouse}
     return {**database_servers.options(request.param), **warehouse}
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[dict[str, str]]:
+    """The options of a catalog in a store that speaks S3, and that has one bucket."""
+    with object_stores.s3_store() as options:
+        yield options
 
 
 @pytest.fixture(scope="session")

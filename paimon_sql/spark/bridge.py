@@ -31,6 +31,7 @@ from paimon_sql.spark.streams.sink import WriteByWorkers
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
+_CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
 _SPARKS_OWN = "defaultSessionCatalog"
@@ -50,8 +51,20 @@ class AttachedSession:
         # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
+        self._retry_shuffles_whole()
         PassOverDeadRows(jvm).add_to(session)
         WriteByWorkers(jvm, session).add_to(session)
+
+    def _retry_shuffles_whole(self) -> None:
+        """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.
+
+        Which bucket a new key gets depends on the order in which rows come, as ``rand()`` does on the attempt. A task
+        that is run again after its executor was lost would otherwise lose rows, or have them written twice.
+        """
+        conf = self.session.sessionState().conf()
+        for key in ("enabled", "enableFullRetryOnMismatch"):
+            if not conf.contains(_CHECKSUM + key):
+                self.session.conf().set(_CHECKSUM + key, "true")
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Make a catalog with its database ``default``; False if the session has one of that name."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from paimon_sql.format.types import DataField
+from paimon_sql.spark.hadoop_files import hadoop_settings, hadoop_url
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
@@ -120,9 +121,11 @@ class NativeScanProxy(PlannedScanProxy):
             jvm.some(constant),
             jvm.none,
         )
-        options = jvm.constant(
-            "no options",
-            lambda: jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({})),
+        # Spark puts a scan's options over Hadoop's configuration, for this scan alone.
+        settings = hadoop_settings(self._plan.table.file_io)
+        made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
+        options = (
+            made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
         )
         builder = jvm.new(
             f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
@@ -134,4 +137,4 @@ class NativeScanProxy(PlannedScanProxy):
 
 def to_url(path: str) -> str:
     """A path as the URL that Spark's readers take."""
-    return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else path
+    return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else hadoop_url(path)

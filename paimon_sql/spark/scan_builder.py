@@ -33,6 +33,7 @@ from paimon_sql.spark.aggregates import (
 from paimon_sql.spark.dead_rows import can_mark, marking_scan
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
+from paimon_sql.spark.hadoop_files import reads
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
@@ -190,9 +191,14 @@ class ScanBuilderProxy(JavaObject):
     def _is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether Spark's own reader can read these columns, and be told of dead rows if there are any."""
         plan = self._planned()
-        if _narrows(plan) or not plan.is_native(columns):
+        if _narrows(plan) or not self._jvm_reads(columns):
             return False
         return not plan.rows_to_mark or can_mark(self.jvm, plan, columns)
+
+    def _jvm_reads(self, columns: Sequence[DataField]) -> bool:
+        """Whether Spark's own reader reads such files, and reaches them."""
+        plan = self._planned()
+        return plan.is_native(columns) and reads(self.jvm, plan)
 
     def _planned(self) -> ScanPlan:
         if self._plan is None:
@@ -251,7 +257,7 @@ class ScanBuilderProxy(JavaObject):
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""
         twin = None
-        if not self._hidden and not self._by_python and not _narrows(plan) and plan.is_native(self._columns):
+        if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
                 return NativeScanProxy(*given)

@@ -23,6 +23,11 @@ DEFAULT_CATALOG = "paimon"
 DEFAULT_WAREHOUSE = "warehouse"
 _CATALOG_PREFIX = "spark.sql.catalog."
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_EXECUTORS_JAVA_OPTIONS = "spark.executor.extraJavaOptions"
+_PYTHON = "spark.pyspark.python"
+_LOCAL = "local[*]"
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Spark looks whether a value is there before it asks Arrow for it; Arrow would look again, each time."""
 _SHOWN_IN_NOTEBOOKS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
@@ -93,12 +98,17 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
 def _start(settings: dict[str, str]) -> SparkSession:
     check_pyspark()
     check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # What Spark starts on other machines is the interpreter that the settings name, if they do.
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get(_PYTHON, sys.executable))
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    defaults = _defaults()
+    if _SUBMITTED in os.environ:
+        SparkContext._ensure_initialized()
+    conf = SparkConf()
+    given = {**dict(conf.getAll()), **settings}
+    defaults = _defaults(given.get("spark.master", _LOCAL))
     # Options of the user's own must not bring the log of Spark's own configuration back.
-    java = {_JAVA_OPTIONS: f"{defaults[_JAVA_OPTIONS]} {settings.get(_JAVA_OPTIONS, '')}".strip()}
-    conf = SparkConf().setAll(list((defaults | settings | java).items()))
+    java = {key: f"{defaults[key]} {given.get(key, '')}".strip() for key in (_JAVA_OPTIONS, _EXECUTORS_JAVA_OPTIONS)}
+    conf.setAll(list((defaults | given | java).items()))
     if SparkContext._gateway is None:
         SparkContext._ensure_initialized(gateway=launch_jvm(conf))
     return SparkSession.builder.config(conf=conf).getOrCreate()
@@ -118,16 +128,19 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
     return session
 
 
-def _defaults() -> dict[str, str]:
+def _defaults(master: str) -> dict[str, str]:
+    # How many tasks suit a cluster only Spark can tell.
+    tasks = {"spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2))} if master.startswith("local[") else {}
     return {
-        "spark.master": "local[*]",
+        "spark.master": _LOCAL,
         "spark.python.daemon.module": "paimon_sql.spark.daemon",
         "spark.app.name": "paimon-sql",
         "spark.driver.memory": "4g",
-        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+        **tasks,
         "spark.ui.showConsoleProgress": "false",
         "spark.log.structuredLogging.enabled": "false",
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {_UNCHECKED}",
+        _EXECUTORS_JAVA_OPTIONS: _UNCHECKED,
     }
 
 

@@ -31,6 +31,7 @@ from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
@@ -58,7 +59,11 @@ _ALIKE = (
 
 @dataclass(frozen=True)
 class CopyTask:
-    """Copies files one to one; ``size`` is their bytes."""
+    """Copies files one to one; ``size`` is their bytes.
+
+    An engine may run a task twice, and both runs at once: a copy has its name only when it is whole, and a run takes
+    away nothing but what it has not finished itself.
+    """
 
     source: FileIO
     target: FileIO
@@ -66,15 +71,25 @@ class CopyTask:
     size: int
 
     def run(self) -> None:
-        """Do it; on an error none of the copies is left."""
-        try:
-            for origin, copy in self.paths:
-                with self.source.open_input(origin) as reader, self.target.open_output(copy) as writer:
-                    while chunk := reader.read(_CHUNK):
-                        writer.write(chunk)
-        except BaseException:
-            self.target.delete_many(copy for _, copy in self.paths)
-            raise
+        """Do it; on an error the copies that are whole stay, for whoever runs the tasks to remove."""
+        for origin, copy in self.paths:
+            if self.target.is_object_store(copy):  # where a file appears when it is whole
+                self._copy(origin, copy)
+                continue
+            part = temporary_sibling(copy)
+            try:
+                self._copy(origin, part)
+                if self.target.rename(part, copy):
+                    continue
+            except BaseException:
+                self.target.delete(part)
+                raise
+            self.target.delete(part)  # another run was first
+
+    def _copy(self, origin: str, copy: str) -> None:
+        with self.source.open_input(origin) as reader, self.target.open_output(copy) as writer:
+            while chunk := reader.read(_CHUNK):
+                writer.write(chunk)
 
 
 def run_copy(task: CopyTask) -> None:

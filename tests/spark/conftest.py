@@ -1,8 +1,12 @@
-"""One Spark for all tests of the bridge, and a database of its own for each test."""
+"""One Spark for all tests of the bridge, and a database of its own for each test.
+
+``PAIMON_TEST_MASTER=spark://host:port`` lets them run on a cluster that runs, whose workers have the package.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -22,7 +26,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = paimon_sql.connect(
         tmp_path_factory.mktemp("warehouse"),
         **{
-            "spark.master": "local[2]",
+            "spark.master": os.environ.get("PAIMON_TEST_MASTER", "local[2]"),
             "spark.ui.enabled": "false",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "2",

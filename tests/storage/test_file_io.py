@@ -14,9 +14,11 @@ import pytest
 
 from paimon_sql.errors import MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of
-from paimon_sql.storage.file_io.backends import Backend, Options, S3Backend, backend_of, register_backend, s3_options
+from paimon_sql.storage.file_io.backends import Backend, Options
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.refusals import refusals
+from paimon_sql.storage.file_io.s3 import S3Backend, s3_options
+from paimon_sql.storage.file_io.schemes import backend_of, register_backend
 
 
 class _Folder(Backend):

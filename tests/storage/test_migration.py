@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from paimon_sql.errors import CommitUnknownError, InvalidInputError, PaimonError
+from paimon_sql.errors import CommitUnknownError, InvalidInputError, MissingFileError, PaimonError
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.copying import CopyTask
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.migration import PlainFile, PlainTable, check_target, examine, put_back, take_over
@@ -147,3 +148,16 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     keyed = make_table(tmp_path / "k", primary_keys=["id"])
     with pytest.raises(InvalidInputError, match="primary key"):
         check_target(source, keyed)
+
+
+def test_a_copy_that_is_run_twice_stays_whole(tmp_path: Path) -> None:
+    io, pairs = LocalFileIO(), [(str(tmp_path / f"a{i}"), str(tmp_path / "to" / f"b{i}")) for i in range(2)]
+    for origin, _ in pairs:
+        io.write_bytes(origin, b"rows")
+    task = CopyTask(io, io, tuple(pairs), 8)
+    task.run()
+    task.run()
+    io.delete(pairs[1][0])
+    with pytest.raises(MissingFileError):
+        task.run()  # which takes nothing away that another run has made
+    assert {p.name: p.read_bytes() for p in (tmp_path / "to").iterdir()} == {"b0": b"rows", "b1": b"rows"}

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 
-from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileError, PaimonError
+from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
@@ -90,6 +90,8 @@ class ByFile(Publication):
         try:
             if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
                 return True
+        except UnsupportedError:
+            raise  # nothing was tried
         except (PaimonError, OSError) as error:
             lost = error
         try:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from paimon_sql.errors import MissingFileError
-from paimon_sql.storage.file_io.backends import Backend, Creator, backend_of
+from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, Objects
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.refusals import no_exclusive_create, refusals
+from paimon_sql.storage.file_io.schemes import backend_of
+from paimon_sql.storage.threads import spread
+
+_THREADS = 8
+"""How many objects are moved at once."""
 
 
 class ArrowFileIO(FileIO):
@@ -27,7 +32,7 @@ class ArrowFileIO(FileIO):
     def __init__(self, scheme: str, authority: str = "", options: Mapping[str, str] | None = None) -> None:
         self.scheme = scheme
         self.authority = authority
-        self.options = dict(options or {})
+        self.options: dict[str, str] = dict(options or {})
 
     def __reduce__(self) -> tuple[type[ArrowFileIO], tuple[str, str, dict[str, str]]]:
         return type(self), (self.scheme, self.authority, self.options)
@@ -39,14 +44,14 @@ class ArrowFileIO(FileIO):
     @cached_property
     def _fs(self) -> pafs.FileSystem:
         with refusals("open", f"{self.scheme}://{self.authority}"):
-            return self._backend.open(self.authority, self.options)
+            return _opened(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
-    def _creator(self) -> Creator | None:
-        return self._backend.creator(self.authority, self.options)
+    def _objects(self) -> Objects | None:
+        return _opened(self.scheme, self.authority, frozenset(self.options.items()))[1]
 
     def can_create_exclusively(self, path: str) -> bool:
-        return self._creator is not None
+        return self._objects is not None
 
     def is_object_store(self, path: str) -> bool:
         return self._backend.object_store
@@ -80,10 +85,14 @@ class ArrowFileIO(FileIO):
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         with refusals("create", path):
-            if self._creator is not None:
-                return self._creator(self._inner(path), data)
+            why = self._backend.why_not
+            if self._objects is not None:
+                try:
+                    return self._objects.create(self._inner(path), data)
+                except ConditionRefusedError:
+                    why = "the store does not heed the condition of a put"
             if not locked:
-                raise no_exclusive_create(path, self._backend.why_not)
+                raise no_exclusive_create(path, why)
             if self.exists(path):
                 return False
             self.write_bytes(path, data)
@@ -111,6 +120,8 @@ class ArrowFileIO(FileIO):
 
     def delete(self, path: str) -> bool:
         with refusals("delete", path):
+            if self._objects is not None and self._objects.remove([self._inner(path)]):
+                return True
             try:
                 # An object store answers a delete of nothing with success, so it is asked only once.
                 if not self._backend.object_store and self.status(path) is None:
@@ -119,6 +130,15 @@ class ArrowFileIO(FileIO):
             except (FileNotFoundError, MissingFileError):
                 return False
             return True
+
+    def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
+        doomed = list(paths)
+        if not doomed or self._objects is None:
+            return super().delete_many(doomed, threads)
+        with refusals("delete", doomed[0] if len(doomed) == 1 else f"{len(doomed)} files, {doomed[0]} among them"):
+            if self._objects.remove([self._inner(path) for path in doomed]):
+                return len(doomed)
+        return super().delete_many(doomed, threads)
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         with refusals("delete", path):
@@ -129,9 +149,8 @@ class ArrowFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        if not self._backend.object_store:
-            with refusals("make the directory", path):
-                self._fs.create_dir(self._inner(path), recursive=True)
+        with refusals("make the directory", path):
+            self._fs.create_dir(self._inner(path), recursive=True)
 
     def rename(self, src: str, dst: str) -> bool:
         with refusals(f"rename {src} to {dst}: look at", src):
@@ -140,14 +159,20 @@ class ArrowFileIO(FileIO):
             found = self.status(src)
             if found is None:
                 raise FileNotFoundError(src)
-            if found.is_dir and self._backend.object_store:
-                for entry in list(self.walk(src)):
-                    self._fs.move(self._inner(entry.path), self._inner(join(dst, entry.path[len(src) :])))
+            if self._backend.object_store:
+                entries = list(self.walk(src)) if found.is_dir else [found]
+                moves = [(entry.path, f"{dst}{entry.path[len(src) :]}") for entry in entries]
+                spread(lambda move: self._copy(*move), moves, _THREADS)
+                self.delete_many(origin for origin, _ in moves)
                 return True
-            if not self._backend.object_store:
-                self.mkdirs(parent_of(dst))
+            self.mkdirs(parent_of(dst))
             self._fs.move(self._inner(src), self._inner(dst))
             return True
+
+    def _copy(self, src: str, dst: str) -> None:
+        source, target = self._inner(src), self._inner(dst)
+        if self._objects is None or not self._objects.copy(source, target):
+            self._fs.copy_file(source, target)
 
     def size(self, path: str) -> int:
         found = self.status(path)
@@ -155,6 +180,13 @@ class ArrowFileIO(FileIO):
             with refusals("look at", path):
                 raise FileNotFoundError(path)
         return found.size
+
+
+@lru_cache(maxsize=64)
+def _opened(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
+    """A file system with its connections, which all tables of a process share."""
+    backend, given = backend_of(scheme), dict(options)
+    return backend.open(authority, given), backend.objects(authority, given)
 
 
 def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:

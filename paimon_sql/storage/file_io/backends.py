@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow.fs as pafs
@@ -15,9 +16,30 @@ import pyarrow.fs as pafs
 from paimon_sql.errors import SetupError, UnsupportedError
 
 Options: TypeAlias = Mapping[str, str]
-Creator: TypeAlias = Callable[[str, bytes], bool]
 
-_TRUE = "true"
+
+class ConditionRefusedError(Exception):
+    """A store does not heed the condition of a put."""
+
+
+class Objects(ABC):
+    """What an object store can do that Arrow's file system for it cannot; paths are those inside the store."""
+
+    @abstractmethod
+    def create(self, path: str, data: bytes) -> bool:
+        """Create an object unless there is one of that name: whether it did.
+
+        Raises:
+            ConditionRefusedError: the store does not heed the condition.
+        """
+
+    def remove(self, paths: Sequence[str]) -> bool:
+        """Remove objects, whether they are there or not; False, and nothing is done, where this has no such way."""
+        return False
+
+    def copy(self, source: str, target: str) -> bool:
+        """Copy an object inside the store; False, and nothing is done, where this has no such way."""
+        return False
 
 
 class Backend:
@@ -40,24 +62,24 @@ class Backend:
         """The path inside the file system, from a path's authority and the rest behind it."""
         return f"{authority}{rest}"
 
-    def creator(self, authority: str, options: Options) -> Creator | None:
-        """What creates an object unless there is one: True if it did; None where that cannot be had."""
-        if self.conditional is None or not _has_fsspec(self.conditional):
+    def objects(self, authority: str, options: Options) -> Objects | None:
+        """What creates and removes objects; None where a conditional creation cannot be had."""
+        if self.conditional is None or not has_fsspec(self.conditional):
             return None
         return _ConditionalPut(_fsspec(self.conditional, self.fsspec_arguments(options)))
 
     def fsspec_arguments(self, options: Options) -> dict[str, Any]:
-        """The arguments of the fsspec file system that ``creator`` uses."""
+        """The arguments of the fsspec file system that ``objects`` uses."""
         return {}
 
 
-class _ConditionalPut:
+class _ConditionalPut(Objects):
     """Creates an object through fsspec with the store's own "only if absent" condition."""
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
 
-    def __call__(self, path: str, data: bytes) -> bool:
+    def create(self, path: str, data: bytes) -> bool:
         try:
             self._filesystem.pipe_file(path, data, mode="create")
         except FileExistsError:
@@ -67,49 +89,6 @@ class _ConditionalPut:
                 return False
             raise
         return True
-
-
-class S3Backend(Backend):
-    """Amazon S3 and its likes. Options ``s3.*``, ``s3a.*`` and ``fs.s3a.*`` mean the same."""
-
-    why_not = "a conditional put needs the package s3fs"
-    conditional = "s3"
-
-    def open(self, authority: str, options: Options) -> pafs.FileSystem:
-        given = s3_options(options)
-        endpoint = given.get("endpoint", "")
-        scheme, _, address = endpoint.rpartition("://")
-        ssl = given.get("connection.ssl.enabled", _TRUE)
-        return pafs.S3FileSystem(
-            access_key=given.get("access.key"),
-            secret_key=given.get("secret.key"),
-            session_token=given.get("session.token"),
-            region=given.get("endpoint.region") or given.get("region"),
-            endpoint_override=address or None,
-            scheme=scheme or ("https" if ssl == _TRUE else "http"),
-            role_arn=given.get("assumed.role.arn"),
-            anonymous="AnonymousAWSCredentialsProvider" in given.get("aws.credentials.provider", ""),
-            force_virtual_addressing=bool(address) and given.get("path.style.access", _TRUE) != _TRUE,
-        )
-
-    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
-        given = s3_options(options)
-        client = {"region_name": given.get("endpoint.region") or given.get("region")}
-        return {
-            "key": given.get("access.key"),
-            "secret": given.get("secret.key"),
-            "token": given.get("session.token"),
-            "endpoint_url": given.get("endpoint"),
-            "client_kwargs": {k: v for k, v in client.items() if v},
-        }
-
-
-def s3_options(options: Options) -> dict[str, str]:
-    """The S3 options without their prefix, words parted by dots: ``s3.access-key`` is ``access.key``."""
-    found: dict[str, str] = {}
-    for prefix in ("fs.s3a.", "s3a.", "s3."):
-        found |= {k.removeprefix(prefix).replace("-", "."): v for k, v in options.items() if k.startswith(prefix)}
-    return found
 
 
 class OssBackend(Backend):
@@ -209,31 +188,7 @@ class FsspecBackend(Backend):
         return {k.removeprefix(prefix): v for k, v in options.items() if k.startswith(prefix)}
 
 
-_BACKENDS: dict[str, Backend] = {}
-
-
-def register_backend(scheme: str, backend: Backend) -> None:
-    """Make a scheme's file system known."""
-    _BACKENDS[scheme] = backend
-
-
-def backend_of(scheme: str) -> Backend:
-    """The kind of file system that a scheme names.
-
-    Raises:
-        UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
-    """
-    if scheme not in _BACKENDS:
-        if not _has_fsspec(scheme):
-            raise UnsupportedError(
-                f"No file system is known for the scheme '{scheme}'.",
-                remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
-            )
-        _BACKENDS[scheme] = FsspecBackend(scheme)
-    return _BACKENDS[scheme]
-
-
-def _has_fsspec(protocol: str) -> bool:
+def has_fsspec(protocol: str) -> bool:
     """Whether fsspec is installed and can make a file system of this protocol."""
     if importlib.util.find_spec("fsspec") is None:
         return False
@@ -246,14 +201,3 @@ def _has_fsspec(protocol: str) -> bool:
 
 def _fsspec(protocol: str, arguments: dict[str, Any]) -> Any:
     return importlib.import_module("fsspec").filesystem(protocol, **arguments)
-
-
-for _schemes, _backend in (
-    (("s3", "s3a", "s3n"), S3Backend()),
-    (("oss",), OssBackend()),
-    (("gs",), GcsBackend()),
-    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
-    (("hdfs", "viewfs"), HdfsBackend()),
-):
-    for _scheme in _schemes:
-        register_backend(_scheme, _backend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,7 +30,12 @@ class FileIO(ABC):
 
     An instance can be pickled and shared between threads. A missing file is a ``MissingFileError``, a refusal of the
     file system a ``PaimonError`` that names path and reason. Directories come into being with their first file.
+
+    Attributes:
+        options: the catalog's options, by which it was made; secrets are among them.
     """
+
+    options: Mapping[str, str] = {}
 
     @abstractmethod
     def can_create_exclusively(self, path: str) -> bool:
@@ -38,7 +43,7 @@ class FileIO(ABC):
 
     @abstractmethod
     def is_object_store(self, path: str) -> bool:
-        """Whether directories are mere prefixes there: then ``rename`` copies and ``mkdirs`` does nothing."""
+        """Whether directories are mere prefixes there: then ``rename`` copies, and an empty one needs a mark."""
 
     def threads_for(self, path: str, files: int, most: int) -> int:
         """How many threads to touch files with: on a disk, starting some for a few takes longer than the files do.
@@ -103,7 +108,7 @@ class FileIO(ABC):
 
     @abstractmethod
     def mkdirs(self, path: str) -> None:
-        """Make the directory and those above it; nothing happens if it is there."""
+        """Make the directory and those above it, in an object store by marks; nothing happens if it is there."""
 
     @abstractmethod
     def rename(self, src: str, dst: str) -> bool:

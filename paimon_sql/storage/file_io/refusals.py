@@ -8,8 +8,24 @@ from contextlib import contextmanager
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 
+_NO_BUCKET = ("NoSuchBucket", "NO_SUCH_BUCKET")
+_WRONG_KEY = (
+    "SignatureDoesNotMatch",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "InvalidAccessKeyId",
+    "INVALID_ACCESS_KEY_ID",
+    "INVALID_CLIENT_TOKEN_ID",
+    "Unable to locate credentials",
+)
+_AWAY = (
+    "NETWORK_CONNECTION",
+    "Could not connect to the endpoint",
+    "Connect timeout",
+    "Read timeout",
+    "Couldn't resolve",
+)
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
-_ABSENT = ("NoSuchKey", "NO_SUCH_KEY", "NoSuchBucket", "NO_SUCH_BUCKET", "HTTP status 404")
+_ABSENT = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
 _LONGEST_NAME = 255
 MAKE_DIRECTORY = "make the directory"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -33,6 +49,20 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
     if action == MAKE_DIRECTORY and isinstance(error, FileNotFoundError | NotADirectoryError):
         return PaimonError(
             f"Cannot {action} {path}: there can be none in that place.", remedy="Check the warehouse's path."
+        )
+    if any(word in text for word in _NO_BUCKET):
+        return PaimonError(
+            f"Cannot {action} {path}: the store has no such bucket.", remedy="Make the bucket, or check the path."
+        )
+    if any(word in text for word in _WRONG_KEY):
+        return PaimonError(
+            f"Cannot {action} {path}: the store refuses the credentials.",
+            remedy="Check the catalog's options 's3.access-key' and 's3.secret-key'.",
+        )
+    if any(word in text for word in _AWAY):
+        return PaimonError(
+            f"Cannot {action} {path}: the store does not answer.",
+            remedy="Check the catalog's option 's3.endpoint' and the network.",
         )
     if isinstance(error, FileNotFoundError) or any(word in text for word in _ABSENT):
         return MissingFileError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -27,7 +27,7 @@ class ResolvingFileIO(FileIO):
     """
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self.options = dict(options or {})
+        self.options: dict[str, str] = dict(options or {})
         self._known: dict[tuple[str, str], FileIO] = {}
 
     def __reduce__(self) -> tuple[type[ResolvingFileIO], tuple[dict[str, str]]]:
@@ -70,6 +70,12 @@ class ResolvingFileIO(FileIO):
 
     def delete(self, path: str) -> bool:
         return self.of(path).delete(path)
+
+    def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
+        together: dict[FileIO, list[str]] = {}
+        for path in paths:
+            together.setdefault(self.of(path), []).append(path)
+        return sum(file_io.delete_many(some, threads) for file_io, some in together.items())
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         return self.of(path).delete_dir(path, recursive)
