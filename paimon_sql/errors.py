@@ -145,5 +145,13 @@ class CatalogUnavailableError(PaimonError):
     """What keeps a catalog, such as a database server, does not answer or refuses; the message says which and why."""
 
 
+class AnswerLostError(CatalogUnavailableError):
+    """What keeps a catalog was asked and failed or fell silent: it may have done what it was asked to, or not."""
+
+
+class NotAllowedError(PaimonError):
+    """The catalog's server knows who asks, and does not allow it."""
+
+
 class SetupError(PaimonError):
     """The machine lacks something that paimon-sql needs, such as Java 17 or a supported PySpark."""

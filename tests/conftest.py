@@ -11,7 +11,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from . import object_stores, packages, servers
+from . import object_stores, packages, rest_server, servers
+from .interop import java
 
 # Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -104,3 +105,12 @@ def hive(metastore: servers.Metastore, tmp_path: Path) -> Iterator[dict[str, str
     with metastore.client() as client:
         for name in set(client.get_all_databases()) - {"default"}:
             client.drop_database(name, True, True)
+
+
+@pytest.fixture(scope="session")
+def rest() -> Iterator[rest_server.RestServer]:
+    """A server of REST catalogs, whose databases tests share: each makes some of its own."""
+    if not (java.available() and packages.available(*rest_server.ARTIFACTS)):
+        pytest.skip("the REST server needs Maven, which fetches it once, and a JDK")
+    with rest_server.rest_server() as server:
+        yield server

@@ -17,7 +17,10 @@ def available(*artifacts: str) -> bool:
 
 
 def fetched(artifact: str) -> Path:
-    """The jar of an artifact, ``group:name:version``; several processes may ask at once."""
+    """The jar of an artifact, ``group:name:version`` or ``group:name:version:jar:classifier``.
+
+    Several processes may ask at once.
+    """
     jar = _kept(artifact)
     if not jar.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -26,7 +29,6 @@ def fetched(artifact: str) -> Path:
                 "dependency:copy",
                 f"-Dartifact={artifact}",
                 f"-DoutputDirectory={folder}",
-                "-Dmdep.stripClassifier",
             ]
             subprocess.run(["mvn", "-q", "-B", *goal], check=True, cwd=folder)
             (Path(folder) / jar.name).replace(jar)
@@ -34,5 +36,5 @@ def fetched(artifact: str) -> Path:
 
 
 def _kept(artifact: str) -> Path:
-    _, name, version = artifact.split(":")
-    return CACHE / f"{name}-{version}.jar"
+    _, name, version, *more = artifact.split(":")
+    return CACHE / f"{'-'.join([name, version, *more[1:]])}.jar"

@@ -28,9 +28,11 @@ class Catalog(DefinedObjects, ABC):
         places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
         is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
+        replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
     """
 
     places_tables: ClassVar[bool] = False
+    replaces_definitions: ClassVar[bool] = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
+from paimon_sql.catalog.rest.catalog import RestCatalog
+from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidOptionError, SetupError
 
 
@@ -28,7 +31,12 @@ KINDS: dict[str, Callable[[str, Mapping[str, str]], Catalog]] = {
     "filesystem": FileSystemCatalog,
     "jdbc": JdbcCatalog,
     "hive": _hive,
+    "rest": RestCatalog,
 }
+"""The kinds by the values of ``metastore``."""
+
+_NAMING = ("rest",)
+"""The kinds whose ``warehouse`` is a name that a server knows, and no folder."""
 
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
@@ -37,9 +45,18 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     Raises:
         InvalidOptionError: ``metastore`` names no kind, or an option that the kind needs is missing.
     """
-    kind = options.get("metastore", "filesystem").lower()
+    kind = _kind(options)
     if kind not in KINDS:
         raise InvalidOptionError(
             f"Catalog {name}: '{kind}' is no kind of metastore.", key="metastore", remedy=f"Use one of {sorted(KINDS)}."
         )
     return KINDS[kind](name, options)
+
+
+def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
+    """The warehouse of a catalog with these options as it is kept: a folder gets its full path, a name stays."""
+    return os.fspath(warehouse) if _kind(options) in _NAMING else absolute_warehouse(warehouse)
+
+
+def _kind(options: Mapping[str, str]) -> str:
+    return options.get("metastore", "filesystem").lower()

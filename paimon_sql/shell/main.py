@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import paimon_sql
-from paimon_sql.catalog.warehouse import absolute_warehouse
+from paimon_sql.catalog.registry import kept_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
@@ -314,10 +314,10 @@ def _call(
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
+    given = {**_pairs(before.get("catalog_option") or []), **_pairs(catalog_option or [])}
     options = {
-        "warehouse": absolute_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE),
-        **_pairs(before.get("catalog_option") or []),
-        **_pairs(catalog_option or []),
+        "warehouse": kept_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE, given),
+        **given,
     }
     quiet = silent or bool(before.get("silent"))
 

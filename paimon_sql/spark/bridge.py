@@ -15,9 +15,8 @@ from typing import Any
 from pyspark import SparkContext
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.warehouse import absolute_warehouse
-from paimon_sql.errors import DatabaseExistsError, UnsupportedError
+from paimon_sql.catalog.registry import kept_warehouse, open_catalog
+from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
@@ -75,9 +74,10 @@ class AttachedSession:
         given = options_of_session_catalog(self.session, options) if is_shared else options
         if "warehouse" in given:
             # Workers may stand in another folder than the driver.
-            given = given | {"warehouse": absolute_warehouse(given["warehouse"])}
+            given = given | {"warehouse": kept_warehouse(given["warehouse"], given)}
         catalog = open_catalog(name, given)
-        with contextlib.suppress(DatabaseExistsError):
+        # A server may let many read it whom it lets make nothing.
+        with contextlib.suppress(DatabaseExistsError, NotAllowedError):
             catalog.create_database("default", {})
         if is_shared:
             self._replace_session_catalog(catalog)

@@ -227,6 +227,11 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
         self._refuse_materialized(old, "replaced")
+        if not self.catalog.replaces_definitions:
+            raise UnsupportedError(
+                f"{old.name} cannot be replaced: the catalog's server only takes changes of a definition.",
+                remedy="DROP the table and CREATE it anew.",
+            )
         schema = self._placed(identifier, self._schema(ident, definition))
         kind = kind_of(schema)
         if not kind.is_replaceable or kind is not kind_of(old.schema):

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.warehouse import absolute_warehouse
+from paimon_sql.catalog.registry import kept_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.launch import launch_jvm
@@ -56,8 +56,10 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
             f"'{foreign[0]}' is no setting of Spark's, which would pass over it.",
             remedy=f"Their names begin with spark., as **{{'spark.{foreign[0]}': …}}.",
         )
-    place = absolute_warehouse(
-        warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE)
+    prefix = f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}."
+    place = kept_warehouse(
+        warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE),
+        {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)},
     )
     settings |= {_warehouse_key(): place}
     settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from paimon_sql.errors import AlreadyExistsError, InvalidInputError, InvalidOptionError, NoSuchSnapshotError
+from paimon_sql.errors import (
+    AlreadyExistsError,
+    InvalidInputError,
+    InvalidOptionError,
+    NoSuchSnapshotError,
+    UnsupportedError,
+)
 from paimon_sql.format.options.scan import (
     SCAN_FALLBACK_BRANCH,
     SCAN_FALLBACK_DELTA_BRANCH,
@@ -189,6 +195,15 @@ def create_branch(
     for i in sorted((i for i in ids if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
     made = NewBranch(name, newest, snapshot)
+    if table.authority is not None:
+        if snapshot_id is not None:
+            raise UnsupportedError(
+                f"{table.name}: its catalog's server makes branches of tags, and not of snapshots.",
+                remedy=f"Create a tag of snapshot {snapshot_id}, and the branch of the tag.",
+            )
+        if not dry_run:
+            table.authority.create_branch(table.branch, name, tag)
+        return made
     if dry_run:
         return made
     _sweep(table)
@@ -225,7 +240,10 @@ def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False
         table.branches.require(name)
         _refuse_if_named(table, name, "deleted")
     held = [content_of(table, name) for name in wanted]
-    if not dry_run:
+    if not dry_run and table.authority is not None:
+        for name in wanted:
+            table.authority.delete_branch(name)
+    elif not dry_run:
         _sweep(table)
         for name in wanted:
             table.branches.remove(name)
@@ -254,7 +272,9 @@ def rename_branch(table: Table, name: str, target: str, *, dry_run: bool = False
         raise AlreadyExistsError(f"{table.name}: branch '{target}' already exists.", name=target)
     _refuse_if_named(table, name, "renamed")
     held = content_of(table, name)
-    if not dry_run:
+    if not dry_run and table.authority is not None:
+        table.authority.rename_branch(name, target)
+    elif not dry_run:
         table.branches.rename(name, target)
     return replace(held, name=target)
 

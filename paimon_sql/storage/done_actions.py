@@ -111,8 +111,7 @@ class _OfMetastore(DoneAction):
         self._listing()
 
     def tell(self, partition: str) -> None:
-        parts = (part.partition("=") for part in partition.split("/"))
-        self.tell_listing(self._listing(), {unescape_path_name(k): unescape_path_name(v) for k, _, v in parts})
+        self.tell_listing(self._listing(), values_of(partition))
 
     @abstractmethod
     def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
@@ -128,6 +127,12 @@ class _OfMetastore(DoneAction):
         )
 
 
+def values_of(partition: str) -> dict[str, str]:
+    """The text of each value by its column, of a partition given as its folder."""
+    parts = (part.partition("=") for part in partition.split("/"))
+    return {unescape_path_name(k): unescape_path_name(v) for k, _, v in parts}
+
+
 class DonePartition(_OfMetastore):
     """A partition ``<value>.done`` in the metastore."""
 
@@ -139,10 +144,20 @@ class DonePartition(_OfMetastore):
 
 
 class MarkEvent(_OfMetastore):
-    """An event of the metastore."""
+    """An event of the metastore: a server that keeps the table's snapshots is told."""
 
     name = "mark-event"
     what = "is an event of the metastore"
+
+    def check(self) -> None:
+        if self.table.authority is None:
+            super().check()
+
+    def tell(self, partition: str) -> None:
+        if self.table.authority is None:
+            super().tell(partition)
+        else:
+            self.table.authority.mark_done(self.table.branch, values_of(partition))
 
     def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
         listing.mark_done(partition)

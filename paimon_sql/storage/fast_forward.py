@@ -16,9 +16,11 @@ from paimon_sql.errors import (
     MissingFileError,
     NoSuchSnapshotError,
     PaimonError,
+    UnsupportedError,
 )
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.rollback import drop_changelogs, drop_newest_first
 from paimon_sql.storage.table import Table
@@ -89,6 +91,8 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
             f"{table.name} cannot be fast-forwarded to '{name}', which is {what}.", remedy="Name a branch of the table."
         )
     branch = branch_of(table, name)
+    if table.authority is not None:
+        return _forwarded_by(table.authority, table, branch, dry_run=dry_run)
     first: FastForwardPlan | None = None
     missed: PaimonError | None = None
     for _ in range(_ATTEMPTS):
@@ -107,6 +111,17 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
         f"{table.name}: others keep committing while it is fast-forwarded to branch '{name}'.",
         remedy="Stop the writers and run it again.",
     )
+
+
+def _forwarded_by(authority: VersionAuthority, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
+    """Let whoever keeps the table's snapshots do it, who knows of no other way than into ``main``."""
+    if table.branch != MAIN_BRANCH:
+        raise UnsupportedError(f"{table.name}: its catalog's server fast-forwards the table itself, and no branch.")
+    plan = plan_fast_forward(table, branch)
+    if not dry_run and not plan.is_empty():
+        authority.fast_forward(branch.branch)
+        table.snapshots.forget()
+    return plan
 
 
 def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import is_same_commit
@@ -100,6 +101,8 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     if dry_run:
         later = _later(table, target)
         return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
+    if table.authority is not None:
+        return _rolled_back_by(table.authority, table, target, latest, tags)
     result.tags += [name for name in tags if table.tags.remove(name)]
     _bring_back(table, target)
     snapshots.directory.write_hint(LATEST, target.id)
@@ -116,6 +119,20 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     result.changelogs = drop_changelogs(table, target.id)
     snapshots.forget()
     return result
+
+
+def _rolled_back_by(
+    authority: VersionAuthority, table: Table, target: Snapshot, latest: int, tags: list[str]
+) -> RollbackResult:
+    """Let whoever keeps the table's snapshots drop those that are later; one that expired is known by its tag."""
+    later, changelogs = _later(table, target), _later_changelogs(table, target.id)
+    if table.snapshots.exists(target.id):
+        authority.roll_back(table.branch, latest, snapshot_id=target.id)
+    else:
+        tag = next(t.name for t in table.tags.of_snapshot(target.id))
+        authority.roll_back(table.branch, latest, tag=tag)
+    table.snapshots.forget()
+    return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
 
 
 def _later(table: Table, target: Snapshot) -> list[int]:

@@ -7,7 +7,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Snapshot, parse_snapshot
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.threads import spread
 from paimon_sql.storage.versioned import VersionedDirectory
@@ -41,15 +43,29 @@ LISTED = ListedSnapshots()
 
 
 class SnapshotManager:
-    """The snapshot files of one table or branch."""
+    """The snapshot files of one table or branch.
 
-    def __init__(self, file_io: FileIO, root: str) -> None:
+    Args:
+        file_io: the file system.
+        root: the folder of the table or branch.
+        authority: who says which snapshot is the newest one; without it the files do.
+        branch: the branch that it is asked about.
+    """
+
+    def __init__(
+        self, file_io: FileIO, root: str, authority: VersionAuthority | None = None, branch: str = MAIN_BRANCH
+    ) -> None:
         self.directory = VersionedDirectory(file_io, f"{root}/snapshot", "snapshot-")
+        self._authority = authority
+        self._branch = branch
         self._known: dict[int, Snapshot] = {}
 
     def latest_id(self) -> int | None:
         """The id of the newest snapshot, None for a table that nothing was written to."""
-        return self.directory.latest()
+        if self._authority is None:
+            return self.directory.latest()
+        found = self.latest()
+        return None if found is None else found.id
 
     def earliest_id(self) -> int | None:
         """The id of the oldest retained snapshot, None for a table that nothing was written to."""
@@ -57,6 +73,8 @@ class SnapshotManager:
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot, None for a table that nothing was written to."""
+        if self._authority is not None:
+            return self._authority.latest(self._branch)
         newest = self.latest_id()
         while newest is not None:
             try:

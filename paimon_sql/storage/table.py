@@ -9,6 +9,7 @@ from functools import cached_property
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.file_io import FileIO
@@ -39,6 +40,7 @@ class Table:
         run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
         listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
+        authority: who keeps its versions in the place of its folder; None where the files decide.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Table:
     run_log: RunLog | None = None
     lock: TableLock = UNLOCKED
     listing: PartitionListing | None = None
+    authority: VersionAuthority | None = None
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"}
@@ -73,7 +76,7 @@ class Table:
     @cached_property
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
-        return SnapshotManager(self.file_io, self.paths.branch_root)
+        return SnapshotManager(self.file_io, self.paths.branch_root, self.authority, self.branch)
 
     @cached_property
     def tags(self) -> TagManager:

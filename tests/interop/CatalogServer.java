@@ -69,7 +69,7 @@ public class CatalogServer {
         return CatalogFactory.createCatalog(CatalogContext.create(options));
     }
 
-    private static List<String> run(Catalog catalog, String[] words, PrintStream answers) throws Exception {
+    static List<String> run(Catalog catalog, String[] words, PrintStream answers) throws Exception {
         switch (words[0]) {
             case "databases":
                 return sorted(catalog.listDatabases());
@@ -205,7 +205,7 @@ public class CatalogServer {
         return sorted(rows);
     }
 
-    private static Identifier name(String text) {
+    static Identifier name(String text) {
         return Identifier.fromString(text);
     }
 
@@ -215,7 +215,7 @@ public class CatalogServer {
         return found;
     }
 
-    private static List<String> sorted(List<String> words) {
+    static List<String> sorted(List<String> words) {
         List<String> found = new ArrayList<>(words);
         Collections.sort(found);
         return found;

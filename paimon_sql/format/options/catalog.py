@@ -17,7 +17,12 @@ from paimon_sql.format.options.values import (
 _CATALOG = Scope.CATALOG
 
 METASTORE = string("metastore", "filesystem", "The kind of catalog: filesystem, jdbc, hive or rest.", scope=_CATALOG)
-WAREHOUSE = string("warehouse", None, "The directory of the catalog's databases.", scope=_CATALOG)
+WAREHOUSE = string(
+    "warehouse",
+    None,
+    "The directory of the catalog's databases; for a REST catalog the name that its server knows.",
+    scope=_CATALOG,
+)
 URI = string("uri", None, "The address of the catalog's server or database.", scope=_CATALOG)
 TABLE_TYPE = choice(
     "table.type",
@@ -129,6 +134,18 @@ LOCK_KEY_MAX_LENGTH = integer(
 )
 JDBC_PROPERTY = string(
     "jdbc.<property>", None, "A setting of the connection of a JDBC catalog, such as user.", scope=_CATALOG
+)
+TOKEN_PROVIDER = string("token.provider", None, "How a REST catalog says who asks: bear, by a token.", scope=_CATALOG)
+TOKEN = string("token", None, "The token of a REST catalog with the provider bear.", scope=_CATALOG)
+HEADER = string("header.<name>", None, "A header of all requests of a REST catalog.", scope=_CATALOG)
+PREFIX = string(
+    "prefix", None, "What the paths of a REST catalog's server begin with; the server says it.", scope=_CATALOG
+)
+DATA_TOKEN_ENABLED = boolean(
+    "data-token.enabled",
+    "false",
+    "Whether a REST catalog's server gives out tokens for the files of tables; the server says it.",
+    scope=_CATALOG,
 )
 HIVE_CONF_DIR = string("hive-conf-dir", None, "The directory of hive-site.xml.", scope=_CATALOG)
 HADOOP_CONF_DIR = string("hadoop-conf-dir", None, "The directory of core-site.xml and its kin.", scope=_CATALOG)

@@ -6,24 +6,23 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from datetime import timedelta
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.errors import CommitConflictError, MissingFileError
 from paimon_sql.format.options.commit import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
     COMMIT_TIMEOUT,
 )
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot, parse_snapshot
+from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.account import give_account
 from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.conflicts import check_conflicts
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.publication import publication_of
 from paimon_sql.storage.listed_partitions import tell_of_commit
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 _MOST_DOUBLINGS = 30
 
@@ -58,6 +57,7 @@ class SnapshotMaker:
             CommitUnknownError: whether the snapshot was made cannot be found out.
         """
         author = Author(self.commit_user, identifier, self.operation, self.properties)
+        publication = publication_of(self.table)
         attempts = self.table.options.get(COMMIT_MAX_RETRIES) + 1
         timeout: timedelta | None = self.table.options.get(COMMIT_TIMEOUT)
         started, tried = time.monotonic(), 0
@@ -75,8 +75,7 @@ class SnapshotMaker:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
                 continue  # rivals went on, and what was built upon has expired meanwhile
-            if self._made(snapshot, attempt):
-                self._write_hints(snapshot)
+            if publication.made(snapshot, latest, wanted.entries, attempt.remove):
                 give_account(self.table, snapshot, wanted, tried, time.monotonic() - started)
                 tell_of_commit(self.table, kind, wanted)
                 return snapshot
@@ -96,60 +95,3 @@ class SnapshotMaker:
             options = self.table.options
             least = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds() * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
             time.sleep(min(options.get(COMMIT_MAX_RETRY_WAIT).total_seconds(), least) * random.random())
-
-    def _made(self, snapshot: Snapshot, attempt: Attempt) -> bool:
-        """Whether the snapshot is ours, made under the table's lock if it has one."""
-        with ExitStack() as held:
-            try:
-                locked = held.enter_context(self.table.lock.held(self.table.branch))
-            except BaseException:
-                attempt.remove()  # nothing can have happened yet
-                raise
-            return self._create(snapshot, locked=locked)
-
-    def _create(self, snapshot: Snapshot, *, locked: bool) -> bool:
-        """Whether the snapshot is ours; an answer that was lost is looked for in the file itself."""
-        directory = self.table.snapshots.directory
-        path = directory.path(snapshot.id)
-        lost: PaimonError | OSError | None = None
-        try:
-            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
-                return True
-        except UnsupportedError:
-            raise  # nothing was tried
-        except (PaimonError, OSError) as error:
-            lost = error
-        try:
-            return parse_snapshot(directory.read(snapshot.id), path).uuid == snapshot.uuid
-        except MissingFileError:
-            # An object store may still be at it; where files are created at once, the refusal is the answer, unless
-            # others have gone on since: then the snapshot may have been there, and have expired.
-            if lost is not None and not directory.file_io.is_object_store(path) and not self._went_on(snapshot.id):
-                raise lost from None
-            raise self._unknown(snapshot) from lost
-        except (PaimonError, OSError):
-            raise self._unknown(snapshot) from lost
-
-    def _went_on(self, snapshot_id: int) -> bool:
-        """Whether the table has come as far as a snapshot, or nobody can tell."""
-        try:
-            return (self.table.snapshots.latest_id() or 0) >= snapshot_id
-        except (PaimonError, OSError):
-            return True
-
-    def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
-        return CommitUnknownError(
-            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be found out.",
-            commit_user=snapshot.commit_user,
-            commit_identifier=snapshot.commit_identifier,
-            remedy=f"Look for commit user {snapshot.commit_user} in $snapshots before you run the statement again.",
-        )
-
-    def _write_hints(self, snapshot: Snapshot) -> None:
-        # The snapshot stands: a hint that cannot be written is none of the statement's business.
-        try:
-            self.table.snapshots.directory.write_hint(LATEST, snapshot.id)
-            if snapshot.id == FIRST_SNAPSHOT_ID:
-                self.table.snapshots.directory.write_hint(EARLIEST, snapshot.id)
-        except (PaimonError, OSError):
-            return

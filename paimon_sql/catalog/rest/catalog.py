@@ -1,0 +1,288 @@
+"""The catalog that a REST server keeps: its names, its definitions, and the snapshots of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
+from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.rest.changes import schema_changes
+from paimon_sql.catalog.rest.client import configured
+from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
+from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.versions import RestVersions
+from paimon_sql.errors import (
+    CatalogUnavailableError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    NoSuchTableError,
+    TableExistsError,
+    UnsupportedError,
+)
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
+from paimon_sql.format.options.table import PATH, QUERY_AUTH_ENABLED
+from paimon_sql.format.paths import TablePaths
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.types import RowType, field_ids, parse_field
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.file_io.paths import join, scheme_of
+from paimon_sql.storage.table import Table
+
+_LOCATION = "location"
+_OPEN_SCHEMES = ("file", "hdfs", "viewfs")
+"""File systems that ask nobody for a token."""
+
+
+class RestCatalog(DefinitionsOnServer):
+    """Everything is asked for where it is needed and nothing is remembered, as others change it at any time.
+
+    Definitions are changed by the server alone. The files of tables are read and written here, in the places that the
+    server says; snapshots come to be by its word, unless a table is *external*: the server only knows where it stands.
+
+    Attributes:
+        client: the server.
+    """
+
+    replaces_definitions: ClassVar[bool] = False
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        if not options.get(WAREHOUSE.key):
+            raise InvalidOptionError(
+                f"Catalog {name} has no warehouse.",
+                key=WAREHOUSE.key,
+                remedy="Set it to the name by which the server knows the warehouse.",
+            )
+        self.client, merged = configured(name, options)
+        super().__init__(name, merged)
+
+    def list_databases(self) -> list[str]:
+        return sorted(self.client.listed("databases", member="databases"))
+
+    def database_exists(self, database: str) -> bool:
+        return self._database(database) is not None
+
+    def database_properties(self, database: str) -> dict[str, str]:
+        found = self._database(database)
+        if found is None:
+            raise self._no_database(database)
+        location = {_LOCATION: str(found[_LOCATION])} if found.get(_LOCATION) else {}
+        return {**location, **{str(k): str(v) for k, v in (found.get("options") or {}).items()}}
+
+    def create_database(self, database: str, properties: Mapping[str, str]) -> None:
+        check_name(database, "database")
+        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        if database == SYSTEM_DATABASE:
+            raise taken
+        try:
+            self.client.post("databases", body={"name": database, "options": dict(properties)})
+        except TakenError:
+            raise taken from None
+
+    def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
+        removals = [k for k, v in changes.items() if v is None]
+        updates = {k: v for k, v in changes.items() if v is not None}
+        with self._within(database):
+            self.client.post("databases", database, body={"removals": removals, "updates": updates})
+
+    def drop_database(self, database: str, cascade: bool) -> None:
+        held = {
+            "tables": self.list_tables(database),
+            "views": self.list_views(database),
+            "functions": self.list_functions(database),
+        }
+        for what, names in held.items():
+            if names and not cascade:
+                raise DatabaseNotEmptyError(
+                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
+                    remedy="Drop them first, or say CASCADE.",
+                )
+        with self._within(database):
+            self.client.delete("databases", database)
+
+    def list_tables(self, database: str) -> list[str]:
+        with self._within(database):
+            # A server may list the branches of a table by its name, too.
+            return sorted(set(self.client.listed("databases", database, "tables", member="tables")))
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        return self._found(identifier) is not None
+
+    def table_location(self, identifier: Identifier) -> str:
+        found = self._found(identifier)
+        if found is not None:
+            return _place(found, identifier)
+        location = self.database_properties(identifier.database).get(_LOCATION, "")
+        return join(location, check_name(identifier.table, "table"))
+
+    def any_table(self, identifier: Identifier) -> AnyTable:
+        found = self._found(identifier)
+        own = replace(identifier, system_table=None)
+        named_here = f"{self.name}.{own.database}.{own.table}"
+        if found is None:
+            self._require(own.database)
+            if own.branch == MAIN_BRANCH and self.view_exists(own):
+                raise NoSuchTableError(f"{named_here} is a view and no table.", name=named_here)
+            what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
+            raise NoSuchTableError(f"{what} {named_here} does not exist.", name=named_here)
+        place = _place(found, identifier)
+        schema = _schema(found, place)
+        _refuse_secrets(schema, named_here)
+        kind = offered_kind(schema, self.name, self.options)
+        is_external = bool(found.get("isExternal"))
+        table = Table(
+            name=f"{self.name}.{own}",
+            path=place,
+            file_io=self._file_io(place, named_here),
+            schema=schema,
+            branch=own.branch,
+            authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
+        )
+        return kind.opened(table, self.options)
+
+    def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
+        offered_kind(schema, self.name, self.options)
+        _refuse_secrets(schema, f"{self.name}.{identifier}")
+        check_name(identifier.table, "table")
+        self._require(identifier.database)
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        location = self.table_location(identifier)
+        check_named_branches(schema, BranchManager(file_io_of(location, self.options), TablePaths(location)))
+        body = {"identifier": named(identifier), "schema": _told(schema)}
+        try:
+            with self._within(identifier.database):
+                self.client.post("databases", identifier.database, "tables", body=body)
+        except TakenError:
+            raise self._exists(identifier) from None
+        return self.any_table(identifier)
+
+    def drop_table(self, identifier: Identifier) -> None:
+        with self._no_table(identifier):
+            self.client.delete(*_path(identifier))
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        self._require(target.database)
+        check_name(target.table, "table")
+        if self.view_exists(target):
+            raise TableExistsError(f"View {self.name}.{target} already exists.", name=str(target))
+        if self.table_exists(target):
+            raise self._exists(target)
+        try:
+            with self._no_table(source):
+                self.client.post("tables", "rename", body={"source": named(source), "destination": named(target)})
+        except TakenError:
+            raise self._exists(target) from None
+
+    def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
+        table = self.any_table(identifier)
+        changed = change(table.schema)
+        if isinstance(table, Table):
+            check_named_branches(changed, table.branches, table.schema)
+        changes = schema_changes(table.schema, changed)
+        if not changes:
+            return table.schema
+        try:
+            with self._no_table(identifier):
+                self.client.post(*_path(identifier), body={"changes": changes})
+        except TakenError as error:
+            raise InvalidSchemaError(error.message) from None
+        return self.any_table(identifier).schema
+
+    def _database(self, database: str) -> dict[str, Any] | None:
+        """What the server says of a database, None if there is none."""
+        try:
+            return self.client.get("databases", database)
+        except NotThereError:
+            return None
+
+    def _found(self, identifier: Identifier) -> dict[str, Any] | None:
+        """What the server says of a table or branch, None if there is none."""
+        try:
+            return self.client.get(*_path(identifier))
+        except NotThereError:
+            return None
+
+    def _file_io(self, place: str, table: str) -> FileIO:
+        if DATA_TOKEN_ENABLED.read(self.options.get(DATA_TOKEN_ENABLED.key, "false")) and (
+            scheme_of(place) not in _OPEN_SCHEMES
+        ):
+            raise UnsupportedError(
+                f"{table} stands in {place}, for which its server gives out tokens: those are not used here.",
+                remedy=f"Set '{DATA_TOKEN_ENABLED.key}' to false on the server, and give the catalog credentials.",
+            )
+        return file_io_of(place, self.options)
+
+    @contextmanager
+    def _no_table(self, identifier: Identifier) -> Iterator[None]:
+        """Say of what is not there that it is the table, unless it is a column of it."""
+        missing = f"{self.name}.{identifier}"
+        with self._missing(NoSuchTableError(f"Table {missing} does not exist.", name=missing), identifier.database):
+            try:
+                yield
+            except NotThereError as error:
+                if error.resource == "COLUMN":
+                    raise InvalidSchemaError(error.message) from None
+                raise
+
+    def _exists(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+
+
+def _path(identifier: Identifier) -> tuple[str, ...]:
+    own = replace(identifier, system_table=None)
+    return "databases", own.database, "tables", own.object_name
+
+
+def _place(found: Mapping[str, Any], identifier: Identifier) -> str:
+    """The folder where the server says that a table stands."""
+    place = str(found.get("path") or "").rstrip("/")
+    if not place:
+        raise CatalogUnavailableError(f"The catalog's server does not say where table {identifier} stands.")
+    return place
+
+
+def _refuse_secrets(schema: TableSchema, table: str) -> None:
+    """Refuse a table of which the server decides who may see which rows and values: it is not asked here."""
+    if TableOptions(schema.options).get(QUERY_AUTH_ENABLED):
+        raise UnsupportedError(
+            f"{table} has '{QUERY_AUTH_ENABLED.key}': what its server hides of it cannot be hidden here.",
+            remedy="Read it with an engine that asks the server.",
+        )
+
+
+def _schema(found: Mapping[str, Any], place: str) -> TableSchema:
+    """The definition of a table as the server says it."""
+    said = found["schema"]
+    fields = tuple(parse_field(f) for f in said["fields"])
+    options = {str(k): str(v) for k, v in (said.get("options") or {}).items()}
+    if options.get(PATH.key, "").rstrip("/") == place:
+        del options[PATH.key]
+    return TableSchema(
+        id=int(found["schemaId"]),
+        fields=fields,
+        highest_field_id=max(field_ids(RowType(True, fields)), default=-1),
+        partition_keys=tuple(said.get("partitionKeys") or ()),
+        primary_keys=tuple(said.get("primaryKeys") or ()),
+        options=options,
+        comment=said.get("comment"),
+        time_millis=int(found.get("updatedAt") or 0),
+    )
+
+
+def _told(schema: TableSchema) -> dict[str, Any]:
+    """A new table's definition as the server is told it."""
+    return {
+        "fields": [f.to_json() for f in schema.fields],
+        "partitionKeys": list(schema.partition_keys),
+        "primaryKeys": list(schema.primary_keys),
+        "options": dict(schema.options),
+        "comment": schema.comment,
+    }

@@ -1,0 +1,174 @@
+"""What tells a server how a definition is to change, found by comparing it before and after.
+
+The JSON is that of Paimon's changes of schemas, views and functions (spec: REST API). Columns are known by their ids,
+so that a renamed one is not taken for one dropped and another added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format import types as t
+from paimon_sql.format.function import FunctionSchema
+from paimon_sql.format.options.table import PRIMARY_KEY
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.view import ViewSchema
+
+Change = dict[str, Any]
+_Path = tuple[str, ...]
+
+
+def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
+    """How a table's definition becomes another version.
+
+    Raises:
+        UnsupportedError: there is no change that says so, such as fields inside a column in another order.
+    """
+    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
+    if before.primary_keys and not after.primary_keys:
+        changes.append({"action": "dropPrimaryKey"})
+    changes += _field_changes(before.fields, after.fields, ())
+    if after.primary_keys and not before.primary_keys:
+        changes.append({"action": "setOption", "key": PRIMARY_KEY.key, "value": ",".join(after.primary_keys)})
+    return changes
+
+
+def view_changes(before: ViewSchema, after: ViewSchema) -> list[Change] | None:
+    """How a view becomes another; None if it must be made anew, as its columns or its own query change."""
+    if (before.fields, before.query) != (after.fields, after.query):
+        return None
+    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
+    changes += [{"action": "dropDialect", "dialect": d} for d in before.dialects if d not in after.dialects]
+    for dialect, query in after.dialects.items():
+        if before.dialects.get(dialect) != query:
+            action = "updateDialect" if dialect in before.dialects else "addDialect"
+            changes.append({"action": action, "dialect": dialect, "query": query})
+    return changes
+
+
+def function_changes(before: FunctionSchema, after: FunctionSchema) -> list[Change] | None:
+    """How a function becomes another; None if it must be made anew, as its parameters or its result change."""
+    if replace(before, definitions=after.definitions, comment=after.comment, options=after.options) != after:
+        return None
+    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
+    changes += [{"action": "dropDefinition", "name": n} for n in before.definitions if n not in after.definitions]
+    for name, definition in after.definitions.items():
+        if before.definitions.get(name) != definition:
+            action = "updateDefinition" if name in before.definitions else "addDefinition"
+            changes.append({"action": action, "name": name, "definition": dict(definition)})
+    return changes
+
+
+def _option_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
+    for key in before:
+        if key not in after:
+            yield {"action": "removeOption", "key": key}
+    for key, value in after.items():
+        if before.get(key) != value:
+            yield {"action": "setOption", "key": key, "value": value}
+
+
+def _comment_changes(before: str | None, after: str | None) -> Iterator[Change]:
+    if before != after:
+        yield {"action": "updateComment", "comment": after}
+
+
+def _field_changes(before: Sequence[t.DataField], after: Sequence[t.DataField], parent: _Path) -> Iterator[Change]:
+    """The changes of the fields of one row, in an order in which each is possible after those before it."""
+    old, kept = {f.id: f for f in before}, {f.id for f in after}
+    for field in before:
+        if field.id not in kept:
+            yield {"action": "dropColumn", "fieldNames": [*parent, field.name]}
+    remaining = [f for f in before if f.id in kept]
+    yield from _renamings({f.id: f.name for f in remaining}, {f.id: f.name for f in after if f.id in old}, parent)
+    for field in after:
+        if field.id in old:
+            yield from _column_changes(old[field.id], field, (*parent, field.name))
+    order = [f.id for f in remaining]
+    for at, field in enumerate(after):
+        if field.id not in old:
+            yield from _added(field, parent, at, after, is_last=at == len(order))
+            order.insert(at, field.id)
+        elif order[at] != field.id:
+            if parent:
+                raise UnsupportedError(
+                    f"Fields inside column '{parent[0]}' cannot change their order: no change that a REST server takes"
+                    " says so."
+                )
+            yield {"action": "updateColumnPosition", "move": _move(field.name, at, after)}
+            order.remove(field.id)
+            order.insert(at, field.id)
+
+
+def _renamings(before: dict[int, str], after: dict[int, str], parent: _Path) -> Iterator[Change]:
+    """Renamings one after the other, each to a name that is free by then."""
+    names = dict(before)
+    while waiting := [i for i, name in after.items() if names[i] != name]:
+        free = [i for i in waiting if after[i] not in names.values()]
+        # Two that swap their names need a third one.
+        i, target = (free[0], after[free[0]]) if free else (waiting[0], f"__{names[waiting[0]]}")
+        yield {"action": "renameColumn", "fieldNames": [*parent, names[i]], "newName": target}
+        names[i] = target
+
+
+def _added(
+    field: t.DataField, parent: _Path, at: int, after: Sequence[t.DataField], *, is_last: bool
+) -> Iterator[Change]:
+    path = [*parent, field.name]
+    yield {
+        "action": "addColumn",
+        "fieldNames": path,
+        "dataType": field.type.to_json(),
+        "comment": field.description,
+        "move": None if is_last else _move(field.name, at, after),
+    }
+    if field.default is not None:
+        yield {"action": "updateColumnDefaultValue", "fieldNames": path, "newDefaultValue": field.default}
+
+
+def _move(name: str, at: int, after: Sequence[t.DataField]) -> Change:
+    if at == 0:
+        return {"fieldName": name, "referenceFieldName": None, "type": "FIRST"}
+    return {"fieldName": name, "referenceFieldName": after[at - 1].name, "type": "AFTER"}
+
+
+def _column_changes(before: t.DataField, after: t.DataField, path: _Path) -> Iterator[Change]:
+    names = list(path)
+    yield from _type_changes(before.type, after.type, path)
+    if before.description != after.description:
+        yield {"action": "updateColumnComment", "fieldNames": names, "newComment": after.description}
+    if before.default != after.default:
+        yield {"action": "updateColumnDefaultValue", "fieldNames": names, "newDefaultValue": after.default}
+
+
+def _type_changes(before: t.DataType, after: t.DataType, path: _Path) -> Iterator[Change]:
+    if before == after:
+        return
+    pairs = _inner(before, after)
+    if isinstance(before, t.RowType) and isinstance(after, t.RowType):
+        yield from _field_changes(before.fields, after.fields, path)
+    elif pairs is not None:
+        for name, (old, new) in pairs.items():
+            yield from _type_changes(old, new, (*path, name))
+    elif before.as_nullable() != after.as_nullable():
+        yield {
+            "action": "updateColumnType",
+            "fieldNames": list(path),
+            "newDataType": after.to_json(),
+            "keepNullability": before.nullable == after.nullable,
+        }
+        return
+    if before.nullable != after.nullable:
+        yield {"action": "updateColumnNullability", "fieldNames": list(path), "newNullability": after.nullable}
+
+
+def _inner(before: t.DataType, after: t.DataType) -> dict[str, tuple[t.DataType, t.DataType]] | None:
+    """The types inside two arrays or maps by what paths call them; None where a change is one of the whole type."""
+    if isinstance(before, t.ArrayType) and isinstance(after, t.ArrayType):
+        return {"element": (before.element, after.element)}
+    if isinstance(before, t.MapType) and isinstance(after, t.MapType) and before.key == after.key:
+        return {"value": (before.value, after.value)}
+    return None

@@ -1,0 +1,102 @@
+"""The REST server of Apache Paimon's own tests, in a JVM of its own: its classes come from Maven's registry."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from . import packages
+from .interop.java import classpath
+
+ARTIFACTS = (
+    "org.apache.paimon:paimon-core:1.4.2:jar:tests",
+    "com.squareup.okhttp3:mockwebserver:3.14.9",
+    "com.squareup.okhttp3:okhttp:3.14.9",
+    "com.squareup.okio:okio:1.17.6",
+    "junit:junit:4.13.2",
+)
+TOKEN = "a token: x=y"
+_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
+
+
+@dataclass(frozen=True)
+class RestServer:
+    """A server that runs.
+
+    Attributes:
+        url: where it listens.
+        folder: where its tables stand.
+    """
+
+    url: str
+    folder: Path
+    _process: subprocess.Popen[str]
+    _numbers: count[int]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of its catalog."""
+        return {
+            "metastore": "rest",
+            "uri": self.url,
+            "warehouse": "lake",
+            "token.provider": "bear",
+            "token": TOKEN,
+        }
+
+    def new_name(self) -> str:
+        """A name that no database of this server has."""
+        return f"d{next(self._numbers)}"
+
+    def java(self, *words: object) -> list[str]:
+        """What Java's client of this server answers; AssertionError for an error."""
+        self.send(*words)
+        return self.answer()
+
+    def send(self, *words: object) -> None:
+        """Ask Java's client without waiting for the answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\t".join(map(str, words)) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> list[str]:
+        """The next answer of Java's client."""
+        assert self._process.stdout is not None
+        status, *words = self._process.stdout.readline().rstrip("\n").split("\t")
+        assert status == "ok", words
+        return words
+
+    def fail_after_commit(self) -> None:
+        """Let the server answer with a failure to the next commit, which succeeds all the same."""
+        self.java("fail")
+
+
+@contextmanager
+def rest_server() -> Iterator[RestServer]:
+    """A server with a warehouse of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="paimon-sql-rest-"))
+    jars = ":".join([str(folder), *classpath(), *(str(packages.fetched(a)) for a in ARTIFACTS)])
+    sources = [str(Path(__file__).parent / "interop" / name) for name in ("RestServer.java", "CatalogServer.java")]
+    subprocess.run(["javac", "-cp", jars, "-d", str(folder), *sources], check=True)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            ["java", *_FLAGS, "-Dfile.encoding=UTF-8", "-cp", jars, "RestServer", str(folder / "w"), "lake", TOKEN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            encoding="utf-8",
+        )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url, (folder / "log").read_text()
+        yield RestServer(url, folder / "w", process, count())
+    finally:
+        process.communicate(timeout=30)
+        shutil.rmtree(folder)
