@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.manifest import FileKind, ManifestFileMeta
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor, ManifestPlan
 from paimon_sql.storage.commit.manifest_order import ranges
+from paimon_sql.storage.commit.publication import ByFile
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 from tests.storage import core_tables as core
@@ -140,20 +142,22 @@ def test_commits_sort_what_they_merge(tmp_path: Path) -> None:
     assert partitions_of(table) == [["p=a", "p=b", "p=c"], ["p=d"]]
 
 
-def test_a_rival_s_commit_is_built_upon(tmp_path: Path) -> None:
+def test_a_rival_s_commit_is_built_upon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = core.make_table(tmp_path / "t")
     for i in range(3):
         core.overwrite(table, (i, "v", None))
     compactor = ManifestCompactor(core.again(table))
+    create = ByFile._create
     tries = []
 
-    def rival(snapshot: object, *, locked: bool) -> bool:
-        tries.append(snapshot)
-        if len(tries) == 1:
-            core.insert(table, (9, "v", None))
-        return ManifestCompactor._create(compactor, snapshot, locked=locked)  # type: ignore[arg-type]
+    def rival(self: ByFile, snapshot: Snapshot, *, locked: bool) -> bool:
+        if self.table is compactor.table:
+            tries.append(snapshot)
+            if len(tries) == 1:
+                core.insert(table, (9, "v", None))
+        return create(self, snapshot, locked=locked)
 
-    compactor._create = rival  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(ByFile, "_create", rival)
     made = compactor.run()
     assert made is not None and made.id == 5 and len(tries) == 2
     assert sorted(core.rows(table)) == [(2, "v", None), (9, "v", None)]
