@@ -353,7 +353,7 @@ def test_a_commit_that_the_server_refuses_leaves_nothing(
 
 def test_commits_of_many_at_the_same_time_lose_nothing(catalog: RestCatalog, rest: RestServer, name: Name) -> None:
     catalog.create_table(name("t"), SCHEMA)
-    rest.send("write", name("t"), 100, 8, "java")
+    rest.client.send("write", name("t"), 100, 8, "java")
     together = threading.Barrier(2)
 
     def commit(start: int) -> None:
@@ -364,7 +364,7 @@ def test_commits_of_many_at_the_same_time_lose_nothing(catalog: RestCatalog, res
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(commit, (0, 10)))
-    rest.answer()
+    rest.client.answer()
     wanted = sorted([(i, "ours") for s in (0, 10) for i in range(s, s + 6)] + [(i, "java") for i in range(100, 108)])
     assert core.rows(catalog.table(name("t"))) == wanted
     assert rest.java("read", name("t")) == sorted(f"{i}={v}" for i, v in wanted)

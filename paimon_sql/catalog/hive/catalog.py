@@ -21,8 +21,6 @@ from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import Place, absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
-    DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidInputError,
     InvalidOptionError,
     NoSuchTableError,
@@ -76,12 +74,8 @@ class HiveCatalog(ViewsInMetastore):
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
-        names = self.entries.names(database)
-        if names and not cascade:
-            raise DatabaseNotEmptyError(
-                f"Database {database} still holds {len(names)} tables and views, {names[0]} among them.",
-                remedy="Drop them first, or say CASCADE.",
-            )
+        if not cascade:
+            self._refuse_held(database, {"tables and views": self.entries.names(database)})
         location = self._database_path(database)
         for entry in self.entries.all(database):
             if layout.is_paimon(entry) or layout.is_view(entry):
@@ -130,18 +124,12 @@ class HiveCatalog(ViewsInMetastore):
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._alone(identifier):
-            entry = self.entries.get(identifier.database, identifier.table)
-            if entry is None or not self._is_ours(entry):
-                self.any_table(identifier)  # which says what is missing
-            self._drop(entry)
+            self._drop(self._own_entry(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_name(target.table, "table")
         with self._alone(source, target):
-            entry = self.entries.get(source.database, source.table)
-            if entry is None or not self._is_ours(entry):
-                self.any_table(source)  # which says what is missing
-                raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+            entry = self._own_entry(source)
             self._require(target.database)
             self._refuse_taken(target)
             before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
@@ -186,21 +174,15 @@ class HiveCatalog(ViewsInMetastore):
                     self._adopted(identifier, dry_run=False)
             raise
 
-    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
-        done: dict[str, str] = {}
-        for one in self._database_folders() if database is None else [database]:
-            found = [t for t in self._table_folders(one) if table in (None, t)]
-            known = self.database_exists(one)
-            if not known and not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
-                with suppress(DatabaseExistsError):
-                    self.create_database(one, {})
-            for name in found:
-                said = self._adopted(Identifier(one, name), dry_run=dry_run)
-                if said is not None:
-                    done[f"{one}.{name}"] = said
-        return done
-
     # How tables and entries go together
+
+    def _own_entry(self, identifier: Identifier) -> Any:
+        """The entry of a table that this catalog has; NoSuchTableError if there is none."""
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is None or not self._is_ours(entry):
+            self.any_table(identifier)  # which says what is missing
+            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+        return entry
 
     def _place(self, identifier: Identifier) -> Place | None:
         entry = self.entries.get(identifier.database, identifier.table)
@@ -288,9 +270,7 @@ class HiveCatalog(ViewsInMetastore):
 
     def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
         """Let the entry of a table say what its definition is going to say."""
-        entry = self.entries.get(identifier.database, identifier.table)
-        if entry is None:
-            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+        entry = self._own_entry(identifier)
         layout.forget(entry, before, schema)
         self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)

@@ -17,7 +17,6 @@ from paimon_sql.catalog.rest.versions import RestVersions
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidOptionError,
     InvalidSchemaError,
     NoSuchTableError,
@@ -98,12 +97,8 @@ class RestCatalog(DefinitionsOnServer):
             "views": self.list_views(database),
             "functions": self.list_functions(database),
         }
-        for what, names in held.items():
-            if names and not cascade:
-                raise DatabaseNotEmptyError(
-                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
-                    remedy="Drop them first, or say CASCADE.",
-                )
+        if not cascade:
+            self._refuse_held(database, held)
         with self._within(database):
             self.client.delete("databases", database)
 
@@ -152,8 +147,7 @@ class RestCatalog(DefinitionsOnServer):
         _refuse_secrets(schema, f"{self.name}.{identifier}")
         check_name(identifier.table, "table")
         self._require(identifier.database)
-        if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        self._refuse_names(identifier)
         location = self.table_location(identifier)
         check_named_branches(schema, BranchManager(file_io_of(location, self.options), TablePaths(location)))
         body = {"identifier": named(identifier), "schema": _told(schema)}
@@ -171,8 +165,7 @@ class RestCatalog(DefinitionsOnServer):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         self._require(target.database)
         check_name(target.table, "table")
-        if self.view_exists(target):
-            raise TableExistsError(f"View {self.name}.{target} already exists.", name=str(target))
+        self._refuse_names(target)
         if self.table_exists(target):
             raise self._exists(target)
         try:
@@ -196,6 +189,12 @@ class RestCatalog(DefinitionsOnServer):
             raise InvalidSchemaError(error.message) from None
         return self.any_table(identifier).schema
 
+    def _refuse_names(self, identifier: Identifier) -> None:
+        """Raise TableExistsError where something other than a table of the server's has a name."""
+        self._refuse_others(identifier)
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+
     def _database(self, database: str) -> dict[str, Any] | None:
         """What the server says of a database, None if there is none."""
         try:
@@ -211,9 +210,7 @@ class RestCatalog(DefinitionsOnServer):
             return None
 
     def _file_io(self, place: str, table: str) -> FileIO:
-        if DATA_TOKEN_ENABLED.read(self.options.get(DATA_TOKEN_ENABLED.key, "false")) and (
-            scheme_of(place) not in _OPEN_SCHEMES
-        ):
+        if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(place) not in _OPEN_SCHEMES:
             raise UnsupportedError(
                 f"{table} stands in {place}, for which its server gives out tokens: those are not used here.",
                 remedy=f"Set '{DATA_TOKEN_ENABLED.key}' to false on the server, and give the catalog credentials.",

@@ -22,6 +22,7 @@ from urllib3.exceptions import ProxyError as UnreachableProxyError
 from paimon_sql.catalog.rest.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.refusals import refusal
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, InvalidOptionError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
 
 _LOG = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class Server:
                     key=_HEADER + key,
                     remedy="It is one line of Latin letters, digits and signs.",
                 )
-        size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or "2"))
+        size = TableOptions(options).get(CLIENT_POOL_SIZE)
         return cls(address, tuple(sorted(headers.items())), authentication, size)
 
     def ask(
