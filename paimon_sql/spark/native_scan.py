@@ -122,7 +122,7 @@ class NativeScanProxy(PlannedScanProxy):
             jvm.none,
         )
         # Spark puts a scan's options over Hadoop's configuration, for this scan alone.
-        settings = hadoop_settings(self._plan.table.file_io)
+        settings = hadoop_settings(self._plan.table.file_io.options, self._plan.stores)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
         options = (
             made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))

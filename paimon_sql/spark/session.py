@@ -30,6 +30,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Spark looks whether a value is there before it asks Arrow for it; Arrow would look again, each time."""
+_SECRET = "(?i)secret|password|token|access[.-]?key|credential|account[.]key"
+"""What Spark takes for secret by the name of its setting, and a few names more that catalogs have."""
 _SHOWN_IN_NOTEBOOKS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
 """A DataFrame as the last line of a cell is shown as a table of its first rows."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -110,8 +112,17 @@ def _start(settings: dict[str, str]) -> SparkSession:
     java = {key: f"{defaults[key]} {given.get(key, '')}".strip() for key in (_JAVA_OPTIONS, _EXECUTORS_JAVA_OPTIONS)}
     conf.setAll(list((defaults | given | java).items()))
     if SparkContext._gateway is None:
-        SparkContext._ensure_initialized(gateway=launch_jvm(conf))
+        SparkContext._ensure_initialized(gateway=launch_jvm(_public(conf)))
     return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _public(conf: SparkConf) -> SparkConf:
+    """The settings without those of catalogs, which reach the JVM when the session is made.
+
+    These stand in its command line, which everybody on the machine can read.
+    """
+    public = SparkConf(loadDefaults=False)
+    return public.setAll([(k, v) for k, v in conf.getAll() if not k.startswith(_CATALOG_PREFIX)])
 
 
 def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
@@ -139,6 +150,7 @@ def _defaults(master: str) -> dict[str, str]:
         **tasks,
         "spark.ui.showConsoleProgress": "false",
         "spark.log.structuredLogging.enabled": "false",
+        "spark.redaction.regex": _SECRET,
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {_UNCHECKED}",
         _EXECUTORS_JAVA_OPTIONS: _UNCHECKED,
     }

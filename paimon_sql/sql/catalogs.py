@@ -7,11 +7,14 @@ import re
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.kept_values import keep
 from paimon_sql.sql.outcome import Carried, Outcome
 from paimon_sql.sql.properties import read_properties
 from paimon_sql.sql.scan import quote_name, string_value
 from paimon_sql.sql.statements import CreateCatalog, DropCatalog
 
+_HARMLESS = frozenset(("type", "metastore", "warehouse"))
+"""Options of a catalog whose values may be shown; among the others are passwords and keys."""
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
 
@@ -59,7 +62,7 @@ def create_catalog(cursor: Cursor, context: RewriteContext) -> Outcome | None:
         raise cursor.error(
             "CREATE CATALOG needs its options.", remedy="Write WITH ('type' = 'paimon', 'warehouse' = '/path')."
         )
-    options = {p.key: p.value for p in read_properties(inside)}
+    options = {p.key: p.value if p.key in _HARMLESS else keep(p.value) for p in read_properties(inside)}
     return Carried(CreateCatalog(name, options, tolerant, comment))
 
 

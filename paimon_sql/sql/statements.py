@@ -368,7 +368,7 @@ class ShowBranches(Statement):
 
 @dataclass(frozen=True)
 class CreateCatalog(Statement):
-    """CREATE CATALOG .. WITH: a catalog for this session."""
+    """CREATE CATALOG .. WITH: a catalog for this session. Values that may be secret are kept beside (`kept_values`)."""
 
     name: str
     options: Options

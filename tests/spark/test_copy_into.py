@@ -316,12 +316,12 @@ def test_a_query_that_does_more_than_read_or_fails_leaves_nothing(
     ("statement", "told"),
     [
         (f"COPY INTO t FROM '/no/such/folder' {CSV}", "There is no file or folder '/no/such/folder'"),
-        (f"COPY INTO t FROM 'strange://x/y' {CSV}", "No FileSystem for scheme"),
+        (f"COPY INTO t FROM 'strange://x/y' {CSV}", "Spark has no file system for strange:"),
         (f"COPY INTO nosuch FROM '/' {CSV}", "nosuch does not exist"),
         (f"COPY INTO t$snapshots FROM '/' {CSV}", "system table"),
         (f"COPY INTO t FROM '/' {CSV} PATTERN = '['", "PATTERN = '\\[' is no regular expression: Unclosed"),
         (f"COPY INTO '/tmp/nothing-is-written-here' FROM nosuch {CSV}", "`nosuch` cannot be found"),
-        (f"COPY INTO 'strange://x/y' FROM t {CSV}", "No FileSystem for scheme"),
+        (f"COPY INTO 'strange://x/y' FROM t {CSV}", "Spark has no file system for strange:"),
     ],
 )
 def test_what_cannot_be_copied_is_told_in_one_sentence(sql: Sql, statement: str, told: str) -> None:

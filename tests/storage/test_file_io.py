@@ -244,13 +244,22 @@ def test_schemes_choose_the_file_system() -> None:
 
 
 def test_s3_options_mean_the_same_under_every_prefix() -> None:
-    assert s3_options({"s3.access-key": "a", "fs.s3a.secret.key": "b", "s3a.endpoint": "c", "other": "d"}) == {
-        "access.key": "a",
-        "secret.key": "b",
-        "endpoint": "c",
-    }
+    given = {"s3.access-key": "a", "fs.s3a.secret.key": "b", "s3a.endpoint": "c", "other": "d"}
+    assert s3_options(given, "lake") == {"access.key": "a", "secret.key": "b", "endpoint": "c"}
     options = {"s3.endpoint": "http://localhost:9000", "s3.access-key": "a", "s3.secret-key": "b", "s3.region": "eu"}
     assert isinstance(S3Backend().open("bucket", options), pafs.S3FileSystem)
+
+
+def test_a_bucket_may_have_s3_options_of_its_own() -> None:
+    given = {
+        "s3.access-key": "a",
+        "s3.region": "eu",
+        "s3.bucket.my-lake.access-key": "b",
+        "fs.s3a.bucket.my.endpoint": "c",
+    }
+    assert s3_options(given, "my-lake") == {"access.key": "b", "region": "eu"}
+    assert s3_options(given, "my") == {"access.key": "a", "region": "eu", "endpoint": "c"}
+    assert s3_options(given, "other") == {"access.key": "a", "region": "eu"}
 
 
 @pytest.mark.parametrize(

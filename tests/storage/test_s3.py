@@ -77,7 +77,7 @@ def test_rival_processes_lose_no_commit(s3: dict[str, str], store: tuple[ArrowFi
 
 
 def test_a_put_whose_answer_was_lost_is_known_to_be_ours(s3: dict[str, str]) -> None:
-    objects, other, path = _S3Objects(S3Settings(s3)), client_of(s3), f"{BUCKET}/{time.time_ns()}"
+    objects, other, path = _S3Objects(S3Settings(s3, BUCKET)), client_of(s3), f"{BUCKET}/{time.time_ns()}"
 
     def lost(content: bytes) -> Any:
         left = [content]

@@ -62,6 +62,7 @@ class LoadRun:
         self._exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
         self._table = self._found_table()
         self._targets = self._columns()
+        self._place = Place(surroundings.jvm, surroundings.session, statement.path, surroundings.catalog.options)
 
     def run(self) -> list[FileLoad]:
         """Load what is not loaded yet; files that were passed over come last.
@@ -70,8 +71,7 @@ class LoadRun:
             InvalidInputError: the files cannot be loaded into the table; nothing was.
             MissingFileError: there are no such files.
         """
-        place = Place(self._surroundings.jvm, self._surroundings.session, self._statement.path)
-        files = place.files(self._statement.pattern)
+        files = self._place.files(self._statement.pattern)
         history = LoadHistory(self._table.file_io, self._table.path)
         known = set() if self._statement.force else history.loaded(files)
         loads = self._loaded([file for file in files if file not in known], history)
@@ -111,7 +111,8 @@ class LoadRun:
             )
 
     def _source(self, files: Sequence[SourceFile]) -> SourceRows:
-        return SourceRows(self._spark, self._format, files, self._targets, case_sensitive=self._exact)
+        options = {**self._place.settings, **self._format.options()}
+        return SourceRows(self._spark, self._format, options, files, self._targets, case_sensitive=self._exact)
 
     def _write(self, source: SourceRows) -> None:
         """Append the good rows, in the same way as any INSERT."""

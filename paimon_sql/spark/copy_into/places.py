@@ -1,8 +1,9 @@
-"""Folders and files as Spark finds them: through Hadoop, by the session's settings."""
+"""Folders and files as Spark finds them: through Hadoop, by the options of the table's catalog or the session's."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -10,7 +11,9 @@ from pyspark.errors.exceptions.captured import IllegalArgumentException
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
+from paimon_sql.spark.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
 from paimon_sql.spark.java import Jvm
+from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.load_history import SourceFile
 
 _HADOOP = "org.apache.hadoop.fs"
@@ -29,17 +32,31 @@ class Place:
         jvm: the JVM.
         session: the JVM's session.
         path: the path, with or without a scheme.
+        options: the options of the catalog that the statement is about. They say how a store is reached, unless the
+            session has settings of that very bucket (``fs.s3a.bucket.<bucket>.*``) and they have none.
+
+    Attributes:
+        text: the path as Spark's readers and writers take it.
+        settings: what these must be told of its file system.
 
     Raises:
-        InvalidInputError: there is no such file system, or the text is no path.
+        InvalidInputError: the text is no path, or its file system cannot be opened.
+        SetupError: Spark has no such file system.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, path: str) -> None:
+    def __init__(self, jvm: Jvm, session: Any, path: str, options: Mapping[str, str]) -> None:
         self._jvm = jvm
         self._named = path
+        self.text = hadoop_text(path)
+        self.settings: dict[str, str] = {}
         with one_error(f"'{path}' is no path that can be used"):
-            written = jvm.new(f"{_HADOOP}.Path", path)
-            self._file_system = written.getFileSystem(session.sessionState().newHadoopConf())
+            state = session.sessionState()
+            written = jvm.new(f"{_HADOOP}.Path", self.text)
+            if not has_settings(state.newHadoopConf(), path, options):
+                check_reached(jvm, path, options, "COPY INTO")
+                self.settings = hadoop_settings(options, [store_of(path)])
+            configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
+            self._file_system = written.getFileSystem(configuration)
             self._path = self._file_system.makeQualified(written)
 
     @property

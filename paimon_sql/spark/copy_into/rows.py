@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -86,6 +86,7 @@ class SourceRows:
     Args:
         spark: the session.
         file_format: the format of the files.
+        options: what Spark's reader is told.
         files: the files.
         targets: the table's columns that they hold: by position in CSV, by name in the others.
         case_sensitive: whether names of Parquet columns that differ in their case are different.
@@ -98,12 +99,13 @@ class SourceRows:
         self,
         spark: SparkSession,
         file_format: FileFormat,
+        options: Mapping[str, str],
         files: Sequence[SourceFile],
         targets: Sequence[DataField],
         *,
         case_sensitive: bool,
     ) -> None:
-        self._reader = spark.read.format(file_format.source).options(**file_format.options())
+        self._reader = spark.read.format(file_format.source).options(**options)
         self._format = file_format
         self._paths = [literal_path(file.path) for file in files]
         self._targets = targets

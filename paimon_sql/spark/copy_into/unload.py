@@ -44,6 +44,7 @@ class UnloadRun:
         self._statement = statement
         self._jvm: Jvm = surroundings.jvm
         self._session: Any = surroundings.session
+        self._options = surroundings.catalog.options
         self._format = FileFormat(statement.file_format)
         self._analyzer = Analyzer(surroundings.jvm, surroundings.session, surroundings.catalog.name)
 
@@ -55,7 +56,7 @@ class UnloadRun:
             InvalidInputError: the query does more than read, or cannot be run.
         """
         statement = self._statement
-        place = Place(self._jvm, self._session, statement.path)
+        place = Place(self._jvm, self._session, statement.path, self._options)
         exists = place.exists()
         if exists:
             self._refuse_loss(place)
@@ -66,7 +67,7 @@ class UnloadRun:
                 read = rows._jdf.queryExecution().analyzed()
                 self._jvm.singleton(_DDL).verifyNotReadPath(read, place.path, self._jvm.none)
                 self._check_formats()
-                self._write(rows.observe(counted, f.count(f.lit(1)).alias(_ROWS)))
+                self._write(rows.observe(counted, f.count(f.lit(1)).alias(_ROWS)), place)
         except InvalidInputError:
             if not exists:
                 place.remove_empty()
@@ -97,10 +98,10 @@ class UnloadRun:
             row = "named_struct('d', DATE'2000-01-01', 't', TIMESTAMP'2000-01-01 00:00:00')"
             self._analyzer.frame(self._analyzer.parse(f"SELECT to_json({row}, map({said}))")).collect()
 
-    def _write(self, rows: DataFrame) -> None:
+    def _write(self, rows: DataFrame, place: Place) -> None:
         mode = "overwrite" if self._statement.overwrite else "errorifexists"
-        writer = rows.write.format(self._format.source).options(**self._format.options())
-        writer.mode(mode).save(self._statement.path)
+        writer = rows.write.format(self._format.source).options(**place.settings, **self._format.options())
+        writer.mode(mode).save(place.text)
 
     def _rows(self) -> DataFrame:
         statement = self._statement

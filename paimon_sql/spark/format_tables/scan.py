@@ -13,9 +13,11 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.format_tables.formats import FORMATS
+from paimon_sql.spark.hadoop_files import check_reached, hadoop_path, hadoop_settings
 from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
 from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -59,7 +61,9 @@ class FormatScanBuilder(JavaObject):
 
     def _made(self, predicate: Predicate | None) -> Any:
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
-        options = jvm.java_map(kind.read_options(table))
+        check_reached(jvm, table.location, table.file_io.options, table.name)
+        settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
+        options = jvm.java_map({**settings, **kind.read_options(table)})
         data, keys = self._struct(table.data_fields), self._struct(table.partition_fields)
         return jvm.new(
             kind.scan_builder,
@@ -110,8 +114,3 @@ class FormatScanBuilder(JavaObject):
             f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
             "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
         ]
-
-
-def hadoop_path(jvm: Jvm, path: str) -> Any:
-    """A path as Hadoop's, with its file system; nothing in it is escaped."""
-    return jvm.new("org.apache.hadoop.fs.Path", f"file:{path}" if path.startswith("/") else path)

@@ -8,11 +8,12 @@ from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.format_tables.formats import FORMATS
-from paimon_sql.spark.format_tables.scan import hadoop_path
+from paimon_sql.spark.hadoop_files import check_reached, hadoop_path, hadoop_settings
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.references import reference_to
 from paimon_sql.spark.v2_predicates import partition_condition
+from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import Replaced, discard, publish, staging_folder
 
@@ -28,6 +29,7 @@ class FormatWriteBuilder(JavaObject):
         self.table = table
         self.session = session
         self._struct = info.schema()
+        check_reached(jvm, table.location, table.file_io.options, table.name)
         self._replaced: Replaced | None = None
 
     def build(self) -> FormatWrite:
@@ -128,7 +130,8 @@ class FormatWrite(WriteInterface):
         """Spark's write of files of the format into the hidden folder, a folder a partition."""
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
         given = kind.write_options(table)
-        options = jvm.scala_map(jvm.java_map(given))
+        settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
+        options = jvm.scala_map(jvm.java_map({**settings, **given}))
         state = self.session.sessionState()
         job = jvm.cls("org.apache.hadoop.mapreduce.Job").getInstance(state.newHadoopConfWithOptions(options))
         void = jvm.java_class("java.lang.Void")

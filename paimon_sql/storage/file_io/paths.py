@@ -28,6 +28,11 @@ def without_scheme(path: str) -> tuple[str, str]:
     return authority, f"/{tail}" if tail else ""
 
 
+def store_of(path: str) -> tuple[str, str]:
+    """The path's scheme and authority, which name the file system that holds it."""
+    return scheme_of(path), without_scheme(path)[0]
+
+
 def join(parent: str, *names: str) -> str:
     """The path of something below ``parent``."""
     return "/".join([parent.rstrip("/"), *(n.strip("/") for n in names)])

@@ -10,13 +10,13 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.local import LocalFileIO
-from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
+from paimon_sql.storage.file_io.paths import store_of
 
 
 def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
     """The file system on which ``path`` stands, made from a catalog's options; nothing is opened yet."""
-    scheme = scheme_of(path)
-    return LocalFileIO() if scheme == "file" else ArrowFileIO(scheme, without_scheme(path)[0], options)
+    scheme, authority = store_of(path)
+    return LocalFileIO() if scheme == "file" else ArrowFileIO(scheme, authority, options)
 
 
 class ResolvingFileIO(FileIO):
@@ -35,7 +35,7 @@ class ResolvingFileIO(FileIO):
 
     def of(self, path: str) -> FileIO:
         """The file system of this path."""
-        place = (scheme_of(path), without_scheme(path)[0])
+        place = store_of(path)
         found = self._known.get(place)
         if found is None:
             found = self._known.setdefault(place, file_io_of(path, self.options))

@@ -20,6 +20,7 @@ from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, 
 
 _TRUE = "true"
 _PREFIXES = ("fs.s3a.", "s3a.", "s3.")
+_OF_BUCKET = "bucket."
 _ATTEMPTS = 5
 _SECONDS = 60.0
 _CONNECT_SECONDS = 10.0
@@ -32,12 +33,15 @@ _REFUSED = ("NotImplemented", "501", "InvalidArgument", "InvalidRequest")
 
 
 class S3Backend(Backend):
-    """Amazon S3 and its likes. Options ``s3.*``, ``s3a.*`` and ``fs.s3a.*`` mean the same."""
+    """Amazon S3 and its likes. Options ``s3.*``, ``s3a.*`` and ``fs.s3a.*`` mean the same.
+
+    Those of one bucket, ``s3.bucket.<bucket>.*``, go over the others.
+    """
 
     why_not = "a conditional put needs the package boto3, which the extra 's3' brings"
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
-        settings = S3Settings(options)
+        settings = S3Settings(options, authority)
         endpoint = settings.endpoint
         return pafs.S3FileSystem(
             access_key=settings.get("access.key"),
@@ -58,14 +62,19 @@ class S3Backend(Backend):
     def objects(self, authority: str, options: Options) -> Objects | None:
         if importlib.util.find_spec("boto3") is None:
             return None
-        return _S3Objects(S3Settings(options))
+        return _S3Objects(S3Settings(options, authority))
 
 
 class S3Settings:
-    """What a catalog's options say of an S3 store, in the words of the client."""
+    """What a catalog's options say of an S3 store, in the words of the client.
 
-    def __init__(self, options: Options) -> None:
-        self._given = s3_options(options)
+    Args:
+        options: the catalog's options.
+        bucket: the bucket, which may have options of its own.
+    """
+
+    def __init__(self, options: Options, bucket: str) -> None:
+        self._given = s3_options(options, bucket)
 
     def get(self, name: str) -> str | None:
         """The option of a name, its words parted by dots."""
@@ -104,11 +113,17 @@ class S3Settings:
         return int(given)
 
 
-def s3_options(options: Options) -> dict[str, str]:
-    """The S3 options without their prefix, words parted by dots: ``s3.access-key`` is ``access.key``."""
+def s3_options(options: Options, bucket: str) -> dict[str, str]:
+    """The S3 options without their prefix, words parted by dots: ``s3.access-key`` is ``access.key``.
+
+    Args:
+        options: the catalog's options.
+        bucket: the bucket for which they are asked; those of other buckets are left out.
+    """
     found: dict[str, str] = {}
-    for prefix in _PREFIXES:
-        found |= {k.removeprefix(prefix).replace("-", "."): v for k, v in options.items() if k.startswith(prefix)}
+    for start in (*_PREFIXES, *(f"{prefix}{_OF_BUCKET}{bucket}." for prefix in _PREFIXES)):
+        named = {k.removeprefix(start): v for k, v in options.items() if k.startswith(start)}
+        found |= {name.replace("-", "."): v for name, v in named.items() if not name.startswith(_OF_BUCKET)}
     return found
 
 
