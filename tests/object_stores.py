@@ -1,6 +1,6 @@
 """A store that speaks S3, for tests: moto's server in a process of its own, which answers one request after the other.
 
-So its conditional put is a true one: among rivals one wins.
+So its conditional put is a true one: among rivals one wins. One of its two buckets is for its keeper alone.
 """
 
 from __future__ import annotations
@@ -14,13 +14,26 @@ from contextlib import contextmanager
 import boto3
 
 BUCKET = "lake"
+VAULT = "vault"
+"""A bucket that only the access key `KEEPER` opens."""
+KEEPER = "the-keeper"
 _PROGRAM = """
 import logging
+import sys
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 logging.getLogger("werkzeug").setLevel(logging.ERROR)
-server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
+moto, (vault, keeper) = DomainDispatcherApplication(create_backend_app), sys.argv[1:]
+
+def guarded(request, answer):
+    of_vault = request["PATH_INFO"].strip("/").partition("/")[0] == vault
+    if of_vault and f"Credential={keeper}/" not in request.get("HTTP_AUTHORIZATION", ""):
+        answer("403 Forbidden", [("Content-Type", "application/xml")])
+        return [b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"]
+    return moto(request, answer)
+
+server = make_server("127.0.0.1", 0, guarded, threaded=False)
 print(server.server_port, flush=True)
 server.serve_forever()
 """
@@ -28,8 +41,9 @@ server.serve_forever()
 
 @contextmanager
 def s3_store() -> Iterator[dict[str, str]]:
-    """The options of a catalog in a store that runs, with one empty bucket."""
-    process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True)
+    """The options of a catalog in a store that runs, with empty buckets."""
+    command = [sys.executable, "-c", _PROGRAM, VAULT, KEEPER]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         with process.stdout:
@@ -37,14 +51,20 @@ def s3_store() -> Iterator[dict[str, str]]:
         started = time.monotonic()
         options = {"s3.endpoint": endpoint, "s3.access-key": "paimon", "s3.secret-key": "se/cret+key"}
         options |= {"s3.path.style.access": "true", "s3.region": "us-east-1"}
-        client = client_of(options)
-        client.create_bucket(Bucket=BUCKET)
-        client.close()
+        for bucket, owner in ((BUCKET, options), (VAULT, keepers(options))):
+            client = client_of(owner)
+            client.create_bucket(Bucket=bucket)
+            client.close()
         assert time.monotonic() - started < 60
         yield options
     finally:
         process.kill()
         process.wait()
+
+
+def keepers(options: dict[str, str]) -> dict[str, str]:
+    """The options of a catalog that opens all buckets."""
+    return {**options, "s3.access-key": KEEPER, "s3.secret-key": "ke+ep/er"}
 
 
 def client_of(options: dict[str, str]) -> boto3.client:

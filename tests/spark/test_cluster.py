@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests import hadoop_aws, packages
 from tests.clusters import ROOT, Cluster, standalone
+from tests.object_stores import keepers
 from tests.spark.cluster_faults import ROWS
 from tests.spark.conftest import Sql
 from tests.spark.table_life import Answers, life
@@ -25,13 +28,16 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
-def answer_of(program: str, cluster: Cluster, folder: Path) -> dict[str, list[list[object]]]:
-    """What a program prints that drives the cluster."""
+def answer_of(program: str, cluster: Cluster, folder: Path, asked: str = "") -> dict[str, Any]:
+    """What a program prints that drives the cluster, and is asked by standard input; its log is kept in the folder."""
     command = [sys.executable, "-m", f"tests.spark.{program}", cluster.master, str(folder)]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, input=asked, capture_output=True, text=True, timeout=900
+    )
+    (folder / "log").write_text(done.stderr)
     assert done.returncode == 0, done.stderr[-4000:]
-    found: dict[str, list[list[object]]] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -55,3 +61,37 @@ def test_rows_are_there_once_whatever_dies_or_is_run_twice(cluster: Cluster, tmp
         "nobody waited for the slow task": True,
         **{table: [once, once, []] for table in ("plain", "keyed", "copied")},
     }
+
+
+@pytest.mark.skipif(not packages.available(), reason="Hadoop's file system for S3 needs Maven, which fetches it once")
+def test_warehouses_in_stores_are_used_from_a_cluster(cluster: Cluster, s3: dict[str, str], tmp_path: Path) -> None:
+    jars = [str(jar) for jar in hadoop_aws.jars()]
+    asked = {"options": s3, "keepers": keepers(s3), "jars": jars}
+    told = answer_of("cluster_store", cluster, tmp_path, json.dumps(asked))
+    shown = {name: told.pop(name) for name in ("settings", "command", "kept explained", "other explained")}
+    refused = [told.pop(name) for name in ("copied without the key", "read for another", "over tables")]
+    left = [k for k in range(120) if k % 10 != 5]
+    changed = [len({*left, *range(115, 125)}), sum({*left, *range(115, 125)}), 12, 10]
+    assert told == {
+        **dict.fromkeys(("changed", "compacted", "cleaned", "copied"), [changed]),
+        "reads the compacted": "Spark",
+        "reads the kept": "Spark",
+        "reads for another": "Python",
+        "together": [[45]],
+        "format table": [[2, "ö%"], [3, None], [4, "a b"]],
+        "its partitions": [["v=a b"], ["v=null"], ["v=ö%25"]],
+        "format table of a query": [changed[:2]],
+        "loaded": [["SKIPPED", False]],
+        "back": [changed[:2]],
+    }
+    assert refused[0].startswith(
+        "COPY INTO: Spark has opened s3://vault for a catalog with other options, and keeps it."
+    )
+    assert refused[1].startswith("other.default.f: Spark has opened s3://lake for a catalog with other options")
+    assert refused[2].startswith("OVERWRITE = TRUE of 's3://vault/warehouse' would delete files of the table")
+    # The log of Spark's events holds what its UI shows.
+    secrets = [options["s3.secret-key"] for options in (s3, keepers(s3))]
+    files = [path for top in (tmp_path, cluster.work) for path in top.rglob("*") if path.is_file()]
+    texts = [*shown.values(), *refused, *(path.read_text(errors="replace") for path in files)]
+    assert sum(len(text) for text in texts) > 1_000_000
+    assert [text[:200] for text in texts if any(secret in text for secret in secrets)] == []

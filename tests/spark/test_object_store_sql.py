@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from pyspark.errors.exceptions.captured import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from paimon_sql.storage.file_io import file_io_of
+from tests.hadoop_aws import hadoop_version
 from tests.object_stores import BUCKET
 from tests.spark.conftest import Sql
 
@@ -61,3 +63,26 @@ def test_a_table_lives_in_a_store(store: Sql, s3: dict[str, str]) -> None:
     store("DROP TABLE t")
     store("DROP TABLE d")
     assert [s.name for s in io.list(f"{WAREHOUSE}/default.db")] == []
+
+
+def test_plain_files_in_a_store_need_a_jar_of_hadoops(store: Sql, s3: dict[str, str]) -> None:
+    jar = f"Start Spark with 'spark.jars.packages' = 'org.apache.hadoop:hadoop-aws:{hadoop_version()}'"
+    store("CREATE TABLE t (k BIGINT)")
+    store("CREATE TABLE f (k BIGINT) USING csv")
+    for statement, told in (
+        ("INSERT INTO f VALUES (1)", f"store.default.f: Spark has no file system for {WAREHOUSE}/default.db/f."),
+        ("SELECT * FROM f", f"store.default.f: Spark has no file system for {WAREHOUSE}/default.db/f."),
+        ("CREATE TABLE g USING csv AS SELECT 1 AS k", "store.default.g: Spark has no file system for "),
+        (f"COPY INTO t FROM 's3://{BUCKET}/x' FILE_FORMAT = (TYPE = CSV)", f"no file system for s3://{BUCKET}/x."),
+        (f"COPY INTO 's3a://{BUCKET}/x' FROM t FILE_FORMAT = (TYPE = CSV)", f"no file system for s3a://{BUCKET}/x."),
+    ):
+        with pytest.raises(IllegalArgumentException) as refused:
+            store(statement)
+        assert told in str(refused.value)
+        assert jar in str(refused.value)
+    assert store("SHOW TABLES") == [("default", "f", False), ("default", "t", False)]
+    store("DROP TABLE t")
+    store("DROP TABLE f")
+    io = file_io_of(WAREHOUSE, s3)
+    assert [s.path for s in io.walk(f"{WAREHOUSE}/default.db")] == []
+    assert not io.exists(f"s3://{BUCKET}/x")
