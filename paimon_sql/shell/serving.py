@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import FrameType
 
 from pyspark.sql import SparkSession
@@ -15,6 +16,11 @@ from paimon_sql.shell.setup import Setup
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SECRETS = {
+    "spark.sql.redaction.string.regex": r"""(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"""
+    r"""[\w.-]*['"`]?\s*=\s*('(?:[^']|'')*'|"(?:[^"]|"")*")"""
+}
+"""Spark's UI shows what clients say, with the keys and passwords that CREATE CATALOG is told."""
 _TICK = 0.2
 """Seconds between two looks whether a signal came: Python handles one only while this thread does something."""
 
@@ -34,7 +40,7 @@ class Serving:
     """
 
     def __init__(self, setup: Setup, options: Mapping[str, str], report: Report) -> None:
-        self._setup = setup
+        self._setup = replace(setup, conf={**_SECRETS, **setup.conf})
         self._options = options
         self._report = report
         self._ended = threading.Event()

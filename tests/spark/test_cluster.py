@@ -73,7 +73,7 @@ def test_warehouses_in_stores_are_used_from_a_cluster(cluster: Cluster, s3: dict
     left = [k for k in range(120) if k % 10 != 5]
     changed = [len({*left, *range(115, 125)}), sum({*left, *range(115, 125)}), 12, 10]
     assert told == {
-        **dict.fromkeys(("changed", "compacted", "cleaned", "copied"), [changed]),
+        **{name: [changed] for name in ("changed", "compacted", "cleaned", "copied")},
         "reads the compacted": "Spark",
         "reads the kept": "Spark",
         "reads for another": "Python",

@@ -65,6 +65,7 @@ def test_a_table_lives_in_a_store(store: Sql, s3: dict[str, str]) -> None:
     assert [s.name for s in io.list(f"{WAREHOUSE}/default.db")] == []
 
 
+@pytest.mark.smoke
 def test_plain_files_in_a_store_need_a_jar_of_hadoops(store: Sql, s3: dict[str, str]) -> None:
     jar = f"Start Spark with 'spark.jars.packages' = 'org.apache.hadoop:hadoop-aws:{hadoop_version()}'"
     store("CREATE TABLE t (k BIGINT)")
