@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from paimon_sql.shell.stream import stream_rows
+from paimon_sql.sql.kept_values import without_secrets
 
 Encoding = Literal["text", "json"]
 Row = tuple[str | None, ...]
@@ -73,7 +74,9 @@ def execute(session: SparkSession, statement: str, encoding: Encoding, limit: in
             Without it the rows stream from Spark as they are fetched, unless they are known to be few.
     """
     # Interrupting the tasks' threads ends Python workers and long scans at once when the jobs are cancelled.
-    session.sparkContext.setJobGroup("paimon-sql", " ".join(statement.split())[:200], interruptOnCancel=True)
+    session.sparkContext.setJobGroup(
+        "paimon-sql", " ".join(without_secrets(statement).split())[:200], interruptOnCancel=True
+    )
     frame = session.sql(statement)
     columns = tuple(Column(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
     if not columns:

@@ -27,6 +27,8 @@ _NEEDED = {
 }
 """Classes of other jars without which a file system cannot begin, though its own class is there."""
 _ROLES = f"{_HADOOP}.fs.s3a.auth.AssumedRoleCredentialProvider"
+_OWN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
+"""Who assumes a role: the environment, the profile or the machine, as with the other clients."""
 
 
 def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], options: Mapping[str, str]) -> bool:
@@ -98,8 +100,8 @@ def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]
         given["path.style.access"] = str(known.has_paths).lower()
         if known.region:
             given["endpoint.region"] = known.region
-        if known.get("assumed.role.arn"):
-            given.setdefault("aws.credentials.provider", _ROLES)
+        if known.role:
+            given = {"aws.credentials.provider": _ROLES, "assumed.role.credentials.provider": _OWN, **given}
         # Whatever the session says of the bucket, the files are found where the catalog has them.
         settings |= {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in given.items()}
     return settings

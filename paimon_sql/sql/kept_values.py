@@ -1,15 +1,27 @@
-"""Values of a statement that nobody is to see: Spark shows the CALL that carries it, in EXPLAIN, its UI and its logs.
+"""Values of a statement that nobody is to see: Spark shows statements in EXPLAIN, its UI and its logs.
 
-They stay in this process, and the CALL holds what they are found by.
+Those that a CALL would carry stay in this process, and the CALL holds what they are found by.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 
+SECRETS = (
+    r"""(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"""
+    r"""[\w.-]*['"`]?\s*=\s*('(?:[^']|'')*'|"(?:[^"]|"")*")"""
+)
+"""What is secret in a statement, as a pattern of Python's and Java's: the end of an option's name, and its value."""
+_SECRETS = re.compile(SECRETS)
 _SALT = os.urandom(16)
 _KEPT: dict[str, str] = {}
+
+
+def without_secrets(text: str) -> str:
+    """The text of a statement as it may be shown."""
+    return _SECRETS.sub("*********(redacted)", text)
 
 
 def keep(value: str) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from paimon_sql.errors import MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.schema import new_schema
 from paimon_sql.storage.file_io import ArrowFileIO, file_io_of
 from paimon_sql.storage.file_io.s3 import S3Settings, _S3Objects
 from paimon_sql.storage.table import Table
-from tests.object_stores import BUCKET, client_of
+from tests.object_stores import BUCKET, KEEPER, VAULT, client_of
 from tests.storage import core_tables as core
 
 _RIVAL = """
@@ -134,3 +134,31 @@ def test_what_a_store_refuses_is_said(s3: dict[str, str]) -> None:
         file_io_of(path, s3).read_bytes(path)
     with pytest.raises(PaimonError, match=r"'s3\.attempts\.maximum' is 'often'"):
         file_io_of(path, {**s3, "s3.attempts.maximum": "often"}).read_bytes(path)
+
+
+def test_a_bucket_is_opened_by_its_own_options(s3: dict[str, str]) -> None:
+    path = f"s3://{VAULT}/x"
+    own = file_io_of(path, {**s3, f"s3.bucket.{VAULT}.access-key": KEEPER})
+    own.write_bytes(path, b"1")
+    assert not own.try_create_exclusive(path, b"2")
+    other = file_io_of(path, s3)
+    for act in (lambda: other.read_bytes(path), lambda: other.try_create_exclusive(f"{path}y", b"")):
+        with pytest.raises(PaimonError, match=r"permission denied"):
+            act()
+    assert own.read_bytes(path) == b"1"
+
+
+def test_a_role_is_assumed_by_the_credentials_of_the_environment(
+    s3: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("ACCESS_KEY_ID", KEEPER), ("SECRET_ACCESS_KEY", "x"), ("ENDPOINT_URL_STS", s3["s3.endpoint"])):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    role = {"s3.assumed.role.arn": "arn:aws:iam::123456789012:role/reader"}
+    given = {k: v for k, v in s3.items() if "-key" not in k}
+    assert _S3Objects(S3Settings(given, VAULT)).create(f"{VAULT}/role", b"")
+    assumed = _S3Objects(S3Settings({**given, **role}, VAULT))
+    assert assumed.remove([f"{BUCKET}/role"])
+    with pytest.raises(OSError, match="Access Denied"):
+        assumed.remove([f"{VAULT}/role"])
+    with pytest.raises(InvalidInputError, match=r"machine, and 's3.access-key' is given\. Leave the keys out"):
+        file_io_of(f"s3://{VAULT}/x", {**s3, **role}).read_bytes(f"s3://{VAULT}/x")

@@ -50,7 +50,7 @@ class S3Backend(Backend):
             region=settings.region,
             endpoint_override=endpoint.partition("://")[2] if endpoint else None,
             scheme=endpoint.partition("://")[0] if endpoint else "https",
-            role_arn=settings.get("assumed.role.arn"),
+            role_arn=settings.role,
             anonymous=settings.is_anonymous,
             force_virtual_addressing=endpoint is not None and not settings.has_paths,
             connect_timeout=_CONNECT_SECONDS,
@@ -105,6 +105,18 @@ class S3Settings:
         return "AnonymousAWSCredentialsProvider" in self._given.get("aws.credentials.provider", "")
 
     @property
+    def role(self) -> str | None:
+        """The role to assume, by the credentials of the environment, the profile or the machine."""
+        role = self.get("assumed.role.arn")
+        if role and self.get("access.key"):
+            raise InvalidInputError(
+                "The role 's3.assumed.role.arn' is assumed by the credentials of the environment, the profile or the"
+                " machine, and 's3.access-key' is given.",
+                remedy="Leave the keys out, or the role.",
+            )
+        return role
+
+    @property
     def attempts(self) -> int:
         """How often a request is made before it has failed."""
         given = self.get("attempts.maximum") or str(_ATTEMPTS)
@@ -154,6 +166,7 @@ class _S3Objects(Objects):
             aws_secret_access_key=settings.get("secret.key"),
             aws_session_token=settings.get("session.token"),
             region_name=settings.region,
+            botocore_session=_in_role(settings.role, settings.region) if settings.role else None,
         )
         return session.client("s3", endpoint_url=settings.endpoint, config=config)
 
@@ -225,6 +238,16 @@ class _S3Objects(Objects):
         except (errors.ClientError, errors.BotoCoreError) as error:
             raise _refused(error) from error
         return answer
+
+
+def _in_role(role: str, region: str | None) -> Any:
+    """A session of botocore's in a role, whose credentials are made anew before they end."""
+    sessions, credentials = (importlib.import_module(f"botocore.{name}") for name in ("session", "credentials"))
+    own, assumed = sessions.Session(), sessions.Session()
+    own.set_config_variable("region", region)
+    fetcher = credentials.AssumeRoleCredentialFetcher(own.create_client, own.get_credentials(), role)
+    assumed._credentials = credentials.DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
+    return assumed
 
 
 def _parted(path: str) -> tuple[str, str]:
