@@ -471,12 +471,19 @@ def test_tables_of_which_the_server_hides_something_are_refused(
         catalog.table(name("t"))
 
 
-def test_external_tables_commit_by_their_files(
-    catalog: RestCatalog, rest: RestServer, name: Name, monkeypatch: pytest.MonkeyPatch
+def test_external_tables_stand_anywhere_and_commit_by_their_files(
+    catalog: RestCatalog, rest: RestServer, name: Name, tmp_path: Path
 ) -> None:
-    catalog.create_table(name("t"), SCHEMA)
-    get = RestClient.get
-    monkeypatch.setattr(RestClient, "get", lambda client, *path: {**get(client, *path), "isExternal": True})
-    core.insert(catalog.table(name("t")), (1, "a"))
-    assert core.rows(catalog.table(name("t"))) == [(1, "a")] and catalog.table(name("t")).authority is None
-    assert rest.java("latest", name("t")) == []
+    place = f"file:{tmp_path}/far/away"
+    external = replace(SCHEMA, options={**SCHEMA.options, "path": place})
+    core.insert(catalog.create_table(name("t"), external), (1, "a"))
+    table = catalog.table(name("t"))
+    assert core.rows(table) == [(1, "a")] and table.authority is None and table.path == place
+    assert core.rows(core.again(table)) == [(1, "a")]  # whoever knows its path finds it there
+    catalog.drop_table(name("t"))
+    other = new_schema(FIELDS[:1], primary_keys=["id"], options=dict(external.options))
+    with pytest.raises(InvalidInputError, match="is not the one that was described: it has other columns"):
+        catalog.create_table(name("t"), other)
+    assert catalog.list_tables(name("t").database) == []
+    assert core.rows(catalog.create_table(name("u"), external)) == [(1, "a")]
+    assert rest.java("columns", name("u")) == ["id", "v"]

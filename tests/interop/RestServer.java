@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
@@ -15,6 +16,11 @@ import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.rest.RESTCatalogServer;
 import org.apache.paimon.rest.auth.BearTokenAuthProvider;
+import org.apache.paimon.rest.auth.DLFDefaultSigner;
+import org.apache.paimon.rest.auth.DLFOpenApiSigner;
+import org.apache.paimon.rest.auth.DLFRequestSigner;
+import org.apache.paimon.rest.auth.DLFToken;
+import org.apache.paimon.rest.auth.RESTAuthParameter;
 import org.apache.paimon.rest.responses.ConfigResponse;
 import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.table.Instant;
@@ -45,7 +51,7 @@ public class RestServer {
         RESTCatalogServer server =
                 new RESTCatalogServer(
                         words[0],
-                        new BearTokenAuthProvider(words[2]),
+                        (headers, request) -> checked(words[2], headers, request),
                         new ConfigResponse(defaults, Collections.emptyMap()),
                         words[1]);
         server.start();
@@ -70,6 +76,26 @@ public class RestServer {
             }
         }
         server.shutdown();
+    }
+
+    /** What a request's headers are to be: those of the bearer of a token, or signed by a key with that secret. */
+    private static Map<String, String> checked(
+            String token, Map<String, String> sent, RESTAuthParameter request) {
+        Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+        headers.putAll(sent);
+        String said = headers.get("Authorization");
+        if (said == null || said.startsWith("Bearer")) {
+            return new BearTokenAuthProvider(token).mergeAuthHeader(headers, request);
+        }
+        DLFRequestSigner signer =
+                said.startsWith("acs") ? new DLFOpenApiSigner() : new DLFDefaultSigner("cn-hangzhou");
+        DLFToken key = new DLFToken("the key", token, null, null);
+        try {
+            String right = signer.authorization(request, key, headers.get("Host"), headers);
+            return Collections.singletonMap("Authorization", right);
+        } catch (Exception error) {
+            throw new RuntimeException(error);
+        }
     }
 
     private static List<String> run(Catalog client, String[] words, PrintStream answers) throws Exception {

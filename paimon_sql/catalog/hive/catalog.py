@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from paimon_sql.catalog.external import check_same
 from paimon_sql.catalog.hive import layout
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.conf import with_site
@@ -229,7 +230,7 @@ class HiveCatalog(ViewsInMetastore):
                     f" in {location}.",
                     remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
                 )
-            _check_same(existing, schema, location)
+            check_same(existing, schema, location)
             self._describe(entry, existing, location)
             self._add(identifier, entry)
             return
@@ -376,22 +377,3 @@ class HiveCatalog(ViewsInMetastore):
     def _said(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""
         return TableOptions(self.options).get(option)
-
-
-def _check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
-    """Refuse a definition that is not that of the table that stands there."""
-
-    def shape(schema: TableSchema) -> tuple[Any, ...]:
-        return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
-
-    options = {k: v for k, v in wanted.options.items() if k != PATH.key and existing.options.get(k) != v}
-    if shape(existing) != shape(wanted) or options:
-        what = (
-            f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
-            if options
-            else ("it has other columns or keys")
-        )
-        raise InvalidInputError(
-            f"The table that stands in {location} is not the one that was described: {what}.",
-            remedy="Describe it as it is.",
-        )

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from paimon_sql.catalog.external import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
-from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
 from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
@@ -33,6 +34,7 @@ from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, scheme_of
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
 _LOCATION = "location"
@@ -50,6 +52,7 @@ class RestCatalog(DefinitionsOnServer):
         client: the server.
     """
 
+    places_tables = True
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
@@ -148,15 +151,35 @@ class RestCatalog(DefinitionsOnServer):
         check_name(identifier.table, "table")
         self._require(identifier.database)
         self._refuse_names(identifier)
-        location = self.table_location(identifier)
+        location = schema.options.get(PATH.key) or self.table_location(identifier)
         check_named_branches(schema, BranchManager(file_io_of(location, self.options), TablePaths(location)))
+        schema = self._as_it_stands(schema)
         body = {"identifier": named(identifier), "schema": _told(schema)}
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
         except TakenError:
             raise self._exists(identifier) from None
-        return self.any_table(identifier)
+        made = self.any_table(identifier)
+        if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
+            # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
+            made.schemas.try_add(made.schema)
+        return made
+
+    def _as_it_stands(self, schema: TableSchema) -> TableSchema:
+        """The definition of a new table: that of the table which stands in the place that it says, if there is one.
+
+        Raises:
+            InvalidInputError: the table that stands there is another one.
+        """
+        place = schema.options.get(PATH.key)
+        if place is None or offered_kind(schema, self.name, self.options) is not KINDS["table"]:
+            return schema
+        existing = SchemaManager(file_io_of(place, self.options), place).latest()
+        if existing is None:
+            return schema
+        check_same(existing, schema, place)
+        return replace(existing, options={**existing.options, PATH.key: place})
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._no_table(identifier):
