@@ -45,11 +45,12 @@ def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], options: Mapping[str, str
     return all(_is_known(jvm, scheme) and _is_first(jvm, (scheme, name), options) for scheme, name in stores)
 
 
-def check_reached(jvm: Jvm, path: str, options: Mapping[str, str], what: str) -> None:
+def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:
     """Refuse a path that Spark's own readers and writers do not reach by a catalog's options.
 
     Args:
         jvm: the JVM.
+        session: the JVM's session.
         path: the path.
         options: the catalog's options.
         what: who wants it, as the beginning of a sentence.
@@ -58,7 +59,10 @@ def check_reached(jvm: Jvm, path: str, options: Mapping[str, str], what: str) ->
         SetupError: there is no file system for it on the class path, or that of another catalog.
     """
     store = store_of(path)
-    if not _is_known(jvm, store[0]):
+    if store[0] == "file":
+        return
+    settings = jvm.scala_map(jvm.java_map(hadoop_settings(options, [store])))
+    if not _found(jvm, _hadoops(store[0]), session.sessionState().newHadoopConfWithOptions(settings)):
         raise SetupError(f"{what}: Spark has no file system for {path}.", remedy=_remedy(jvm, store[0]))
     if not _is_first(jvm, store, options):
         raise SetupError(
@@ -122,12 +126,13 @@ def _hadoops(scheme: str) -> str:
 
 def _is_known(jvm: Jvm, scheme: str) -> bool:
     """Whether there is a file system of the scheme, and what it needs."""
-    named = _hadoops(scheme)
-    return scheme == "file" or bool(jvm.constant(f"file system of {named}", lambda: _found(jvm, named)))
+    if scheme == "file":
+        return True
+    named, jobs = _hadoops(scheme), jvm.context._jsc
+    return bool(jvm.constant(f"file system of {named}", lambda: _found(jvm, named, jobs.hadoopConfiguration())))
 
 
-def _found(jvm: Jvm, scheme: str) -> bool:
-    configuration = jvm.context._jsc.hadoopConfiguration()
+def _found(jvm: Jvm, scheme: str, configuration: Any) -> bool:
     try:
         jvm.static(f"{_HADOOP}.fs.FileSystem", "getFileSystemClass")(scheme, configuration)
         for name in _NEEDED.get(scheme, ()):

@@ -53,7 +53,7 @@ class Place:
             state = session.sessionState()
             written = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
-                check_reached(jvm, path, options, "COPY INTO")
+                check_reached(jvm, session, path, options, "COPY INTO")
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
             self._file_system = written.getFileSystem(configuration)

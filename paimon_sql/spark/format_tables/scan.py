@@ -61,7 +61,7 @@ class FormatScanBuilder(JavaObject):
 
     def _made(self, predicate: Predicate | None) -> Any:
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
-        check_reached(jvm, table.location, table.file_io.options, table.name)
+        check_reached(jvm, self.session, table.location, table.file_io.options, table.name)
         settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
         options = jvm.java_map({**settings, **kind.read_options(table)})
         data, keys = self._struct(table.data_fields), self._struct(table.partition_fields)

@@ -29,7 +29,7 @@ class FormatWriteBuilder(JavaObject):
         self.table = table
         self.session = session
         self._struct = info.schema()
-        check_reached(jvm, table.location, table.file_io.options, table.name)
+        check_reached(jvm, session, table.location, table.file_io.options, table.name)
         self._replaced: Replaced | None = None
 
     def build(self) -> FormatWrite:
