@@ -29,6 +29,7 @@ moto, (vault, keeper) = DomainDispatcherApplication(create_backend_app), sys.arg
 def guarded(request, answer):
     of_vault = request["PATH_INFO"].strip("/").partition("/")[0] == vault
     if of_vault and f"Credential={keeper}/" not in request.get("HTTP_AUTHORIZATION", ""):
+        request["wsgi.input"].read(int(request.get("CONTENT_LENGTH") or 0))  # or the client would lose the answer
         answer("403 Forbidden", [("Content-Type", "application/xml")])
         return [b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"]
     return moto(request, answer)

@@ -15,6 +15,7 @@ import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.rest.RESTCatalogServer;
+import org.apache.paimon.rest.RESTToken;
 import org.apache.paimon.rest.auth.BearTokenAuthProvider;
 import org.apache.paimon.rest.auth.DLFDefaultSigner;
 import org.apache.paimon.rest.auth.DLFOpenApiSigner;
@@ -68,7 +69,7 @@ public class RestServer {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             try {
                 List<String> answer = new ArrayList<>(Collections.singletonList("ok"));
-                answer.addAll(run(client, line.split("\t", -1), answers));
+                answer.addAll(run(server, client, line.split("\t", -1), answers));
                 answers.println(String.join("\t", answer));
             } catch (Throwable error) {
                 error.printStackTrace();
@@ -98,8 +99,17 @@ public class RestServer {
         }
     }
 
-    private static List<String> run(Catalog client, String[] words, PrintStream answers) throws Exception {
+    private static List<String> run(RESTCatalogServer server, Catalog client, String[] words, PrintStream answers)
+            throws Exception {
         switch (words[0]) {
+            case "lend": // a table, for how many milliseconds, and options
+                Map<String, String> options = new HashMap<>();
+                for (String word : Arrays.asList(words).subList(3, words.length)) {
+                    options.put(word.split("=", 2)[0], word.split("=", 2)[1]);
+                }
+                long end = System.currentTimeMillis() + Long.parseLong(words[2]);
+                server.setDataToken(CatalogServer.name(words[1]), new RESTToken(options, end));
+                return Collections.emptyList();
             case "fail":
                 RESTCatalogServer.commitSuccessThrowException = true;
                 return Collections.emptyList();

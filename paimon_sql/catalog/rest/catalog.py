@@ -14,6 +14,7 @@ from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
 from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
 from paimon_sql.catalog.rest.versions import RestVersions
 from paimon_sql.errors import (
     CatalogUnavailableError,
@@ -138,7 +139,7 @@ class RestCatalog(DefinitionsOnServer):
         table = Table(
             name=f"{self.name}.{own}",
             path=place,
-            file_io=self._file_io(place, named_here),
+            file_io=self._file_io(place, own),
             schema=schema,
             branch=own.branch,
             authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
@@ -232,12 +233,9 @@ class RestCatalog(DefinitionsOnServer):
         except NotThereError:
             return None
 
-    def _file_io(self, place: str, table: str) -> FileIO:
+    def _file_io(self, place: str, identifier: Identifier) -> FileIO:
         if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(place) not in _OPEN_SCHEMES:
-            raise UnsupportedError(
-                f"{table} stands in {place}, for which its server gives out tokens: those are not used here.",
-                remedy=f"Set '{DATA_TOKEN_ENABLED.key}' to false on the server, and give the catalog credentials.",
-            )
+            return LentFileIO(Lender(self.client, _path(identifier)), self.options)
         return file_io_of(place, self.options)
 
     @contextmanager

@@ -172,6 +172,9 @@ DLF_SIGNING_ALGORITHM = optional_choice(
     ("default", "openapi"),
     scope=_CATALOG,
 )
+DLF_OSS_ENDPOINT = string(
+    "dlf.oss-endpoint", None, "Where files in OSS are reached, if not where the server's tokens say.", scope=_CATALOG
+)
 HEADER = string("header.<name>", None, "A header of all requests of a REST catalog.", scope=_CATALOG)
 PREFIX = string(
     "prefix", None, "What the paths of a REST catalog's server begin with; the server says it.", scope=_CATALOG
