@@ -21,13 +21,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import paimon_sql
 from bench.expire_many import peak_bytes
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import new_schema
+from paimon_sql.format.simple_stats import SimpleStats
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_sql.format.types import BigIntType, DataField, DoubleType, string_type
 from paimon_sql.storage.commit.messages import CommitMessage, append_changes
@@ -53,12 +57,15 @@ def make(path: Path, snapshots: int, files: int) -> None:
     schema = new_schema(_FIELDS, options=options, partition_keys=["dt"])
     table = Table("many", str(path), LocalFileIO(), schema)
     table.schemas.try_add(schema)
-    run, each = uuid.uuid4(), max(1, files // snapshots)
+    each = max(1, files // snapshots)
     samples = [_sample(table, number) for number in range(_PARTITIONS)]
     for number in range(snapshots):
         sample = samples[number * _PARTITIONS // snapshots]
         (file,) = sample.new_files
-        new = tuple(replace(file, file_name=f"data-{run}-{number * each + i}.parquet") for i in range(each))
+        new = tuple(
+            replace(file, file_name=f"data-{uuid.uuid4()}-{i}.parquet", value_stats=stats)
+            for i, stats in enumerate(_statistics(number * each, each, file.value_stats))
+        )
         changes = append_changes([replace(sample, new_files=new)])
         SnapshotMaker(table).commit(CommitKind.APPEND, lambda latest, made=changes: made, BATCH_COMMIT_IDENTIFIER)
 
@@ -73,6 +80,19 @@ def _sample(table: Table, number: int) -> CommitMessage:
     ]
     (message,) = plan_write(table).run([pa.record_batch(columns, schema=arrow_schema(_FIELDS))])
     return message
+
+
+def _statistics(first: int, count: int, like: SimpleStats) -> list[SimpleStats]:
+    """Bounds of files from a number on: each holds a thousand ids of its own, and customers of all names."""
+    types = [f.type for f in _FIELDS]
+    (day,) = decode_columns(types, [like.min_values])[3:]
+    bounds = []
+    for end, letter in ((0, "A"), (999, "Z")):
+        ids = np.arange(first, first + count) * 1000 + end
+        names = [f"{letter}{number * 2654435761 % 2**32:08x}" for number in range(first, first + count)]
+        columns = [pa.array(ids), pa.array(names), pa.array(ids / 7), pa.repeat(day[0], count)]
+        bounds.append(encode_rows(columns, types, prefix=True).to_pylist())
+    return [SimpleStats(low, high, like.null_counts) for low, high in zip(*bounds, strict=True)]
 
 
 def _timed(action: Callable[[], object]) -> tuple[float, object]:

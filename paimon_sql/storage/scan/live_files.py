@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.manifest import MANIFEST_SCHEMA, ManifestFileMeta, merge_entries
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.manifest_reading import read_manifests
 from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.group_pruning import prune_groups
@@ -66,19 +68,50 @@ def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | N
     by_partition = partition_predicate(table, predicate)
     chosen = _prune_manifests(table, manifests, by_partition)
     metrics.manifests, metrics.manifests_read = len(manifests), len(chosen)
-    whole = len(chosen) == len(manifests)
-    tables = table.manifests.read_all([m.file_name for m in chosen])
-    entries = (
-        merge_entries(tables, unmatched="refuse" if whole else "drop") if tables else MANIFEST_SCHEMA.empty_table()
-    )
+    read = read_manifests(table, chosen, _choice(table, by_partition, predicate))
+    unmatched = "refuse" if len(chosen) == len(manifests) and read.whole else "drop"
+    entries = merge_entries(read.tables, unmatched=unmatched) if read.tables else MANIFEST_SCHEMA.empty_table()
     metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
     entries = filter_partitions(table, entries, by_partition)
     if predicate is not None and len(entries):
-        prune = prune_by_key if table.schema.primary_keys else prune_groups if evolves(table) else prune_by_values
-        entries = prune(table, prune_buckets(table.schema, entries, predicate), predicate)
+        entries = _prune(table, entries, predicate)
     metrics.files_read = len(entries)
     metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
     return LiveFiles(snapshot, entries, metrics)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a plan wants of a part of the manifests, before it is known which of the files are still there.
+
+    A DELETE need not have the statistics of its ADD, and so goes with its partition alone. Files that hold columns of
+    the same rows tell only together whether they are wanted.
+    """
+
+    table: Table
+    partitions: Predicate | None
+    rows: Predicate | None
+
+    def __call__(self, entries: pa.Table) -> pa.Table:
+        entries = filter_partitions(self.table, entries, self.partitions)
+        if self.rows is None or not len(entries):
+            return entries
+        numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
+        is_add = pc.equal(entries["kind"], FileKind.ADD)
+        added = _prune(self.table, numbered.filter(is_add), self.rows)
+        left = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
+        return entries.take(pa.array(np.sort(left)))
+
+
+def _choice(table: Table, partitions: Predicate | None, predicate: Predicate | None) -> _Wanted | None:
+    rows = None if evolves(table) else predicate
+    return None if partitions is None and rows is None else _Wanted(table, partitions, rows)
+
+
+def _prune(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
+    """The entries of files that may hold a wanted row, by their buckets, keys and statistics."""
+    prune = prune_by_key if table.schema.primary_keys else prune_groups if evolves(table) else prune_by_values
+    return prune(table, prune_buckets(table.schema, entries, predicate), predicate)
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
