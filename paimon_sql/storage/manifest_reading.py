@@ -74,7 +74,9 @@ def run_manifest_task(task: ManifestTask) -> list[bytes] | None:
         return None
 
 
-def read_manifests(table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None = None) -> ManifestEntries:
+def read_manifests(
+    table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None = None
+) -> ManifestEntries:
     """The entries of manifests, perhaps without such as are not wanted.
 
     Args:
