@@ -107,9 +107,9 @@ def _plan(spark: SparkSession, query: str) -> str:
     return ", ".join(re.findall(r"(?:files|manifests) \d+ of \d+", plan))
 
 
-def measure(warehouse: Path) -> dict[str, object]:
+def measure(warehouse: Path, master: str) -> dict[str, object]:
     """Ask everything of the tables of a warehouse."""
-    spark = paimon_sql.connect(warehouse, **{"spark.master": "local[2]"})
+    spark = paimon_sql.connect(warehouse, **{"spark.master": master})
     spark.sql("CREATE TABLE small (id BIGINT, name STRING, dt STRING) PARTITIONED BY (dt)")
     for number in range(5):
         spark.sql(f"INSERT INTO small VALUES ({number}, 'n{number}', 'd{number % 2}')")
@@ -154,16 +154,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--snapshots", type=int, default=5000, help="snapshots of the table (5000)")
     parser.add_argument("--files", type=int, default=100_000, help="its data files (100000)")
     parser.add_argument("--folder", type=Path, default=None, help="where the table is made")
+    parser.add_argument("--master", default="local[2]", help="where tasks run (local[2])")
     parser.add_argument("--warehouse", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.warehouse is not None:
-        print(json.dumps(measure(asked.warehouse)))
+        print(json.dumps(measure(asked.warehouse, asked.master)))
         return 0
     folder = Path(tempfile.mkdtemp(prefix="paimon-sql-planning-", dir=asked.folder))
     try:
         seconds, _ = _timed(lambda: make(folder / "default.db" / "many", asked.snapshots, asked.files))
         print(json.dumps({"snapshots": asked.snapshots, "files": asked.files, "made in seconds": seconds}), flush=True)
-        command = [sys.executable, "-m", "bench.planning", "--warehouse", str(folder)]
+        command = [sys.executable, "-m", "bench.planning", "--warehouse", str(folder), "--master", asked.master]
         found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         print(json.dumps(json.loads(found.splitlines()[-1]), indent=2))
     finally:

@@ -82,7 +82,7 @@ def main(master: str, folder: str) -> None:
 
 def _planned_by_executors() -> list[str]:
     """Let no plan be so small that the driver makes it by itself; the manifests that it reads all the same."""
-    manifest_reading.MANY_ENTRIES = 1
+    manifest_reading.MANY_BYTES = 1
     manifest_store.CACHE.capacity = 0
     found: list[str] = []
     read = ManifestStore.read_once

@@ -33,7 +33,7 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
 @pytest.fixture
 def spread(cache: ManifestCache, monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """No plan is so small that the driver makes it by itself, and nothing stays in its cache."""
-    monkeypatch.setattr(manifest_reading, "MANY_ENTRIES", 1)
+    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 1)
     monkeypatch.setattr(executor, "FEW_BYTES", -1)
     cache.capacity = 0
     return cache
@@ -141,7 +141,7 @@ def test_a_cancelled_statement_takes_its_plan_along(
     started = time.monotonic()
     context.setJobGroup("mine", "what I ask", interruptOnCancel=True)
     try:
-        with pytest.raises(Py4JJavaError, match="RuntimeException: .*[Jj]ob .*cancelled"):
+        with pytest.raises(Py4JJavaError, match=r"RuntimeException: .*[Jj]ob .*cancelled"):
             sql("SELECT * FROM t")
     finally:
         canceller.join()

@@ -59,8 +59,8 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     own = ManifestCache()
     for module in ("manifest_store", "manifest_reading"):
         monkeypatch.setattr(f"paimon_sql.storage.{module}.CACHE", own)
-    monkeypatch.setattr(manifest_reading, "MANY_ENTRIES", 1)
-    monkeypatch.setattr(manifest_reading, "_TASK_ENTRIES", 1)
+    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 1)
+    monkeypatch.setattr(manifest_reading, "_TASK_BYTES", 1)
     return own
 
 
@@ -149,8 +149,8 @@ def test_of_what_has_no_room_only_the_wanted_comes_back_and_nothing_stays(
 
 
 def test_a_small_table_is_read_here(tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest_reading, "MANY_ENTRIES", 3)
     table = core.make_table(tmp_path / "t")
+    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 3 * (300 + 50 * len(table.schema.fields)))
     executor = Elsewhere()
     for jobs in (0, 0, 1):
         snapshot = core.insert(table, (1, "v", None))
