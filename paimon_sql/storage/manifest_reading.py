@@ -1,7 +1,7 @@
 """Manifests read where it is best: here, or, where they hold very many entries, by an engine's executors.
 
-What is read here stays in the cache. What executors read stays there, too, if all that a plan looks at has room in it,
-so that the next plan costs nothing; otherwise executors leave out what the plan does not want, and nothing of it stays.
+What is read here stays in the cache. Of what executors read, a plan that wants but some of it gets no more than that,
+and nothing stays: to play a million entries back takes two gigabytes. A plan that wants all has it stay if there is room.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def read_manifests(
     missing = [m for m in manifests if m.file_name not in held]
     if table.executor is None or _size(table, missing) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
-    if _size(table, manifests) > CACHE.capacity:
+    if choice is not None or _size(table, manifests) > CACHE.capacity:
         parts = _read_by(table.executor, table, manifests, choice)
         return ManifestEntries([*chain.from_iterable(parts)], choice is None)
     for name, entries in zip(

@@ -77,16 +77,16 @@ def test_answers_are_those_of_the_drivers_plans(
     assert len(found[0]) == (10 if kind == "keyed" else 11)
 
 
-def test_a_plan_that_has_room_stays_and_a_small_one_is_made_here(
-    spark: SparkSession, sql: Sql, spread: ManifestCache
-) -> None:
+def test_a_whole_plan_that_has_room_stays(spark: SparkSession, sql: Sql, spread: ManifestCache) -> None:
     database = str(spark.catalog.currentDatabase())
     sql("CREATE TABLE t (k BIGINT)")
     sql("INSERT INTO t VALUES (1), (2)")
     spread.capacity = 1 << 29
     for _ in range(2):
-        assert sql("SELECT * FROM t WHERE k = 2") == [(2,)]
+        assert sql("SELECT * FROM t") == [(1,), (2,)]
         assert jobs(spark, database, "t") == 1
+    assert sql("SELECT * FROM t WHERE k = 2") == [(2,)]
+    assert jobs(spark, database, "t") == 1
 
 
 def test_a_small_plan_starts_no_job(spark: SparkSession, sql: Sql, cache: ManifestCache) -> None:

@@ -112,7 +112,7 @@ def test_every_plan_is_that_of_the_driver(tmp_path: Path, cache: ManifestCache, 
                 assert bool(executor.jobs) == bool(found.metrics.manifests_read)
 
 
-def test_what_has_room_in_the_cache_is_read_by_executors_once(tmp_path: Path, cache: ManifestCache) -> None:
+def test_a_whole_plan_that_has_room_is_made_by_executors_once(tmp_path: Path, cache: ManifestCache) -> None:
     table = core.make_table(tmp_path / "t")
     for i in range(5):
         snapshot = core.insert(table, (i, "v", None))
@@ -120,16 +120,16 @@ def test_what_has_room_in_the_cache_is_read_by_executors_once(tmp_path: Path, ca
     executor = Elsewhere()
     spread = replace(table, executor=executor)
     forget(cache)
-    assert len(live_files(spread, snapshot, wanted).entries) == 1
-    assert executor.jobs == [(5, "plan of db.t")]
     assert len(live_files(spread, snapshot).entries) == 5
+    assert executor.jobs == [(5, "plan of db.t")]
+    assert len(live_files(spread, snapshot, wanted).entries) == 1
     core.insert(table, (5, "v", None))
     assert len(live_files(spread, table.snapshots.latest()).entries) == 6
     assert len(executor.jobs) == 1
     assert running() == []
 
 
-def test_of_what_has_no_room_only_the_wanted_comes_back_and_nothing_stays(
+def test_only_what_is_wanted_comes_back_and_nothing_stays(
     tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = core.make_table(tmp_path / "t")
@@ -139,7 +139,7 @@ def test_of_what_has_no_room_only_the_wanted_comes_back_and_nothing_stays(
     unpacked = manifest_reading._unpacked
     monkeypatch.setattr(manifest_reading, "_unpacked", lambda d: returned.append(len(unpacked(d))) or unpacked(d))
     executor = Elsewhere()
-    forget(cache, 0)
+    forget(cache)
     for _ in range(2):
         spread = replace(table, executor=executor)
         assert len(live_files(spread, snapshot, Comparison("id", "=", pa.scalar(3, pa.int32()))).entries) == 1

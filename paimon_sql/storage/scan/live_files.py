@@ -19,7 +19,7 @@ from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMe
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.manifest_reading import read_manifests
-from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.predicates import ColumnStats, Predicate, about, all_of, conjuncts
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.group_pruning import prune_groups
 from paimon_sql.storage.scan.pinned import prune_buckets
@@ -122,13 +122,15 @@ class _Wanted:
         """What is asked of partition columns alone."""
         return partition_predicate(self.table, self.predicate)
 
-    @property
+    @cached_property
     def tells_by_file(self) -> bool:
         """Whether a file by itself tells that it holds no wanted row, beyond its partition.
 
-        Files that hold columns of the same rows tell so only together.
+        Files of a table with a key tell so by their keys alone, files that hold columns of the same rows only together.
         """
-        return self.predicate is not None and not evolves(self.table)
+        keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
+        asked = self.predicate if keys is None else about(self.predicate, keys)
+        return asked is not None and not evolves(self.table)
 
     @property
     def narrows(self) -> bool:
