@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from . import packages
+from .interop.conversation import Conversation
 from .interop.java import classpath
 
 ARTIFACTS = (
@@ -32,11 +33,12 @@ class RestServer:
     Attributes:
         url: where it listens.
         folder: where its tables stand.
+        client: Java's client in the same JVM.
     """
 
     url: str
     folder: Path
-    _process: subprocess.Popen[str]
+    client: Conversation
     _numbers: count[int]
 
     @property
@@ -56,21 +58,7 @@ class RestServer:
 
     def java(self, *words: object) -> list[str]:
         """What Java's client of this server answers; AssertionError for an error."""
-        self.send(*words)
-        return self.answer()
-
-    def send(self, *words: object) -> None:
-        """Ask Java's client without waiting for the answer."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\t".join(map(str, words)) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> list[str]:
-        """The next answer of Java's client."""
-        assert self._process.stdout is not None
-        status, *words = self._process.stdout.readline().rstrip("\n").split("\t")
-        assert status == "ok", words
-        return words
+        return self.client(*words)
 
     def fail_after_commit(self) -> None:
         """Let the server answer with a failure to the next commit, which succeeds all the same."""
@@ -96,7 +84,7 @@ def rest_server() -> Iterator[RestServer]:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         assert url, (folder / "log").read_text()
-        yield RestServer(url, folder / "w", process, count())
+        yield RestServer(url, folder / "w", Conversation(process), count())
     finally:
         process.communicate(timeout=30)
         shutil.rmtree(folder)

@@ -81,7 +81,7 @@ def postgresql() -> Iterator[Server]:
         made += ["--locale=C", "--pwfile", folder / "password", "--no-sync"]
         subprocess.run(made, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
         port = _free_port()
-        settings = ["fsync=off", f"unix_socket_directories={folder}", "timezone=Asia/Tokyo", "max_connections=50"]
+        settings = ["fsync=off", f"unix_socket_directories={folder}", "timezone=Asia/Tokyo", "max_connections=300"]
         command = [folder / "bin/postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1"]
         command += [part for setting in settings for part in ("-c", setting)]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.errors import PaimonError, TableExistsError, WrongKindError
+from paimon_sql.errors import DatabaseNotEmptyError, PaimonError, TableExistsError, WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.executor import Executor
@@ -71,6 +71,15 @@ class Catalog(DefinedObjects, ABC):
     @abstractmethod
     def drop_database(self, database: str, cascade: bool) -> None:
         """Remove a database: NoSuchDatabaseError without it, DatabaseNotEmptyError unless empty or ``cascade``."""
+
+    def _refuse_held(self, database: str, held: Mapping[str, Sequence[str]]) -> None:
+        """Raise DatabaseNotEmptyError if a database that is to go holds something: names by what they are names of."""
+        for what, names in held.items():
+            if names:
+                raise DatabaseNotEmptyError(
+                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
+                    remedy="Drop them first, or say CASCADE.",
+                )
 
     @abstractmethod
     def list_tables(self, database: str) -> list[str]:

@@ -10,7 +10,6 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable, offered_kind
 from paimon_sql.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidInputError,
     TableExistsError,
     UnsupportedError,
@@ -62,12 +61,8 @@ class FileSystemCatalog(DefinitionsInFiles):
             "views": self.list_views(database),
             "functions": self.list_functions(database),
         }
-        for what, names in held.items():
-            if names and not cascade:
-                raise DatabaseNotEmptyError(
-                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
-                    remedy="Drop them first, or say CASCADE.",
-                )
+        if not cascade:
+            self._refuse_held(database, held)
         self.file_io.delete_dir(self._database_path(database), recursive=True)
 
     def list_tables(self, database: str) -> list[str]:

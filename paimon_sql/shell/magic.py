@@ -61,6 +61,7 @@ class SqlMagic:
     def __init__(self, shell: Any, display: Any) -> None:
         self._shell = shell
         self._display = display
+        self._engine: Engine | None = None
 
     def __call__(self, line: str, cell: str | None = None) -> None:
         """``%sql statement``, or ``%%sql [-n ROWS]`` with statements below.
@@ -70,10 +71,9 @@ class SqlMagic:
         """
         try:
             rows, text = (ROWS, line) if cell is None else (_rows(line), cell)
-            session = self._session()
+            engine = self._engine_of(self._session())
         except PaimonError as error:
             _fail(error)
-        engine = Engine(lambda: session)
         for piece in split(text):
             if piece.kind == "command":
                 word = piece.text.split()[0]
@@ -87,6 +87,13 @@ class SqlMagic:
         if session is None:
             raise SetupError("There is no session yet.", remedy='Run spark = paimon_sql.connect("warehouse") first.')
         return session
+
+    def _engine_of(self, session: SparkSession) -> Engine:
+        """The engine of a session, which has a thread: so all cells share it."""
+        if self._engine is None or self._engine.ready is not session:
+            self._engine = Engine(lambda: session)
+            self._engine.session.result()
+        return self._engine
 
     def _show(self, engine: Engine, piece: Piece, limit: int) -> None:
         since = time.perf_counter()

@@ -22,11 +22,11 @@ from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.idle_connections import let_go_by_itself
 from paimon_sql.spark.java import Jvm, behind, private_field
-from paimon_sql.spark.names_apart import KeepNamesApart
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
+from paimon_sql.spark.sparks_commands import HeedPaimonsTables
 from paimon_sql.spark.streams.sink import WriteByWorkers
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
@@ -94,7 +94,7 @@ class AttachedSession:
         # Which of both Spark asks is said by the settings of whichever session is active in the thread.
         self._registered.put(SESSION_CATALOG, extension)
         field.set(self._manager, extension)
-        KeepNamesApart(self.jvm, self.session, made).add_to(self.session)
+        HeedPaimonsTables(self.jvm, self.session, made).add_to(self.session)
 
     def is_ordinary(self, table: TableName) -> bool:
         """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""

@@ -19,8 +19,7 @@ _S3 = ("s3", "s3n")
 
 def reads(jvm: Jvm, plan: ScanPlan) -> bool:
     """Whether Hadoop has a file system for every file of a plan: that for S3 is a jar which a stock Spark has not."""
-    outside = {f.external_path for s in plan.splits for f in s.files if f.external_path}
-    return all(_is_known(jvm, scheme) for scheme in {scheme_of(path) for path in (plan.table.path, *outside)})
+    return all(_is_known(jvm, scheme) for scheme in plan.schemes)
 
 
 def hadoop_url(path: str) -> str:

@@ -127,7 +127,7 @@ class SessionCatalogProxy(CatalogProxy):
             # Each of ours by itself: Spark removes the folder of a database with all that is in it.
             for table in self.catalog.list_tables(database) if has_own else ():
                 self.catalog.drop_table(Identifier(database, table))
-        elif self._ordinary(namespace) or len(self.sparks.listFunctions(namespace)):
+        elif self._ordinary(namespace) or self._has_functions(database):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
         elif has_own:
             super().dropNamespace(namespace, False)
@@ -291,6 +291,12 @@ class SessionCatalogProxy(CatalogProxy):
 
     def loadFunction(self, ident: Any) -> Any:
         return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+
+    def _has_functions(self, database: str) -> bool:
+        """Whether a database that Spark knows holds functions of Spark's own."""
+        # Its catalog's listFunctions() fails before Spark 4.2 where the session has temporary functions.
+        kept = self.session.sessionState().catalog().externalCatalog()
+        return not kept.listFunctions(database, "*").isEmpty()
 
     def _function_exists(self, ident: Any) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from paimon_sql.format.paths import MAIN_BRANCH, SCHEMA, TablePaths
+from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.names import check_file_name
@@ -34,11 +35,13 @@ class BranchManager:
     Args:
         file_io: the file system.
         paths: the paths of any branch of the table.
+        authority: who renames and removes branches; without it that is done in the folder.
     """
 
-    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+    def __init__(self, file_io: FileIO, paths: TablePaths, authority: VersionAuthority | None = None) -> None:
         self.file_io = file_io
         self._paths = paths
+        self._authority = authority
 
     def all(self) -> list[Branch]:
         """The branches, sorted by name; strange files are passed over."""
@@ -104,11 +107,16 @@ class BranchManager:
         Raises:
             AlreadyExistsError: there is a branch of the new name.
         """
-        if not self._moved(self.root(name), self.root(target)):
+        if self._authority is not None:
+            self._authority.rename_branch(name, target)
+        elif not self._moved(self.root(name), self.root(target)):
             raise _taken(target)
 
     def remove(self, name: str) -> None:
         """Remove a branch's own files; the data that it refers to stays."""
+        if self._authority is not None:
+            self._authority.delete_branch(name)
+            return
         root = self.root(name)
         if self.file_io.is_object_store(root):
             self.file_io.delete_dir(f"{root}/{SCHEMA}", recursive=True)

@@ -240,10 +240,7 @@ def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False
         table.branches.require(name)
         _refuse_if_named(table, name, "deleted")
     held = [content_of(table, name) for name in wanted]
-    if not dry_run and table.authority is not None:
-        for name in wanted:
-            table.authority.delete_branch(name)
-    elif not dry_run:
+    if not dry_run:
         _sweep(table)
         for name in wanted:
             table.branches.remove(name)
@@ -272,9 +269,7 @@ def rename_branch(table: Table, name: str, target: str, *, dry_run: bool = False
         raise AlreadyExistsError(f"{table.name}: branch '{target}' already exists.", name=target)
     _refuse_if_named(table, name, "renamed")
     held = content_of(table, name)
-    if not dry_run and table.authority is not None:
-        table.authority.rename_branch(name, target)
-    elif not dry_run:
+    if not dry_run:
         table.branches.rename(name, target)
     return replace(held, name=target)
 

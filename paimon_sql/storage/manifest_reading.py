@@ -1,7 +1,7 @@
 """Manifests read where it is best: here, or, where they hold very many entries, by an engine's executors.
 
 What is read here stays in the cache. Of what executors read, a plan that wants but some of it gets no more than that,
-and nothing stays: to play a million entries back takes two gigabytes. A plan that wants all has it stay if there is room.
+and nothing stays: to play a million entries back takes two gigabytes. What a plan wants whole stays if there is room.
 """
 
 from __future__ import annotations

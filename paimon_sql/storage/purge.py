@@ -154,10 +154,7 @@ def _all_of(branch: Table) -> Sequence[Snapshot]:
 def _forget_holders(table: Table, plan: Purge) -> None:
     """Remove whatever holds on to files."""
     for branch in other_branches(table):
-        if table.authority is not None:
-            table.authority.delete_branch(branch.branch)
-        else:
-            table.branches.remove(branch.branch)
+        table.branches.remove(branch.branch)
     for name in table.tags.names():
         table.tags.remove(name)
     for name in table.consumers.names():

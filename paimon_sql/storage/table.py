@@ -89,7 +89,7 @@ class Table:
     @cached_property
     def branches(self) -> BranchManager:
         """The branches of the table, the one opened here among them."""
-        return BranchManager(self.file_io, self.paths)
+        return BranchManager(self.file_io, self.paths, self.authority)
 
     @cached_property
     def consumers(self) -> ConsumerManager:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +17,10 @@ import pytest
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
+from paimon_sql.catalog.rest import tokens
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.client import RestClient
+from paimon_sql.catalog.rest.tokens import Lender
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -64,6 +68,7 @@ from paimon_sql.storage.schema_change import (
     apply_changes,
 )
 from paimon_sql.storage.tagging import create_tag
+from tests.object_stores import BUCKET
 from tests.rest_server import RestServer
 from tests.storage import core_tables as core
 
@@ -353,7 +358,7 @@ def test_a_commit_that_the_server_refuses_leaves_nothing(
 
 def test_commits_of_many_at_the_same_time_lose_nothing(catalog: RestCatalog, rest: RestServer, name: Name) -> None:
     catalog.create_table(name("t"), SCHEMA)
-    rest.send("write", name("t"), 100, 8, "java")
+    rest.client.send("write", name("t"), 100, 8, "java")
     together = threading.Barrier(2)
 
     def commit(start: int) -> None:
@@ -364,7 +369,7 @@ def test_commits_of_many_at_the_same_time_lose_nothing(catalog: RestCatalog, res
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(commit, (0, 10)))
-    rest.answer()
+    rest.client.answer()
     wanted = sorted([(i, "ours") for s in (0, 10) for i in range(s, s + 6)] + [(i, "java") for i in range(100, 108)])
     assert core.rows(catalog.table(name("t"))) == wanted
     assert rest.java("read", name("t")) == sorted(f"{i}={v}" for i, v in wanted)
@@ -447,16 +452,42 @@ def test_the_server_refuses_strangers(rest: RestServer) -> None:
         open_catalog("lake", {**rest.options, "token": "another"})
 
 
-def test_tables_for_which_the_server_gives_out_tokens_are_refused(
-    catalog: RestCatalog, name: Name, monkeypatch: pytest.MonkeyPatch
+def test_files_are_reached_with_what_the_server_lends(
+    catalog: RestCatalog, rest: RestServer, name: Name, s3: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog.create_table(name("t"), SCHEMA)
-    catalog.options["data-token.enabled"] = "true"
-    assert catalog.table(name("t"))
-    get = RestClient.get
-    monkeypatch.setattr(RestClient, "get", lambda client, *path: {**get(client, *path), "path": "oss://bucket/t"})
-    with pytest.raises(UnsupportedError, match="stands in oss://bucket/t, for which its server gives out tokens"):
-        catalog.table(name("t"))
+    keys = {k: s3[k] for k in ("s3.access-key", "s3.secret-key")}
+    place = {"path": f"s3://{BUCKET}/{name('lent').database}"}
+    own = RestCatalog("lake", {**rest.options, **s3})
+    core.insert(own.create_table(name("t"), replace(SCHEMA, options={**SCHEMA.options, **place})), (1, "a"))
+    without = {k: v for k, v in s3.items() if k not in keys} | {"data-token.enabled": "true"}
+    lending = RestCatalog("lake", {**rest.options, **without})
+    asked: list[Lender] = []
+    lent, clock = Lender._lent, SimpleNamespace(time=time.time)
+    monkeypatch.setattr(Lender, "_lent", lambda lender: asked.append(lender) or lent(lender))
+    monkeypatch.setattr(tokens, "time", clock)
+
+    def lend(minutes: int, **more: str) -> None:
+        rest.java("lend", name("t"), minutes * 60_000, *(f"{k}={v}" for k, v in {**keys, **more}.items()))
+
+    lend(30)
+    table = lending.table(name("t"))
+    core.insert(table, (2, "b"))
+    copied = pickle.loads(pickle.dumps(lending.table(name("t"))))
+    assert core.rows(copied) == [(1, "a"), (2, "b")] and len(asked) == 1
+    assert keys["s3.secret-key"] not in repr(table.file_io) + repr(asked[0].token())
+    lend(300, **{"s3.secret-key": "another"})
+    clock.time = lambda: time.time() + 14 * 60
+    assert core.rows(table) and asked[0].token().options == keys
+    clock.time = lambda: time.time() + 16 * 60
+    assert core.rows(table) and len(asked) == 2 and asked[0].token().options["s3.secret-key"] == "another"
+    clock.time = lambda: time.time() + 239 * 60
+    assert core.rows(table) and len(asked) == 2  # an hour before it ends
+    clock.time = lambda: time.time() + 241 * 60
+    assert core.rows(table) and len(asked) == 3
+    assert catalog.table(name("t")).file_io.credentials_change is False
+    monkeypatch.setattr(RestClient, "get", lambda *_: {"token": None})
+    with pytest.raises(CatalogUnavailableError, match=rf"lends no token for the files of {name('t')}"):
+        asked[0]._lent()
 
 
 def test_tables_of_which_the_server_hides_something_are_refused(
@@ -471,12 +502,19 @@ def test_tables_of_which_the_server_hides_something_are_refused(
         catalog.table(name("t"))
 
 
-def test_external_tables_commit_by_their_files(
-    catalog: RestCatalog, rest: RestServer, name: Name, monkeypatch: pytest.MonkeyPatch
+def test_external_tables_stand_anywhere_and_commit_by_their_files(
+    catalog: RestCatalog, rest: RestServer, name: Name, tmp_path: Path
 ) -> None:
-    catalog.create_table(name("t"), SCHEMA)
-    get = RestClient.get
-    monkeypatch.setattr(RestClient, "get", lambda client, *path: {**get(client, *path), "isExternal": True})
-    core.insert(catalog.table(name("t")), (1, "a"))
-    assert core.rows(catalog.table(name("t"))) == [(1, "a")] and catalog.table(name("t")).authority is None
-    assert rest.java("latest", name("t")) == []
+    place = f"file:{tmp_path}/far/away"
+    external = replace(SCHEMA, options={**SCHEMA.options, "path": place})
+    core.insert(catalog.create_table(name("t"), external), (1, "a"))
+    table = catalog.table(name("t"))
+    assert core.rows(table) == [(1, "a")] and table.authority is None and table.path == place
+    assert core.rows(core.again(table)) == [(1, "a")]  # whoever knows its path finds it there
+    catalog.drop_table(name("t"))
+    other = new_schema(FIELDS[:1], primary_keys=["id"], options=dict(external.options))
+    with pytest.raises(InvalidInputError, match="is not the one that was described: it has other columns"):
+        catalog.create_table(name("t"), other)
+    assert catalog.list_tables(name("t").database) == []
+    assert core.rows(catalog.create_table(name("u"), external)) == [(1, "a")]
+    assert rest.java("columns", name("u")) == ["id", "v"]

@@ -138,11 +138,6 @@ def test_options_that_lead_nowhere_are_refused(stub: Stub, given: dict[str, str]
     assert raised.value.key == key and "user" not in str(raised.value) and stub.asked == []
 
 
-def test_signatures_are_refused(stub: Stub) -> None:
-    with pytest.raises(UnsupportedError, match=r"'token\.provider' = 'dlf'"):
-        open_catalog("lake", stub.options(**{"token.provider": "dlf"}))
-
-
 @pytest.mark.parametrize(
     ("status", "error"),
     [

@@ -8,13 +8,20 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.rest.RESTCatalogServer;
+import org.apache.paimon.rest.RESTToken;
 import org.apache.paimon.rest.auth.BearTokenAuthProvider;
+import org.apache.paimon.rest.auth.DLFDefaultSigner;
+import org.apache.paimon.rest.auth.DLFOpenApiSigner;
+import org.apache.paimon.rest.auth.DLFRequestSigner;
+import org.apache.paimon.rest.auth.DLFToken;
+import org.apache.paimon.rest.auth.RESTAuthParameter;
 import org.apache.paimon.rest.responses.ConfigResponse;
 import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.table.Instant;
@@ -45,7 +52,7 @@ public class RestServer {
         RESTCatalogServer server =
                 new RESTCatalogServer(
                         words[0],
-                        new BearTokenAuthProvider(words[2]),
+                        (headers, request) -> checked(words[2], headers, request),
                         new ConfigResponse(defaults, Collections.emptyMap()),
                         words[1]);
         server.start();
@@ -62,7 +69,7 @@ public class RestServer {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             try {
                 List<String> answer = new ArrayList<>(Collections.singletonList("ok"));
-                answer.addAll(run(client, line.split("\t", -1), answers));
+                answer.addAll(run(server, client, line.split("\t", -1), answers));
                 answers.println(String.join("\t", answer));
             } catch (Throwable error) {
                 error.printStackTrace();
@@ -72,8 +79,37 @@ public class RestServer {
         server.shutdown();
     }
 
-    private static List<String> run(Catalog client, String[] words, PrintStream answers) throws Exception {
+    /** What a request's headers are to be: those of the bearer of a token, or signed by a key with that secret. */
+    private static Map<String, String> checked(
+            String token, Map<String, String> sent, RESTAuthParameter request) {
+        Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+        headers.putAll(sent);
+        String said = headers.get("Authorization");
+        if (said == null || said.startsWith("Bearer")) {
+            return new BearTokenAuthProvider(token).mergeAuthHeader(headers, request);
+        }
+        DLFRequestSigner signer =
+                said.startsWith("acs") ? new DLFOpenApiSigner() : new DLFDefaultSigner("cn-hangzhou");
+        DLFToken key = new DLFToken("the key", token, null, null);
+        try {
+            String right = signer.authorization(request, key, headers.get("Host"), headers);
+            return Collections.singletonMap("Authorization", right);
+        } catch (Exception error) {
+            throw new RuntimeException(error);
+        }
+    }
+
+    private static List<String> run(RESTCatalogServer server, Catalog client, String[] words, PrintStream answers)
+            throws Exception {
         switch (words[0]) {
+            case "lend": // a table, for how many milliseconds, and options
+                Map<String, String> options = new HashMap<>();
+                for (String word : Arrays.asList(words).subList(3, words.length)) {
+                    options.put(word.split("=", 2)[0], word.split("=", 2)[1]);
+                }
+                long end = System.currentTimeMillis() + Long.parseLong(words[2]);
+                server.setDataToken(CatalogServer.name(words[1]), new RESTToken(options, end));
+                return Collections.emptyList();
             case "fail":
                 RESTCatalogServer.commitSuccessThrowException = true;
                 return Collections.emptyList();

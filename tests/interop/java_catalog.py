@@ -10,6 +10,7 @@ import pyspark
 
 from tests import packages
 
+from .conversation import Conversation
 from .java import classpath
 
 DRIVERS = ("org.xerial:sqlite-jdbc:3.46.1.3", "org.postgresql:postgresql:42.7.4", "com.mysql:mysql-connector-j:8.4.0")
@@ -25,7 +26,7 @@ def hive_client() -> list[str]:
     return [str(Path(pyspark.__file__).parent / "jars" / "*")]
 
 
-class JavaCatalog:
+class JavaCatalog(Conversation):
     """Sends requests to ``CatalogServer``, one after the other.
 
     Args:
@@ -35,43 +36,12 @@ class JavaCatalog:
 
     def __init__(self, classes: Path, more: Iterable[str]) -> None:
         jars = [str(classes), *classpath(), *more]
-        self._process = subprocess.Popen(
-            ["java", "-Xmx512m", "-cp", ":".join(jars), "CatalogServer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None,
-            text=True,
-        )
+        program = ["java", "-Xmx512m", "-cp", ":".join(jars), "CatalogServer"]
+        super().__init__(subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
 
     def open(self, options: Mapping[str, str]) -> None:
         """Work with the catalog of these options from now on."""
         self("open", *(f"{k}={v}" for k, v in options.items()))
-
-    def __call__(self, *words: object) -> list[str]:
-        """What it answers; AssertionError for an error."""
-        self.send(*words)
-        return self.answer()
-
-    def send(self, *words: object) -> None:
-        """Ask without waiting for the answer."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\t".join(map(str, words)) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> list[str]:
-        """The next answer."""
-        status, *words = self.line()
-        assert status == "ok", words
-        return words
-
-    def line(self) -> list[str]:
-        """The next line of answers as it is."""
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().rstrip("\n").split("\t")
-
-    def close(self) -> None:
-        """End the JVM."""
-        self._process.communicate()
 
 
 def compiled(folder: Path) -> Path:

@@ -138,6 +138,27 @@ def test_each_command_reaches_the_table_that_it_names(sql: Sql, database: str) -
         sql("SELECT * FROM p2")
 
 
+@pytest.mark.smoke
+def test_show_table_extended_describes_tables_of_both_kinds(sql: Sql, database: str) -> None:
+    sql("CREATE TABLE `größe` (id INT) USING paimon COMMENT 'ours'")
+    sql("CREATE TEMPORARY VIEW o_view AS SELECT 1 AS a")
+    try:
+        found = sql(f"SHOW TABLE EXTENDED IN {database} LIKE '*'")
+    finally:
+        sql("DROP VIEW o_view")
+    assert [row[:3] for row in found] == [
+        *((database, name, False) for name in ("größe", "o", "p")),
+        ("", "o_view", True),
+    ]
+    ours, ordinary, keyed, view = (str(row[3]) for row in found)
+    assert "Provider: paimon" in ours and "Comment: ours" in ours
+    assert "Provider: parquet" in ordinary and "Type: VIEW" in view
+    assert "Table Properties: [" in keyed and "id: integer (nullable = false)" in keyed
+    assert [row[1] for row in sql("SHOW TABLE EXTENDED LIKE 'p|o'")] == ["o", "p"]
+    assert sql("SHOW TABLE EXTENDED LIKE 'none'") == []
+    assert [row[1:3] for row in sql("SHOW TABLE EXTENDED LIKE 'o' PARTITION (pt = 1)")] == [("o", False)]
+
+
 REFUSED = (
     *("CREATE TABLE p (x INT) USING parquet", "CREATE TABLE P (x INT) USING csv"),
     *("CREATE TABLE p USING parquet AS SELECT 1 AS x", "CREATE TABLE p LIKE o"),

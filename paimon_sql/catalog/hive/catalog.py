@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from paimon_sql.catalog.external import check_same
 from paimon_sql.catalog.hive import layout
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.conf import with_site
@@ -21,8 +22,6 @@ from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import Place, absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
-    DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidInputError,
     InvalidOptionError,
     NoSuchTableError,
@@ -76,12 +75,8 @@ class HiveCatalog(ViewsInMetastore):
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
-        names = self.entries.names(database)
-        if names and not cascade:
-            raise DatabaseNotEmptyError(
-                f"Database {database} still holds {len(names)} tables and views, {names[0]} among them.",
-                remedy="Drop them first, or say CASCADE.",
-            )
+        if not cascade:
+            self._refuse_held(database, {"tables and views": self.entries.names(database)})
         location = self._database_path(database)
         for entry in self.entries.all(database):
             if layout.is_paimon(entry) or layout.is_view(entry):
@@ -130,18 +125,12 @@ class HiveCatalog(ViewsInMetastore):
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._alone(identifier):
-            entry = self.entries.get(identifier.database, identifier.table)
-            if entry is None or not self._is_ours(entry):
-                self.any_table(identifier)  # which says what is missing
-            self._drop(entry)
+            self._drop(self._own_entry(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_name(target.table, "table")
         with self._alone(source, target):
-            entry = self.entries.get(source.database, source.table)
-            if entry is None or not self._is_ours(entry):
-                self.any_table(source)  # which says what is missing
-                raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+            entry = self._own_entry(source)
             self._require(target.database)
             self._refuse_taken(target)
             before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
@@ -186,21 +175,15 @@ class HiveCatalog(ViewsInMetastore):
                     self._adopted(identifier, dry_run=False)
             raise
 
-    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
-        done: dict[str, str] = {}
-        for one in self._database_folders() if database is None else [database]:
-            found = [t for t in self._table_folders(one) if table in (None, t)]
-            known = self.database_exists(one)
-            if not known and not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
-                with suppress(DatabaseExistsError):
-                    self.create_database(one, {})
-            for name in found:
-                said = self._adopted(Identifier(one, name), dry_run=dry_run)
-                if said is not None:
-                    done[f"{one}.{name}"] = said
-        return done
-
     # How tables and entries go together
+
+    def _own_entry(self, identifier: Identifier) -> Any:
+        """The entry of a table that this catalog has; NoSuchTableError if there is none."""
+        entry = self.entries.get(identifier.database, identifier.table)
+        if entry is None or not self._is_ours(entry):
+            self.any_table(identifier)  # which says what is missing
+            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+        return entry
 
     def _place(self, identifier: Identifier) -> Place | None:
         entry = self.entries.get(identifier.database, identifier.table)
@@ -247,7 +230,7 @@ class HiveCatalog(ViewsInMetastore):
                     f" in {location}.",
                     remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
                 )
-            _check_same(existing, schema, location)
+            check_same(existing, schema, location)
             self._describe(entry, existing, location)
             self._add(identifier, entry)
             return
@@ -288,9 +271,7 @@ class HiveCatalog(ViewsInMetastore):
 
     def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
         """Let the entry of a table say what its definition is going to say."""
-        entry = self.entries.get(identifier.database, identifier.table)
-        if entry is None:
-            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+        entry = self._own_entry(identifier)
         layout.forget(entry, before, schema)
         self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)
@@ -396,22 +377,3 @@ class HiveCatalog(ViewsInMetastore):
     def _said(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""
         return TableOptions(self.options).get(option)
-
-
-def _check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
-    """Refuse a definition that is not that of the table that stands there."""
-
-    def shape(schema: TableSchema) -> tuple[Any, ...]:
-        return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
-
-    options = {k: v for k, v in wanted.options.items() if k != PATH.key and existing.options.get(k) != v}
-    if shape(existing) != shape(wanted) or options:
-        what = (
-            f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
-            if options
-            else ("it has other columns or keys")
-        )
-        raise InvalidInputError(
-            f"The table that stands in {location} is not the one that was described: {what}.",
-            remedy="Describe it as it is.",
-        )

@@ -27,6 +27,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
 
 # It would write to standard error what our own errors say.
@@ -75,9 +76,8 @@ class Metastore:
             raise InvalidOptionError(
                 f"Catalog {catalog} has no uri.", key=URI.key, remedy=f"Set it to thrift://host:{_PORT}."
             )
-        size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or ""))
-        idle = CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS
-        millis = idle.read(options.get(idle.key, idle.default_text or ""))
+        read = TableOptions(options)
+        size, millis = read.get(CLIENT_POOL_SIZE), read.get(CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS)
         user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
         return cls(tuple(map(_server, said)), user, size, millis / 1000)
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
     CheckLockRequest,
@@ -24,8 +23,8 @@ from pymetastore.hive_metastore.ttypes import (
 from paimon_sql.catalog.hive.client import Metastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.errors import CommitConflictError, PaimonError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
-from paimon_sql.format.options.values import Option
 from paimon_sql.storage.locks import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -49,11 +48,8 @@ class LockSettings:
     @classmethod
     def of(cls, metastore: Metastore, options: Mapping[str, str]) -> LockSettings:
         """Those of a catalog with these options."""
-
-        def seconds(option: Option[Any]) -> float:
-            return float(option.read(options.get(option.key, option.default_text or "")).total_seconds())
-
-        return cls(metastore, seconds(LOCK_ACQUIRE_TIMEOUT), seconds(LOCK_CHECK_MAX_SLEEP))
+        timeout, longest_wait = map(TableOptions(options).get, (LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP))
+        return cls(metastore, timeout.total_seconds(), longest_wait.total_seconds())
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from paimon_sql.errors import (
     CatalogUnavailableError,
     CorruptFileError,
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidInputError,
     NoSuchTableError,
     PaimonError,
     TableExistsError,
 )
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
@@ -47,10 +47,10 @@ class JdbcCatalog(ViewsInRecords):
         place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
         super().__init__(name, {**options, **place})
         database = Database.of(name, options)
-        self.records = Records(database, options.get(CATALOG_KEY.key, CATALOG_KEY.default_text or ""))
+        self.records = Records(database, TableOptions(options).get(CATALOG_KEY))
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(database, self.records.catalog_key, options)
-        self._synced = bool(SYNC_ALL_PROPERTIES.read(options.get(SYNC_ALL_PROPERTIES.key, "true")))
+        self._synced = TableOptions(options).get(SYNC_ALL_PROPERTIES)
         layout_of(database.backend, self._settings.key_length).make(database, with_locks=self.takes_locks)
 
     def list_databases(self) -> list[str]:
@@ -82,12 +82,8 @@ class JdbcCatalog(ViewsInRecords):
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
         held = {"tables": self.list_tables(database), "views": self.list_views(database)}
-        for what, names in held.items():
-            if names and not cascade:
-                raise DatabaseNotEmptyError(
-                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
-                    remedy="Drop them first, or say CASCADE.",
-                )
+        if not cascade:
+            self._refuse_held(database, held)
         for table in held["tables"]:
             with suppress(NoSuchTableError):
                 self.drop_table(Identifier(database, table))
@@ -160,19 +156,6 @@ class JdbcCatalog(ViewsInRecords):
         if self._synced and identifier.branch == MAIN_BRANCH:
             self.records.set_table_properties(identifier.database, identifier.table, self._told(changed))
         return changed
-
-    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
-        done: dict[str, str] = {}
-        for one in self._database_folders() if database is None else [database]:
-            found = [t for t in self._table_folders(one) if table in (None, t)]
-            if not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
-                with suppress(DatabaseExistsError):
-                    self.create_database(one, {})
-            for name in found:
-                said = self._adopted(Identifier(one, name), dry_run=dry_run)
-                if said is not None:
-                    done[f"{one}.{name}"] = said
-        return done
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """What was to be done to let the rows say what stands in a table's folder."""

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlc
 
 from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
 
 _ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
@@ -52,7 +53,7 @@ class Database:
                 remedy="Set it to jdbc:sqlite:/path, jdbc:mysql://host/db or jdbc:postgresql://host/db.",
             )
         properties = {k.removeprefix(_PREFIX): v for k, v in options.items() if k.startswith(_PREFIX)}
-        size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or "2"))
+        size = TableOptions(options).get(CLIENT_POOL_SIZE)
         found = cls(uri, tuple(sorted(properties.items())), size)
         found.backend.address(found.rest, properties)
         return found

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import and_, delete, insert
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -17,8 +16,8 @@ from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.layout import layout_of
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError, PaimonError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP, LOCK_KEY_MAX_LENGTH
-from paimon_sql.format.options.values import Option
 from paimon_sql.storage.locks import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -46,10 +45,7 @@ class LockSettings:
     @classmethod
     def of(cls, database: Database, catalog_key: str, options: Mapping[str, str]) -> LockSettings:
         """Those of a catalog with these options."""
-
-        def read(option: Option[Any]) -> Any:
-            return option.read(options.get(option.key, option.default_text or ""))
-
+        read = TableOptions(options).get
         return cls(
             database,
             catalog_key,

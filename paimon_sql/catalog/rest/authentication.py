@@ -5,12 +5,28 @@ A way is a small class; a new one is added to `PROVIDERS`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import InvalidOptionError, UnsupportedError
+from paimon_sql.catalog.rest.credentials import CredentialSource, source_of
+from paimon_sql.catalog.rest.request import Request
+from paimon_sql.catalog.rest.signatures import Signature, signature_of
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options.catalog import TOKEN, TOKEN_PROVIDER
+
+_IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]+")
+
+
+def check_header(catalog: str, name: str, value: str) -> None:
+    """Raise InvalidOptionError unless a header can say so."""
+    if not _IN_HEADER.fullmatch(name + value):
+        raise InvalidOptionError(
+            f"Catalog {catalog}: what the header '{name}' is to say cannot stand in a header.",
+            key=f"header.{name}",
+            remedy="It is one line of Latin letters, digits and signs.",
+        )
 
 
 class Authentication(ABC):
@@ -19,16 +35,15 @@ class Authentication(ABC):
     @classmethod
     @abstractmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Authentication:
-        """That of a catalog with these options.
-
-        Raises:
-            InvalidOptionError: an option is missing.
-            UnsupportedError: it is not possible here.
-        """
+        """That of a catalog with these options; InvalidOptionError if one is missing or leads nowhere."""
 
     @abstractmethod
-    def headers(self) -> dict[str, str]:
-        """The headers of a request."""
+    def headers(self, request: Request) -> dict[str, str]:
+        """The headers of a request.
+
+        Raises:
+            CatalogUnavailableError: there are no credentials to be had.
+        """
 
 
 @dataclass(frozen=True)
@@ -44,24 +59,29 @@ class Bearer(Authentication):
             raise InvalidOptionError(
                 f"Catalog {catalog} has no token.", key=TOKEN.key, remedy="Set the option 'token' to the server's."
             )
+        check_header(catalog, "Authorization", token)
         return cls(token)
 
-    def headers(self) -> dict[str, str]:
+    def headers(self, request: Request) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
 
+@dataclass(frozen=True)
 class Dlf(Authentication):
-    """Signatures of Alibaba Cloud's Data Lake Formation."""
+    """Signatures of Alibaba Cloud's Data Lake Formation: the secret itself is never sent.
+
+    Source: Paimon's REST specification, authentication by DLF tokens.
+    """
+
+    source: CredentialSource = field(repr=False)
+    signature: Signature
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Dlf:
-        raise UnsupportedError(
-            f"Catalog {catalog}: requests cannot be signed as '{TOKEN_PROVIDER.key}' = 'dlf' asks for.",
-            remedy="Use a server that takes a bearer token, with 'bear'.",
-        )
+        return cls(source_of(catalog, options), signature_of(catalog, options))
 
-    def headers(self) -> dict[str, str]:
-        return {}
+    def headers(self, request: Request) -> dict[str, str]:
+        return self.signature.headers(request, self.source.current())
 
 
 PROVIDERS: dict[str, type[Authentication]] = {"bear": Bearer, "dlf": Dlf}
@@ -73,7 +93,6 @@ def authentication_of(catalog: str, options: Mapping[str, str]) -> Authenticatio
 
     Raises:
         InvalidOptionError: the options name no way, or lack what it needs.
-        UnsupportedError: it is not possible here.
     """
     name = options.get(TOKEN_PROVIDER.key, "").strip().lower()
     if name not in PROVIDERS:
@@ -81,6 +100,6 @@ def authentication_of(catalog: str, options: Mapping[str, str]) -> Authenticatio
         raise InvalidOptionError(
             f"Catalog {catalog}: {said}.",
             key=TOKEN_PROVIDER.key,
-            remedy="Set it to 'bear', and 'token' to the token that the server gave out.",
+            remedy="Set it to 'bear', and 'token' to the token that the server gave out; or to 'dlf'.",
         )
     return PROVIDERS[name].of(catalog, options)

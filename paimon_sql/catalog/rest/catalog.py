@@ -7,17 +7,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from paimon_sql.catalog.external import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
-from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
 from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
 from paimon_sql.catalog.rest.versions import RestVersions
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     InvalidOptionError,
     InvalidSchemaError,
     NoSuchTableError,
@@ -34,6 +35,7 @@ from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, scheme_of
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
 _LOCATION = "location"
@@ -51,6 +53,7 @@ class RestCatalog(DefinitionsOnServer):
         client: the server.
     """
 
+    places_tables = True
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
@@ -98,12 +101,8 @@ class RestCatalog(DefinitionsOnServer):
             "views": self.list_views(database),
             "functions": self.list_functions(database),
         }
-        for what, names in held.items():
-            if names and not cascade:
-                raise DatabaseNotEmptyError(
-                    f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
-                    remedy="Drop them first, or say CASCADE.",
-                )
+        if not cascade:
+            self._refuse_held(database, held)
         with self._within(database):
             self.client.delete("databases", database)
 
@@ -140,7 +139,7 @@ class RestCatalog(DefinitionsOnServer):
         table = Table(
             name=f"{self.name}.{own}",
             path=place,
-            file_io=self._file_io(place, named_here),
+            file_io=self._file_io(place, own),
             schema=schema,
             branch=own.branch,
             authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
@@ -153,17 +152,36 @@ class RestCatalog(DefinitionsOnServer):
         _refuse_secrets(schema, f"{self.name}.{identifier}")
         check_name(identifier.table, "table")
         self._require(identifier.database)
-        if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
-        location = self.table_location(identifier)
+        self._refuse_names(identifier)
+        location = schema.options.get(PATH.key) or self.table_location(identifier)
         check_named_branches(schema, BranchManager(file_io_of(location, self.options), TablePaths(location)))
+        schema = self._as_it_stands(schema)
         body = {"identifier": named(identifier), "schema": _told(schema)}
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
         except TakenError:
             raise self._exists(identifier) from None
-        return self.any_table(identifier)
+        made = self.any_table(identifier)
+        if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
+            # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
+            made.schemas.try_add(made.schema)
+        return made
+
+    def _as_it_stands(self, schema: TableSchema) -> TableSchema:
+        """The definition of a new table: that of the table which stands in the place that it says, if there is one.
+
+        Raises:
+            InvalidInputError: the table that stands there is another one.
+        """
+        place = schema.options.get(PATH.key)
+        if place is None or offered_kind(schema, self.name, self.options) is not KINDS["table"]:
+            return schema
+        existing = SchemaManager(file_io_of(place, self.options), place).latest()
+        if existing is None:
+            return schema
+        check_same(existing, schema, place)
+        return replace(existing, options={**existing.options, PATH.key: place})
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._no_table(identifier):
@@ -172,8 +190,7 @@ class RestCatalog(DefinitionsOnServer):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         self._require(target.database)
         check_name(target.table, "table")
-        if self.view_exists(target):
-            raise TableExistsError(f"View {self.name}.{target} already exists.", name=str(target))
+        self._refuse_names(target)
         if self.table_exists(target):
             raise self._exists(target)
         try:
@@ -197,6 +214,12 @@ class RestCatalog(DefinitionsOnServer):
             raise InvalidSchemaError(error.message) from None
         return self.any_table(identifier).schema
 
+    def _refuse_names(self, identifier: Identifier) -> None:
+        """Raise TableExistsError where something other than a table of the server's has a name."""
+        self._refuse_others(identifier)
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+
     def _database(self, database: str) -> dict[str, Any] | None:
         """What the server says of a database, None if there is none."""
         try:
@@ -211,14 +234,9 @@ class RestCatalog(DefinitionsOnServer):
         except NotThereError:
             return None
 
-    def _file_io(self, place: str, table: str) -> FileIO:
-        if DATA_TOKEN_ENABLED.read(self.options.get(DATA_TOKEN_ENABLED.key, "false")) and (
-            scheme_of(place) not in _OPEN_SCHEMES
-        ):
-            raise UnsupportedError(
-                f"{table} stands in {place}, for which its server gives out tokens: those are not used here.",
-                remedy=f"Set '{DATA_TOKEN_ENABLED.key}' to false on the server, and give the catalog credentials.",
-            )
+    def _file_io(self, place: str, identifier: Identifier) -> FileIO:
+        if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(place) not in _OPEN_SCHEMES:
+            return LentFileIO(Lender(self.client, _path(identifier)), self.options)
         return file_io_of(place, self.options)
 
     @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 from paimon_sql.catalog.rest.connection import Server
 from paimon_sql.errors import CatalogUnavailableError
 
+_OWN, _SIGNING = ("uri", "token", "token.provider"), "dlf."
 _PREFIX = "prefix"
 _WAREHOUSE = "warehouse"
 _PAGE_TOKEN = "pageToken"
@@ -90,5 +91,5 @@ def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, di
     ]
     merged = {**given[0], **options, **given[1]}
     # Who asks and where stays as it was given: what comes from the server may only add headers.
-    own = {k: options[k] for k in ("uri", "token", "token.provider") if k in options}
+    own = {k: v for k, v in options.items() if k in _OWN or k.startswith(_SIGNING)}
     return RestClient(Server.of(catalog, {**merged, **own}), merged.get(_PREFIX, "")), merged

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -19,15 +18,16 @@ from urllib3 import BaseHTTPResponse, PoolManager, ProxyManager, Timeout
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
-from paimon_sql.catalog.rest.authentication import Authentication, authentication_of
+from paimon_sql.catalog.rest.authentication import Authentication, authentication_of, check_header
 from paimon_sql.catalog.rest.refusals import refusal
+from paimon_sql.catalog.rest.request import JSON, Request
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, InvalidOptionError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
 
 _LOG = logging.getLogger(__name__)
 _HEADER = "header."
 _VERSION = "v1"
-_IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]+")
 _TIMEOUT = Timeout(connect=30, read=180)
 _RETRIES = 5
 _LONGEST_WAIT = 64.0
@@ -73,14 +73,9 @@ class Server:
             )
         headers = {k.removeprefix(_HEADER): v for k, v in options.items() if k.startswith(_HEADER)}
         authentication = authentication_of(catalog, options)
-        for key, value in {**headers, **authentication.headers()}.items():
-            if not _IN_HEADER.fullmatch(key + value):
-                raise InvalidOptionError(
-                    f"Catalog {catalog}: what the header '{key}' is to say cannot stand in a header.",
-                    key=_HEADER + key,
-                    remedy="It is one line of Latin letters, digits and signs.",
-                )
-        size = CLIENT_POOL_SIZE.read(options.get(CLIENT_POOL_SIZE.key, CLIENT_POOL_SIZE.default_text or "2"))
+        for key, value in headers.items():
+            check_header(catalog, key, value)
+        size = TableOptions(options).get(CLIENT_POOL_SIZE)
         return cls(address, tuple(sorted(headers.items())), authentication, size)
 
     def ask(
@@ -104,11 +99,11 @@ class Server:
         target = "/".join(["", _VERSION, *(quote(part, safe="") for part in path)])
         url = self.address + target + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-        request = f"{method} {target}"
+        request, host = f"{method} {target}", urlsplit(self.address).netloc
         sent = False
         for retry in range(_RETRIES + 1):
             try:
-                answer = self._sent(method, url, data)
+                answer = self._sent(Request(method, host, target, query or {}, data), url)
             except _NEVER_SENT as error:
                 raise (self._lost(request, error) if sent else self._unreachable(error)) from error
             except HTTPError as error:
@@ -125,12 +120,14 @@ class Server:
             _wait(retry, answer.headers.get("Retry-After"))
         raise refusal(self.address, request, answer.status, answer.data, _request_id(answer))
 
-    def _sent(self, method: str, url: str, data: bytes | None) -> BaseHTTPResponse:
-        headers = {"Accept": "application/json", **dict(self.headers), **self.authentication.headers()}
-        if data is not None:
-            headers["Content-Type"] = "application/json"
+    def _sent(self, request: Request, url: str) -> BaseHTTPResponse:
+        headers = {"Accept": JSON, **dict(self.headers)}
+        if request.body is not None:
+            headers["Content-Type"] = JSON
+        # What is signed is sent as it was signed, each time anew.
+        headers |= self.authentication.headers(request)
         return _pool(self).request(
-            method, url, body=data, headers=headers, timeout=_TIMEOUT, retries=False, redirect=False
+            request.method, url, body=request.body, headers=headers, timeout=_TIMEOUT, retries=False, redirect=False
         )
 
     def _members(self, request: str, data: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from paimon_sql.format.options.values import (
     integer,
     long,
     memory_size,
+    optional_choice,
     string,
 )
 
@@ -135,8 +136,45 @@ LOCK_KEY_MAX_LENGTH = integer(
 JDBC_PROPERTY = string(
     "jdbc.<property>", None, "A setting of the connection of a JDBC catalog, such as user.", scope=_CATALOG
 )
-TOKEN_PROVIDER = string("token.provider", None, "How a REST catalog says who asks: bear, by a token.", scope=_CATALOG)
+TOKEN_PROVIDER = string(
+    "token.provider",
+    None,
+    "How a REST catalog says who asks: bear, by a token, or dlf, by signing requests.",
+    scope=_CATALOG,
+)
 TOKEN = string("token", None, "The token of a REST catalog with the provider bear.", scope=_CATALOG)
+DLF_ACCESS_KEY_ID = string("dlf.access-key-id", None, "The id of the key that signs requests.", scope=_CATALOG)
+DLF_ACCESS_KEY_SECRET = string("dlf.access-key-secret", None, "The secret of that key.", scope=_CATALOG)
+DLF_SECURITY_TOKEN = string("dlf.security-token", None, "What goes with a key that ends.", scope=_CATALOG)
+DLF_TOKEN_PATH = string(
+    "dlf.token-path",
+    None,
+    "The file that holds the key which signs requests, as JSON; somebody else keeps it fresh.",
+    scope=_CATALOG,
+)
+DLF_TOKEN_LOADER = optional_choice(
+    "dlf.token-loader",
+    "Where the key that signs requests comes from, if the options do not say it: a file, or the machine's role.",
+    ("local_file", "ecs"),
+    scope=_CATALOG,
+)
+DLF_TOKEN_ECS_METADATA_URL = string(
+    "dlf.token-ecs-metadata-url",
+    "http://100.100.100.200/latest/meta-data/Ram/security-credentials/",
+    "The service that gives a machine the key of its role.",
+    scope=_CATALOG,
+)
+DLF_TOKEN_ECS_ROLE_NAME = string("dlf.token-ecs-role-name", None, "The role, if not the machine's.", scope=_CATALOG)
+DLF_REGION = string("dlf.region", None, "The server's region, if its address does not say it.", scope=_CATALOG)
+DLF_SIGNING_ALGORITHM = optional_choice(
+    "dlf.signing-algorithm",
+    "How requests are signed; where nothing is said the server's address decides.",
+    ("default", "openapi"),
+    scope=_CATALOG,
+)
+DLF_OSS_ENDPOINT = string(
+    "dlf.oss-endpoint", None, "Where files in OSS are reached, if not where the server's tokens say.", scope=_CATALOG
+)
 HEADER = string("header.<name>", None, "A header of all requests of a REST catalog.", scope=_CATALOG)
 PREFIX = string(
     "prefix", None, "What the paths of a REST catalog's server begin with; the server says it.", scope=_CATALOG

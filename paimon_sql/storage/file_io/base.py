@@ -33,9 +33,11 @@ class FileIO(ABC):
 
     Attributes:
         options: the catalog's options, by which it was made; secrets are among them.
+        credentials_change: whether its credentials end and are replaced, so that others cannot be told them once.
     """
 
     options: Mapping[str, str] = {}
+    credentials_change: bool = False
 
     @abstractmethod
     def can_create_exclusively(self, path: str) -> bool:

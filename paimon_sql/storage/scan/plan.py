@@ -22,6 +22,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
 from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
+from paimon_sql.storage.file_io.paths import scheme_of
 from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.metrics import METRICS, SCAN
@@ -107,6 +108,12 @@ class ScanPlan:
     def rows_to_mark(self) -> int:
         """The rows of those files of which some rows are dead: they have a deletion vector or are merged."""
         return sum(f.row_count for s in self.splits for f in s.files if not s.raw or f.file_name in s.deletions)
+
+    @cached_property
+    def schemes(self) -> frozenset[str]:
+        """The schemes of all files' paths, those of files outside of the table's folder among them."""
+        outside = (f.external_path for s in self.splits for f in s.files if f.external_path)
+        return frozenset(map(scheme_of, (self.table.path, *outside)))
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether a Parquet reader that matches columns by name reads the files rightly, dead rows aside."""

@@ -1,31 +1,36 @@
-"""Names of Paimon's tables kept from Spark's own commands, which look into Spark's own catalog alone.
+"""Spark's own commands in ``spark_catalog``, which look into Spark's own catalog alone, made to heed Paimon's tables.
 
 ``CREATE TABLE t USING parquet`` would make a second ``t`` beside one of Paimon's, perhaps in its folder, from which
-INSERT OVERWRITE or DROP TABLE removes all files. Such commands come by SQL and from DataFrames; each goes through the
-optimizer before anything is done. A new kind of command is one more entry of `COMMANDS`.
+INSERT OVERWRITE or DROP TABLE removes all files; SHOW TABLE EXTENDED would list ordinary tables alone. Such commands
+come by SQL and from DataFrames; each goes through the optimizer before anything is done. A new kind of command is one
+more entry of `COMMANDS`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.ddl import PROVIDER
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.plan_rules import PlanRule
 from paimon_sql.spark.session_catalog import SessionCatalogProxy
 from paimon_sql.sql.context import SESSION_CATALOG
 
+_ROWS = f"{CATALYST}.plans.logical.LocalRelation"
+_DESCRIBES = "org.apache.spark.sql.execution.datasources.v2.ShowTablesExtendedExec"
+
 
 class Command(ABC):
-    """A kind of Spark's own commands that could do harm to Paimon's tables."""
+    """A kind of Spark's own commands that has to know of Paimon's tables."""
 
     @abstractmethod
-    def judged(self, command: Any, rule: KeepNamesApart) -> Any:
-        """The plan that stands for a command: itself, or one that does nothing; an error where it is refused."""
+    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+        """The plan that stands for a command: itself, or rows that are known already; an error where it is refused."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Making(Command):
     writes: Callable[[Any], bool] = lambda command: False
     source: Callable[[Any], Any] = lambda command: None
 
-    def judged(self, command: Any, rule: KeepNamesApart) -> Any:
+    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
         target = self.target(command)
         if target is None:
             return command
@@ -52,7 +57,7 @@ class Making(Command):
         if not rule.is_paimons(database, name):
             return command
         if self.is_tolerant(command):
-            return rule.jvm.singleton(f"{CATALYST}.plans.logical.LocalRelation").apply(rule.jvm.seq([]))
+            return rule.jvm.singleton(_ROWS).apply(rule.jvm.seq([]))
         if self.writes(command):
             raise UnsupportedError(
                 f"{SESSION_CATALOG}.{database}.{name} is a table of Paimon's, which is not written to as an ordinary"
@@ -66,7 +71,7 @@ class Making(Command):
 class Saving(Command):
     """``saveAsTable`` over an ordinary table, which it drops before it asks whether the format can take its place."""
 
-    def judged(self, command: Any, rule: KeepNamesApart) -> Any:
+    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
@@ -79,7 +84,7 @@ class Saving(Command):
 class DroppingDatabase(Command):
     """DROP DATABASE as Spark did it once (``spark.sql.legacy.useV1Command``): it removes the database's folder."""
 
-    def judged(self, command: Any, rule: KeepNamesApart) -> Any:
+    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
@@ -87,6 +92,30 @@ class DroppingDatabase(Command):
                 remedy="RESET spark.sql.legacy.useV1Command.",
             )
         return command
+
+
+class Listing(Command):
+    """SHOW TABLE EXTENDED, which describes what Spark's own catalog knows: Paimon's tables stand among them."""
+
+    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+        if not command.isExtended() or command.partitionSpec().isDefined():
+            return command
+        found = command.databaseName()
+        database = str(found.get()) if found.isDefined() else rule.current_database()
+        ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
+        if not ours:
+            return command
+        relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
+        sparks = relation.fromExternalRows(command.output(), command.run(rule.session)).data()
+        # A metastore may have told Spark of Paimon's tables too.
+        rows = ours | {key: row for key, row in _by_name(jvm.items(sparks)).items() if key not in ours}
+        listed = [rows[key] for key in sorted(rows)]
+        return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
+
+
+def _by_name(rows: Iterable[Any]) -> dict[tuple[bool, str], Any]:
+    """The rows of SHOW TABLE EXTENDED by whether they are of temporary views, and by name."""
+    return {(bool(row.getBoolean(2)), str(row.getUTF8String(1).toString())): row for row in rows}
 
 
 def _persistent_view(command: Any) -> Any:
@@ -112,12 +141,13 @@ COMMANDS: dict[str, Command] = {
     "AlterTableRenameCommand": Making(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
     "SaveAsV1TableCommand": Saving(),
     "DropDatabaseCommand": DroppingDatabase(),
+    "ShowTablesCommand": Listing(),
 }
 """The commands that are judged, by their classes."""
 
 
-class KeepNamesApart(PlanRule):
-    """Refuses what Spark's own commands must not do where Paimon has tables.
+class HeedPaimonsTables(PlanRule):
+    """Refuses what Spark's own commands must not do where Paimon has tables, and completes what they tell.
 
     Args:
         jvm: the JVM.
@@ -127,7 +157,7 @@ class KeepNamesApart(PlanRule):
 
     def __init__(self, jvm: Jvm, session: Any, shared: SessionCatalogProxy) -> None:
         super().__init__(jvm)
-        self._session = session
+        self.session = session
         self._shared = shared
 
     def rewritten(self, plan: Any) -> Any:
@@ -138,7 +168,7 @@ class KeepNamesApart(PlanRule):
         """Whether a name is that of a table of Paimon's, as Spark's own catalog would keep it."""
         if self._shared.holds(database, name):
             return True
-        exact = bool(self._session.sessionState().conf().caseSensitiveAnalysis())
+        exact = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
         return not exact and self._shared.holds(database.lower(), name.lower())
 
     def has_tables(self, database: str) -> bool:
@@ -153,4 +183,23 @@ class KeepNamesApart(PlanRule):
         for identifier in (target, source):
             if identifier is not None and identifier.database().isDefined():
                 return str(identifier.database().get()), str(target.table())
-        return str(self._session.sessionState().catalog().getCurrentDatabase()), str(target.table())
+        return self.current_database(), str(target.table())
+
+    def current_database(self) -> str:
+        """The database that names without one are in."""
+        return str(self.session.sessionState().catalog().getCurrentDatabase())
+
+    def described(self, database: str, pattern: str, output: Any) -> dict[tuple[bool, str], Any]:
+        """Paimon's tables of a database whose names a pattern fits, as Spark describes those of any catalog.
+
+        Args:
+            database: the database.
+            pattern: what names are to be like, as SHOW TABLES has it.
+            output: the attributes of the rows.
+        """
+        shared = self._shared
+        if not shared.catalog.database_exists(database):
+            return {}
+        own = CatalogProxy(self.jvm, shared.catalog, shared.session, shared.session_catalogs)
+        told = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
+        return {key: row for key, row in _by_name(told).items() if not key[0]}

@@ -1,0 +1,209 @@
+"""The credentials that requests are signed with: one class for each place where they come from.
+
+A place is a small class; a new one is added to `LOADERS`. Those that end are fetched anew an hour before they do.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from urllib3 import PoolManager
+from urllib3.exceptions import HTTPError
+
+from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import (
+    DLF_ACCESS_KEY_ID,
+    DLF_ACCESS_KEY_SECRET,
+    DLF_SECURITY_TOKEN,
+    DLF_TOKEN_ECS_METADATA_URL,
+    DLF_TOKEN_ECS_ROLE_NAME,
+    DLF_TOKEN_LOADER,
+    DLF_TOKEN_PATH,
+)
+
+LEAST_SECONDS = 3600.0
+"""For how long credentials must still hold to be used."""
+
+_TRIES = 4
+_PAUSE = 0.5
+_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Who asks, and the secret that proves it.
+
+    Attributes:
+        key_id: the access key's id.
+        secret: its secret.
+        security_token: what goes with keys that end.
+        expires: when they end, in seconds since the epoch; None for never.
+    """
+
+    key_id: str
+    secret: str = field(repr=False)
+    security_token: str | None = field(default=None, repr=False)
+    expires: float | None = None
+
+    def holds(self) -> bool:
+        """Whether they can still be used."""
+        return self.expires is None or self.expires - time.time() >= LEAST_SECONDS
+
+
+class CredentialSource(ABC):
+    """Where credentials come from; an instance can be pickled and be a key."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, catalog: str, options: Mapping[str, str]) -> CredentialSource:
+        """That of a catalog with these options; InvalidOptionError if one is missing."""
+
+    @abstractmethod
+    def load(self) -> Credentials:
+        """The credentials as they are now; CatalogUnavailableError if there are none to be had."""
+
+    def current(self) -> Credentials:
+        """The credentials, which all of this process share as long as they hold; the errors are those of `load`."""
+        with _lock:
+            held = _held.get(self)
+            if held is None or not held.holds():
+                held = _held[self] = self.load()
+            return held
+
+
+_held: dict[CredentialSource, Credentials] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class GivenKeys(CredentialSource):
+    """The catalog's options say them."""
+
+    credentials: Credentials
+
+    @classmethod
+    def of(cls, catalog: str, options: Mapping[str, str]) -> GivenKeys:
+        found = {o: options.get(o.key, "").strip() for o in (DLF_ACCESS_KEY_ID, DLF_ACCESS_KEY_SECRET)}
+        for option, value in found.items():
+            if not value:
+                raise InvalidOptionError(
+                    f"Catalog {catalog} has no '{option.key}'.",
+                    key=option.key,
+                    remedy=f"Set it, or '{DLF_TOKEN_PATH.key}', or '{DLF_TOKEN_LOADER.key}'.",
+                )
+        key_id, secret = found.values()
+        return cls(Credentials(key_id, secret, options.get(DLF_SECURITY_TOKEN.key)))
+
+    def load(self) -> Credentials:
+        return self.credentials
+
+
+@dataclass(frozen=True)
+class TokenFile(CredentialSource):
+    """A file that somebody else keeps fresh."""
+
+    path: str
+
+    @classmethod
+    def of(cls, catalog: str, options: Mapping[str, str]) -> TokenFile:
+        path = options.get(DLF_TOKEN_PATH.key, "").strip()
+        if not path:
+            raise InvalidOptionError(
+                f"Catalog {catalog} has no '{DLF_TOKEN_PATH.key}'.",
+                key=DLF_TOKEN_PATH.key,
+                remedy="Set it to the file that holds the credentials.",
+            )
+        return cls(path)
+
+    def load(self) -> Credentials:
+        # It may be in the middle of being replaced.
+        for left in reversed(range(_TRIES)):
+            try:
+                return parse(Path(self.path).read_text("utf-8"), self.path)
+            except (OSError, CatalogUnavailableError) as error:
+                if not left:
+                    raise _unreadable(self.path, error) from None
+            time.sleep(_PAUSE)
+        raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True)
+class InstanceRole(CredentialSource):
+    """The service that tells a machine of Alibaba Cloud what its role may do.
+
+    Attributes:
+        address: where the service is.
+        role: the role's name; None for the one that the machine has.
+    """
+
+    address: str
+    role: str | None
+
+    @classmethod
+    def of(cls, catalog: str, options: Mapping[str, str]) -> InstanceRole:
+        return cls(
+            TableOptions(options).get(DLF_TOKEN_ECS_METADATA_URL), options.get(DLF_TOKEN_ECS_ROLE_NAME.key) or None
+        )
+
+    def load(self) -> Credentials:
+        role = self.role or self._told("").strip()
+        return parse(self._told(role), self.address)
+
+    def _told(self, what: str) -> str:
+        try:
+            answer = PoolManager(num_pools=1).request("GET", self.address + what, timeout=_TIMEOUT, retries=False)
+        except HTTPError as error:
+            raise _unreadable(self.address, error) from None
+        if answer.status != 200:
+            raise _unreadable(self.address, f"it answered {answer.status}")
+        return answer.data.decode("utf-8", "replace")
+
+
+LOADERS: dict[str, type[CredentialSource]] = {"local_file": TokenFile, "ecs": InstanceRole}
+"""The places by the words of ``dlf.token-loader``."""
+
+
+def source_of(catalog: str, options: Mapping[str, str]) -> CredentialSource:
+    """Where a catalog with these options takes its credentials from.
+
+    Raises:
+        InvalidOptionError: the options name no place, or lack what it needs.
+    """
+    name = TableOptions(options).get(DLF_TOKEN_LOADER)
+    kind = LOADERS[name] if name else TokenFile if options.get(DLF_TOKEN_PATH.key) else GivenKeys
+    return kind.of(catalog, options)
+
+
+def parse(text: str, place: str) -> Credentials:
+    """Credentials as files and services write them, a JSON object.
+
+    Raises:
+        CatalogUnavailableError: they are not written so; what is there is not repeated, as it may be secret.
+    """
+    try:
+        said: dict[str, Any] = json.loads(text)
+        expiration = said.get("Expiration")
+        end = expiration and datetime.strptime(expiration, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+        key_id, secret = str(said["AccessKeyId"]), str(said["AccessKeySecret"])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise _unreadable(place, "it is no JSON object with AccessKeyId and AccessKeySecret") from None
+    return Credentials(key_id, secret, said.get("SecurityToken"), end.timestamp() if end else None)
+
+
+def _unreadable(place: str, why: object) -> CatalogUnavailableError:
+    reason = why.strerror if isinstance(why, OSError) else why
+    if isinstance(why, CatalogUnavailableError):
+        return why
+    return CatalogUnavailableError(
+        f"The credentials of the catalog's server cannot be had from {place}: {reason}.",
+        remedy="Check the options that begin with 'dlf.'.",
+    )
