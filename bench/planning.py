@@ -21,13 +21,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import paimon_sql
 from bench.expire_many import peak_bytes
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import new_schema
+from paimon_sql.format.simple_stats import SimpleStats
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_sql.format.types import BigIntType, DataField, DoubleType, string_type
 from paimon_sql.storage.commit.messages import CommitMessage, append_changes
@@ -53,12 +57,15 @@ def make(path: Path, snapshots: int, files: int) -> None:
     schema = new_schema(_FIELDS, options=options, partition_keys=["dt"])
     table = Table("many", str(path), LocalFileIO(), schema)
     table.schemas.try_add(schema)
-    run, each = uuid.uuid4(), max(1, files // snapshots)
+    each = max(1, files // snapshots)
     samples = [_sample(table, number) for number in range(_PARTITIONS)]
     for number in range(snapshots):
         sample = samples[number * _PARTITIONS // snapshots]
         (file,) = sample.new_files
-        new = tuple(replace(file, file_name=f"data-{run}-{number * each + i}.parquet") for i in range(each))
+        new = tuple(
+            replace(file, file_name=f"data-{uuid.uuid4()}-{i}.parquet", value_stats=stats)
+            for i, stats in enumerate(_statistics(number * each, each, file.value_stats))
+        )
         changes = append_changes([replace(sample, new_files=new)])
         SnapshotMaker(table).commit(CommitKind.APPEND, lambda latest, made=changes: made, BATCH_COMMIT_IDENTIFIER)
 
@@ -75,6 +82,19 @@ def _sample(table: Table, number: int) -> CommitMessage:
     return message
 
 
+def _statistics(first: int, count: int, like: SimpleStats) -> list[SimpleStats]:
+    """Bounds of files from a number on: each holds a thousand ids of its own, and customers of all names."""
+    types = [f.type for f in _FIELDS]
+    (day,) = decode_columns(types, [like.min_values])[3:]
+    bounds = []
+    for end, letter in ((0, "A"), (999, "Z")):
+        ids = np.arange(first, first + count) * 1000 + end
+        names = [f"{letter}{number * 2654435761 % 2**32:08x}" for number in range(first, first + count)]
+        columns = [pa.array(ids), pa.array(names), pa.array(ids / 7), pa.repeat(day[0], count)]
+        bounds.append(encode_rows(columns, types, prefix=True).to_pylist())
+    return [SimpleStats(low, high, like.null_counts) for low, high in zip(*bounds, strict=True)]
+
+
 def _timed(action: Callable[[], object]) -> tuple[float, object]:
     started = time.perf_counter()
     answer = action()
@@ -87,9 +107,9 @@ def _plan(spark: SparkSession, query: str) -> str:
     return ", ".join(re.findall(r"(?:files|manifests) \d+ of \d+", plan))
 
 
-def measure(warehouse: Path) -> dict[str, object]:
+def measure(warehouse: Path, master: str) -> dict[str, object]:
     """Ask everything of the tables of a warehouse."""
-    spark = paimon_sql.connect(warehouse, **{"spark.master": "local[2]"})
+    spark = paimon_sql.connect(warehouse, **{"spark.master": master})
     spark.sql("CREATE TABLE small (id BIGINT, name STRING, dt STRING) PARTITIONED BY (dt)")
     for number in range(5):
         spark.sql(f"INSERT INTO small VALUES ({number}, 'n{number}', 'd{number % 2}')")
@@ -134,16 +154,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--snapshots", type=int, default=5000, help="snapshots of the table (5000)")
     parser.add_argument("--files", type=int, default=100_000, help="its data files (100000)")
     parser.add_argument("--folder", type=Path, default=None, help="where the table is made")
+    parser.add_argument("--master", default="local[2]", help="where tasks run (local[2])")
     parser.add_argument("--warehouse", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.warehouse is not None:
-        print(json.dumps(measure(asked.warehouse)))
+        print(json.dumps(measure(asked.warehouse, asked.master)))
         return 0
     folder = Path(tempfile.mkdtemp(prefix="paimon-sql-planning-", dir=asked.folder))
     try:
         seconds, _ = _timed(lambda: make(folder / "default.db" / "many", asked.snapshots, asked.files))
         print(json.dumps({"snapshots": asked.snapshots, "files": asked.files, "made in seconds": seconds}), flush=True)
-        command = [sys.executable, "-m", "bench.planning", "--warehouse", str(folder)]
+        command = [sys.executable, "-m", "bench.planning", "--warehouse", str(folder), "--master", asked.master]
         found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         print(json.dumps(json.loads(found.splitlines()[-1]), indent=2))
     finally:

@@ -12,6 +12,7 @@ from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import DatabaseNotEmptyError, PaimonError, TableExistsError, WrongKindError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.table import Table
@@ -27,6 +28,7 @@ class Catalog(DefinedObjects, ABC):
     Attributes:
         places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
+        executor: who plans of its tables that are large are given to; None where the process makes them by itself.
         is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
         replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
     """
@@ -38,6 +40,7 @@ class Catalog(DefinedObjects, ABC):
         self.name = name
         self.options = dict(options)
         self.run_log: RunLog | None = None
+        self.executor: Executor | None = None
         self.is_taken: Callable[[Identifier], bool] = _is_free
 
     @abstractmethod

@@ -111,7 +111,7 @@ class PathCatalog(Catalog):
                 name=own,
                 remedy="Give the path of the table's own folder; a write without a mode makes a table.",
             )
-        found = Table(name=own, path=place.table, file_io=place.file_io, schema=schema, branch=place.branch)
+        found = Table(own, place.table, place.file_io, schema, place.branch, executor=self.executor)
         table = kind_of(schema).opened(found, dict(place.file_system))
         if isinstance(table, Table):
             return table

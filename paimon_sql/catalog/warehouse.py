@@ -106,6 +106,7 @@ class WarehouseCatalog(Catalog):
             run_log=self.run_log,
             lock=self._lock(identifier),
             listing=place.listing,
+            executor=self.executor,
         )
         return kind.opened(found, self.options)
 

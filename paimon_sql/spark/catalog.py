@@ -30,6 +30,7 @@ from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.ddl import schema_like, schema_of_create
 from paimon_sql.spark.execute import ExecuteProxy
+from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.format_tables.table import under_format_options
 from paimon_sql.spark.functions import FUNCTION_NAMES, load_function
 from paimon_sql.spark.interfaces import CatalogInterface, TableInterface
@@ -82,6 +83,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs) -> None:
         super().__init__(jvm)
         self.catalog = catalog
+        if jvm.context.defaultParallelism > 1:
+            catalog.executor = SparkExecutor(jvm)
         self.session = session
         self.session_catalogs = session_catalogs
 

@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 from py4j.protocol import Py4JError
 
-from paimon_sql.errors import SetupError
+from paimon_sql.errors import SetupError, UnsupportedError
 from paimon_sql.spark.java import Jvm
+from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import scheme_of, store_of
 from paimon_sql.storage.file_io.s3 import S3Settings, s3_options
+from paimon_sql.storage.format_tables import FormatTable
 
 _HADOOP = "org.apache.hadoop"
 _S3A = "s3a"
@@ -31,8 +33,8 @@ _OWN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
 """Who assumes a role: the environment, the profile or the machine, as with the other clients."""
 
 
-def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], options: Mapping[str, str]) -> bool:
-    """Whether Spark's own reader reaches files by a catalog's options.
+def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], file_io: FileIO) -> bool:
+    """Whether Spark's own reader reaches files as Python does.
 
     Hadoop has no file system for S3 but by a jar that a stock Spark has not; and it keeps one for each bucket, with the
     credentials of whoever came first.
@@ -40,9 +42,27 @@ def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], options: Mapping[str, str
     Args:
         jvm: the JVM.
         stores: scheme and authority of the files.
-        options: the catalog's options.
+        file_io: how Python reaches them.
     """
+    options = file_io.options
+    if file_io.credentials_change:
+        return False
     return all(_is_known(jvm, scheme) and _is_first(jvm, (scheme, name), options) for scheme, name in stores)
+
+
+def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
+    """Refuse a format table whose files Spark's own readers and writers do not reach.
+
+    Raises:
+        UnsupportedError: the credentials for its files are lent and change.
+        SetupError: there is no file system for it on the class path, or that of another catalog.
+    """
+    if table.file_io.credentials_change:
+        raise UnsupportedError(
+            f"{table.name}: its server lends credentials for a time, which Spark's own readers and writers cannot take.",
+            remedy="Make an ordinary table.",
+        )
+    check_reached(jvm, session, table.location, table.file_io.options, table.name)
 
 
 def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:

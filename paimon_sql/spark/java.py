@@ -32,6 +32,7 @@ CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
 SETTINGS = "org.apache.spark.sql.internal.SQLConf"
 _CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
+_OF_JOBS = "org.apache.spark.SparkException"
 _REMEMBERED = 512
 
 
@@ -272,12 +273,12 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
         try:
             answer = method(self, *arguments)
         except Py4JJavaError as error:
-            _on_the_way.answer = error.java_exception
-            raise
+            _on_the_way.answer = _unchecked(self.jvm, error.java_exception)
+            raise Py4JJavaError("", _on_the_way.answer) from None
         except CapturedException as error:
             # PySpark dresses up the JVM's exceptions; on the way back they are what they were.
-            _on_the_way.answer = error._origin
-            raise Py4JJavaError("", error._origin) from None
+            _on_the_way.answer = _unchecked(self.jvm, error._origin)
+            raise Py4JJavaError("", _on_the_way.answer) from None
         except Exception as error:
             _on_the_way.answer = to_java(self.jvm, error)
             raise Py4JJavaError("", _on_the_way.answer) from error
@@ -285,6 +286,13 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
         return answer
 
     return call
+
+
+def _unchecked(jvm: Jvm, exception: Any) -> Any:
+    """A Java exception, or what every method may throw in the place of a failed or cancelled job's checked one."""
+    if str(exception.getClass().getName()) != _OF_JOBS:
+        return exception
+    return jvm.new("java.lang.RuntimeException", exception.getMessage(), exception)
 
 
 def to_java(jvm: Jvm, error: Exception) -> Any:

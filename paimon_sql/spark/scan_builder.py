@@ -198,7 +198,7 @@ class ScanBuilderProxy(JavaObject):
     def _jvm_reads(self, columns: Sequence[DataField]) -> bool:
         """Whether Spark's own reader reads such files, and reaches them."""
         plan = self._planned()
-        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io.options)
+        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
 
     def _planned(self) -> ScanPlan:
         if self._plan is None:

@@ -129,6 +129,14 @@ class ManifestStore:
             CACHE.put(path, table)
         return table
 
+    def held(self, name: str) -> pa.Table | None:
+        """A manifest's entries if they are remembered."""
+        return CACHE.get(self.path(name))
+
+    def hold(self, name: str, entries: pa.Table) -> None:
+        """Remember the entries of a manifest that was read elsewhere."""
+        CACHE.put(self.path(name), entries)
+
     def read_once(self, name: str) -> pa.Table:
         """A manifest's entries, not to be remembered: for one that is about to go, or that is read among very many."""
         path = self.path(name)

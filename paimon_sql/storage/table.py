@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from paimon_sql.format.options import TableOptions
@@ -12,6 +12,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
+from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.locations import Locations
 from paimon_sql.storage.locks import UNLOCKED, TableLock
@@ -41,6 +42,7 @@ class Table:
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
         listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
         authority: who keeps its versions in the place of its folder; None where the files decide.
+        executor: who reads its manifests where they hold very much; None where the process does so by itself.
     """
 
     name: str
@@ -53,9 +55,10 @@ class Table:
     lock: TableLock = UNLOCKED
     listing: PartitionListing | None = None
     authority: VersionAuthority | None = None
+    executor: Executor | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
-        taken = {*(f.name for f in fields(self)), "schemas"}
+        taken = {*(f.name for f in fields(self)), "schemas"} - {"executor"}
         return {name: value for name, value in vars(self).items() if name in taken}
 
     @cached_property

@@ -21,6 +21,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
 
 import paimon_sql
+from paimon_sql.storage import manifest_reading, manifest_store
+from paimon_sql.storage.manifest_store import ManifestStore
 from tests.spark.table_life import by_workers
 
 ROWS = 8_000
@@ -30,6 +32,7 @@ _LONG = 120.0
 def main(master: str, folder: str) -> None:
     """Each statement meets its fault, and tells what became of it."""
     by_workers()
+    read_here = _planned_by_executors()
     settings = {
         "spark.master": master,
         "spark.executor.memory": "1g",
@@ -70,8 +73,21 @@ def main(master: str, folder: str) -> None:
         spark.sql(f"CALL sys.remove_orphan_files(table => '{table}', older_than => '{now}')")
         again = spark.sql(f"SELECT count(*), count(DISTINCT k), sum(k), count(v) FROM {table}").collect()
         told[table] = [list(counted[0]), list(again[0]), _unknown_files(spark, folder, table)]
+    tracker = spark.sparkContext.statusTracker()
+    told["plans were made by executors"] = len(tracker.getJobIdsForGroup("plan of paimon.default.keyed")) > 1
+    told["manifests read here"] = len(read_here)
     print(json.dumps(told))
     spark.stop()
+
+
+def _planned_by_executors() -> list[str]:
+    """Let no plan be so small that the driver makes it by itself; the manifests that it reads all the same."""
+    manifest_reading.MANY_BYTES = 1
+    manifest_store.CACHE.capacity = 0
+    found: list[str] = []
+    read = ManifestStore.read_once
+    ManifestStore.read_once = lambda store, name: found.append(name) or read(store, name)  # type: ignore[method-assign,func-returns-value]
+    return found
 
 
 def _harmed() -> Any:

@@ -143,6 +143,7 @@ class RestCatalog(DefinitionsOnServer):
             schema=schema,
             branch=own.branch,
             authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
+            executor=self.executor,
         )
         return kind.opened(table, self.options)
 

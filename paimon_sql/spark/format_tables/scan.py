@@ -13,7 +13,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.format_tables.formats import FORMATS
-from paimon_sql.spark.hadoop_files import check_reached, hadoop_path, hadoop_settings
+from paimon_sql.spark.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.types import spark_struct
@@ -61,7 +61,7 @@ class FormatScanBuilder(JavaObject):
 
     def _made(self, predicate: Predicate | None) -> Any:
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
-        check_reached(jvm, self.session, table.location, table.file_io.options, table.name)
+        check_table(jvm, self.session, table)
         settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
         options = jvm.java_map({**settings, **kind.read_options(table)})
         data, keys = self._struct(table.data_fields), self._struct(table.partition_fields)

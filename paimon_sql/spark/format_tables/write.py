@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.format_tables.formats import FORMATS
-from paimon_sql.spark.hadoop_files import check_reached, hadoop_path, hadoop_settings
+from paimon_sql.spark.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.references import reference_to
@@ -29,7 +29,7 @@ class FormatWriteBuilder(JavaObject):
         self.table = table
         self.session = session
         self._struct = info.schema()
-        check_reached(jvm, session, table.location, table.file_io.options, table.name)
+        check_table(jvm, session, table)
         self._replaced: Replaced | None = None
 
     def build(self) -> FormatWrite:

@@ -12,9 +12,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, ConstraintViolationError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
@@ -225,11 +222,9 @@ class Committer(SnapshotMaker):
         if found is None:
             return
         table, whole = found
-        what = pa.array(whole, pa.binary())
 
         def removed(latest: Snapshot | None) -> list[ManifestEntry]:
-            live = live_files(table, latest).entries
-            gone = live.filter(pc.is_in(live["partition"], value_set=what))
+            gone = live_files(table, latest, partitions=whole).entries
             return [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
 
         Committer(table, operation=Operation.TRUNCATE).overwrite([], removed)

@@ -54,9 +54,7 @@ def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> N
     ):
         return
     partitions = {e.partition for e in changes} | {e.partition for e in wanted.indexes}
-    touched = pa.array(sorted(partitions), pa.binary())
-    live = live_files(table, latest).entries
-    live = live.filter(pc.is_in(live["partition"], value_set=touched))
+    live = live_files(table, latest, partitions=partitions).entries
     _check_files(table, latest, live, changes)
     left = merge_entries([live, manifest_table(changes)])
     _check_marked(table, latest, left, marked)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -31,10 +28,8 @@ def overwritten(
     table: Table, latest: Snapshot | None, overwrite: Overwrite, messages: Sequence[CommitMessage]
 ) -> list[ManifestEntry]:
     """The DELETE entries of an overwrite that is put on a snapshot."""
-    live = live_files(table, latest).entries
-    if overwrite.dynamic:
-        touched = pa.array(sorted({m.partition for m in messages}), pa.binary())
-        live = live.filter(pc.is_in(live["partition"], value_set=touched))
-    else:
+    touched = {m.partition for m in messages} if overwrite.dynamic else None
+    live = live_files(table, latest, partitions=touched).entries
+    if not overwrite.dynamic:
         live = filter_partitions(table, live, overwrite.partitions)
     return [replace(e, kind=FileKind.DELETE) for e in entries(live)]

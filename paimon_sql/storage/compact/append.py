@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.options.bucket import BUCKET
@@ -98,8 +95,8 @@ def touched_files(table: Table, messages: Sequence[CommitMessage], *, alone: boo
     ]
     if alone:
         return new
-    live = live_files(table, table.snapshots.latest()).entries
-    known = entries(live.filter(pc.is_in(live["partition"], value_set=pa.array(sorted({p for p, _ in touched})))))
+    partitions = {p for p, _ in touched}
+    known = entries(live_files(table, table.snapshots.latest(), partitions=partitions).entries)
     return [e for e in [*known, *new] if (e.partition, e.bucket) in touched]
 
 

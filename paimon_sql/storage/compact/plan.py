@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
@@ -60,9 +57,7 @@ def plan_triggered(
     if alone:
         return _tasks(table, new, None, full=full)
     latest = table.snapshots.latest()
-    live = live_files(table, latest).entries
-    partitions = pa.array(sorted({p for p, _ in touched}), pa.binary())
-    known = entries(live.filter(pc.is_in(live["partition"], value_set=partitions)))
+    known = entries(live_files(table, latest, partitions={p for p, _ in touched}).entries)
     return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], latest, full=full)
 
 

@@ -7,16 +7,19 @@ satisfy a condition on other columns that its newest version does not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.manifest import MANIFEST_SCHEMA, ManifestFileMeta, merge_entries
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.manifest_reading import read_manifests
+from paimon_sql.storage.predicates import ColumnStats, Predicate, about, all_of, conjuncts
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.group_pruning import prune_groups
 from paimon_sql.storage.scan.pinned import prune_buckets
@@ -51,34 +54,103 @@ class LiveFiles:
         return found
 
 
-def live_files(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> LiveFiles:
+def live_files(
+    table: Table,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None = None,
+    partitions: Collection[bytes] | None = None,
+) -> LiveFiles:
     """The live files of a snapshot that may hold rows for which the predicate is true.
 
     Args:
         table: the table.
         snapshot: what to read; None is a table that nothing was written to.
         predicate: the condition; columns that are not of the table must not occur in it.
+        partitions: the serialised partitions that are looked at; all by default.
     """
     metrics = ScanMetrics()
     if snapshot is None:
         return LiveFiles(None, MANIFEST_SCHEMA.empty_table(), metrics)
     manifests = manifests_of(table, snapshot)
-    by_partition = partition_predicate(table, predicate)
-    chosen = _prune_manifests(table, manifests, by_partition)
+    wanted = _Wanted(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
+    chosen = _prune_manifests(table, manifests, wanted.by_partition)
     metrics.manifests, metrics.manifests_read = len(manifests), len(chosen)
-    whole = len(chosen) == len(manifests)
-    tables = table.manifests.read_all([m.file_name for m in chosen])
+    read = read_manifests(table, chosen, wanted if wanted.narrows else None)
+    complete = len(chosen) == len(manifests) and (read.whole or not wanted.tells_by_file)
     entries = (
-        merge_entries(tables, unmatched="refuse" if whole else "drop") if tables else MANIFEST_SCHEMA.empty_table()
+        merge_entries(read.tables, unmatched="refuse" if complete else "drop")
+        if read.tables
+        else MANIFEST_SCHEMA.empty_table()
     )
     metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
-    entries = filter_partitions(table, entries, by_partition)
-    if predicate is not None and len(entries):
-        prune = prune_by_key if table.schema.primary_keys else prune_groups if evolves(table) else prune_by_values
-        entries = prune(table, prune_buckets(table.schema, entries, predicate), predicate)
+    entries = wanted.of_rows(wanted.of_partitions(entries))
     metrics.files_read = len(entries)
     metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
     return LiveFiles(snapshot, entries, metrics)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which entries a plan wants.
+
+    Attributes:
+        table: the table.
+        predicate: what the wanted rows satisfy.
+        partitions: the serialised partitions that they are of; None is any.
+    """
+
+    table: Table
+    predicate: Predicate | None
+    partitions: pa.Array | None
+
+    def __call__(self, entries: pa.Table) -> pa.Table:
+        """Those of a part of the manifests, of which nobody knows yet whether the files are still there.
+
+        A DELETE need not have the statistics of its ADD, and so goes with its partition alone.
+        """
+        entries = self.of_partitions(entries)
+        if not self.tells_by_file or not len(entries):
+            return entries
+        numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
+        is_add = pc.equal(entries["kind"], FileKind.ADD)
+        added = self.of_rows(numbered.filter(is_add))
+        left = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
+        return entries.take(pa.array(np.sort(left)))
+
+    @cached_property
+    def by_partition(self) -> Predicate | None:
+        """What is asked of partition columns alone."""
+        return partition_predicate(self.table, self.predicate)
+
+    @cached_property
+    def tells_by_file(self) -> bool:
+        """Whether a file by itself tells that it holds no wanted row, beyond its partition.
+
+        Files of a table with a key tell so by their keys alone, files that hold columns of the same rows only together.
+        """
+        keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
+        asked = self.predicate if keys is None else about(self.predicate, keys)
+        return asked is not None and not evolves(self.table)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a part of the manifests by itself tells that some of its entries are not wanted."""
+        return self.by_partition is not None or self.partitions is not None or self.tells_by_file
+
+    def of_partitions(self, entries: pa.Table) -> pa.Table:
+        """The entries of wanted partitions, decided exactly."""
+        if self.partitions is not None:
+            entries = entries.filter(pc.is_in(entries["partition"], value_set=self.partitions))
+        return filter_partitions(self.table, entries, self.by_partition)
+
+    def of_rows(self, entries: pa.Table) -> pa.Table:
+        """The entries of files that may hold a wanted row by their buckets, keys and statistics."""
+        if self.predicate is None or not len(entries):
+            return entries
+        prune = (
+            prune_by_key if self.table.schema.primary_keys else prune_groups if evolves(self.table) else prune_by_values
+        )
+        return prune(self.table, prune_buckets(self.table.schema, entries, self.predicate), self.predicate)
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:

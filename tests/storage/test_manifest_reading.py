@@ -1,0 +1,201 @@
+"""Manifests read by executors: every plan is that of the driver, file for file and figure for figure.
+
+``PAIMON_TEST_OPERATIONS`` says how many things are done to each table before, ``PAIMON_TEST_SEED`` by which chance.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pytest
+
+from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.manifest import FileKind
+from paimon_sql.format.simple_stats import EMPTY_STATS
+from paimon_sql.storage import manifest_reading
+from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.manifest_store import ManifestCache
+from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.progress import running
+from paimon_sql.storage.scan.live_files import live_files, manifests_of
+from tests.storage import core_tables as core
+from tests.storage.maintenance_world import World
+
+SEED = int(os.environ.get("PAIMON_TEST_SEED", "7"))
+STEPS = int(os.environ.get("PAIMON_TEST_OPERATIONS", "25"))
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Elsewhere(Executor):
+    """Tasks and answers travel as they do to another process.
+
+    Attributes:
+        jobs: the number of tasks of each job, and what it is called.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[int, str]] = []
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        assert self.work is not None and self.work in running()
+        self.jobs.append((len(tasks), self.work.what))
+        for travelled in [pickle.dumps((function, task)) for task in tasks]:
+            run, task = pickle.loads(travelled)
+            yield pickle.loads(pickle.dumps(run(task)))
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
+    """A cache of manifests of the test's own, and executors that read whatever it lacks, a manifest a task."""
+    own = ManifestCache()
+    for module in ("manifest_store", "manifest_reading"):
+        monkeypatch.setattr(f"paimon_sql.storage.{module}.CACHE", own)
+    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 1)
+    monkeypatch.setattr(manifest_reading, "_TASK_BYTES", 1)
+    return own
+
+
+def forget(cache: ManifestCache, capacity: int = 1 << 29) -> None:
+    """Empty the cache, which then has room for so many bytes."""
+    cache.__init__(capacity)  # type: ignore[misc]
+
+
+def condition(chance: random.Random, depth: int = 2) -> Predicate:
+    """Something asked of the columns of the world's tables."""
+    if depth and chance.random() < 0.5:
+        parts = tuple(condition(chance, depth - 1) for _ in range(chance.randint(1, 3)))
+        return chance.choice([And, Or])(parts)
+    column = chance.choice(["id", "v", "p"])
+    kind = pa.int32() if column == "id" else pa.string()
+    some = {"id": [*range(-1, 8)], "v": [f"v{n}" for n in range(40)], "p": ["w", "x", "y"]}[column]
+    shape = chance.choice(["compare", "compare", "in", "null", "starts"])
+    if shape == "null":
+        return IsNull(column, chance.random() < 0.5)
+    if shape == "in":
+        return In(column, pa.array(chance.sample(some, 2), kind))
+    if shape == "starts" and column != "id":
+        return StartsWith(column, str(chance.choice(some)))
+    return Comparison(column, chance.choice(["=", "!=", "<", "<=", ">", ">="]), pa.scalar(chance.choice(some), kind))
+
+
+@pytest.mark.parametrize(
+    "kind", ["append_vectors", "keyed", "keyed_vectors", "keyed_partitions", "dynamic", "evolving_vectors"]
+)
+def test_every_plan_is_that_of_the_driver(tmp_path: Path, cache: ManifestCache, kind: str) -> None:
+    world, chance = World.of(tmp_path / "t", kind, SEED), random.Random(SEED)
+    for _ in range(STEPS):
+        world.step()
+    table = core.again(world.table)
+    versions = sorted(table.snapshots.directory.versions())
+    for number in {*chance.sample(versions, min(len(versions), 5)), versions[-1]}:
+        snapshot = table.snapshots.get(number)
+        every = live_files(table, snapshot).partitions
+        for asked in (None, *(condition(chance) for _ in range(6))):
+            within = chance.choice([None, chance.sample(every, len(every) // 2)])
+            forget(cache)
+            expected = live_files(table, snapshot, asked, within)
+            for capacity in (0, 1 << 29):
+                forget(cache, capacity)
+                executor = Elsewhere()
+                found = live_files(replace(table, executor=executor), snapshot, asked, within)
+                assert found.entries.equals(expected.entries), asked
+                assert found.metrics == expected.metrics
+                assert bool(executor.jobs) == bool(found.metrics.manifests_read)
+
+
+def test_a_whole_plan_that_has_room_is_made_by_executors_once(tmp_path: Path, cache: ManifestCache) -> None:
+    table = core.make_table(tmp_path / "t")
+    for i in range(5):
+        snapshot = core.insert(table, (i, "v", None))
+    wanted = Comparison("id", "=", pa.scalar(3, pa.int32()))
+    executor = Elsewhere()
+    spread = replace(table, executor=executor)
+    forget(cache)
+    assert len(live_files(spread, snapshot).entries) == 5
+    assert executor.jobs == [(5, "plan of db.t")]
+    assert len(live_files(spread, snapshot, wanted).entries) == 1
+    core.insert(table, (5, "v", None))
+    assert len(live_files(spread, table.snapshots.latest()).entries) == 6
+    assert len(executor.jobs) == 1
+    assert running() == []
+
+
+def test_only_what_is_wanted_comes_back_and_nothing_stays(
+    tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = core.make_table(tmp_path / "t")
+    for i in range(5):
+        snapshot = core.insert(table, (i, "v", None))
+    returned: list[int] = []
+    unpacked = manifest_reading._unpacked
+    monkeypatch.setattr(manifest_reading, "_unpacked", lambda d: returned.append(len(unpacked(d))) or unpacked(d))
+    executor = Elsewhere()
+    forget(cache)
+    for _ in range(2):
+        spread = replace(table, executor=executor)
+        assert len(live_files(spread, snapshot, Comparison("id", "=", pa.scalar(3, pa.int32()))).entries) == 1
+    assert len(executor.jobs) == 2
+    assert sum(returned) == 2
+    assert cache.get(table.manifests.path(manifests_of(table, snapshot)[0].file_name)) is None
+
+
+def test_a_small_table_is_read_here(tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = core.make_table(tmp_path / "t")
+    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 3 * (300 + 50 * len(table.schema.fields)))
+    executor = Elsewhere()
+    for jobs in (0, 0, 1):
+        snapshot = core.insert(table, (1, "v", None))
+        forget(cache)
+        live_files(replace(table, executor=executor), snapshot)
+        assert len(executor.jobs) == jobs
+
+
+@pytest.mark.parametrize("capacity", [0, 1 << 29])
+def test_a_missing_or_corrupt_manifest_is_told_as_ever(tmp_path: Path, cache: ManifestCache, capacity: int) -> None:
+    table = core.make_table(tmp_path / "t")
+    for i in range(3):
+        snapshot = core.insert(table, (i, "v", None))
+    path = Path(table.manifests.path(manifests_of(table, snapshot)[1].file_name))
+    for damage, kind in ((lambda: path.write_bytes(b"no manifest"), CorruptFileError), (path.unlink, MissingFileError)):
+        damage()
+        told = []
+        for executor in (None, Elsewhere()):
+            forget(cache, capacity)
+            with pytest.raises(kind) as error:
+                live_files(replace(table, executor=executor), snapshot, IsNull("v"))
+            told.append(str(error.value))
+        assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("keys", [(), ("id",)])
+def test_a_file_whose_delete_has_no_statistics_stays_away(
+    tmp_path: Path, cache: ManifestCache, keys: tuple[str, ...]
+) -> None:
+    table = core.make_table(tmp_path / "t", keys=keys)
+    core.insert(table, (1, "a", None))
+    core.insert(table, (2, "b", None))
+    gone = core.live(table)[0]
+    bare = replace(gone.file, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=())
+    Committer(core.again(table)).overwrite([], lambda _: [replace(gone, kind=FileKind.DELETE, file=bare)])
+    snapshot = core.again(table).snapshots.latest()
+    found = []
+    for value in (1, 2):
+        forget(cache, 0)
+        spread = replace(core.again(table), executor=Elsewhere())
+        found += live_files(spread, snapshot, Comparison("id", "=", pa.scalar(value, pa.int32()))).entries.to_pylist()
+    assert [e["file_name"] for e in found] == [e.file.file_name for e in core.live(table)]
+
+
+def test_a_table_travels_without_its_executor(tmp_path: Path) -> None:
+    table = replace(core.make_table(tmp_path / "t"), executor=Elsewhere())
+    assert pickle.loads(pickle.dumps(table)).executor is None
+    assert table.with_options({"branch": "main"}).executor is table.executor
