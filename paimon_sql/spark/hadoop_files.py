@@ -59,7 +59,7 @@ def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
     """
     if table.file_io.credentials_change:
         raise UnsupportedError(
-            f"{table.name}: its server lends credentials for a time, which Spark's own readers and writers cannot take.",
+            f"{table.name}: its server lends credentials for a time, which Spark's own sources cannot take.",
             remedy="Make an ordinary table.",
         )
     check_reached(jvm, session, table.location, table.file_io.options, table.name)
