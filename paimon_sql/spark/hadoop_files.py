@@ -11,15 +11,14 @@ from py4j.protocol import Py4JError
 from paimon_sql.errors import SetupError, UnsupportedError
 from paimon_sql.spark.java import Jvm
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.paths import scheme_of, store_of
+from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, store_of
 from paimon_sql.storage.file_io.s3 import S3Settings, s3_options
 from paimon_sql.storage.format_tables import FormatTable
 
 _HADOOP = "org.apache.hadoop"
 _S3A = "s3a"
-_S3 = ("s3", "s3n", _S3A)
 _JARS = {
-    **dict.fromkeys(_S3, "hadoop-aws"),
+    **dict.fromkeys(S3_SCHEMES, "hadoop-aws"),
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "hadoop-azure"),
     "oss": "hadoop-aliyun",
 }
@@ -100,7 +99,7 @@ def hadoop_url(path: str) -> str:
 def hadoop_text(path: str) -> str:
     """A path as Hadoop takes it, nothing in it escaped; one without a scheme as it is."""
     scheme = scheme_of(path)
-    return _hadoops(scheme) + path[len(scheme) :] if scheme in _S3 else path
+    return _hadoops(scheme) + path[len(scheme) :] if scheme in S3_SCHEMES else path
 
 
 def hadoop_path(jvm: Jvm, path: str) -> Any:
@@ -117,7 +116,7 @@ def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]
     """
     settings = {key: value for key, value in options.items() if key.startswith("fs.")}
     for scheme, bucket in stores:
-        given = s3_options(options, bucket) if scheme in _S3 else {}
+        given = s3_options(options, bucket) if scheme in S3_SCHEMES else {}
         if not given:
             continue
         known = S3Settings(options, bucket)
@@ -134,14 +133,14 @@ def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]
 def has_settings(configuration: Any, path: str, options: Mapping[str, str]) -> bool:
     """Whether Hadoop's configuration has settings of a path's very bucket, and a catalog's options have none."""
     scheme, bucket = store_of(path)
-    if scheme not in _S3 or s3_options(options, bucket) != s3_options(options, ""):
+    if scheme not in S3_SCHEMES or s3_options(options, bucket) != s3_options(options, ""):
         return False
     return not configuration.getPropsWithPrefix(f"fs.s3a.bucket.{bucket}.").isEmpty()
 
 
 def _hadoops(scheme: str) -> str:
     """The scheme by which Hadoop knows a scheme's file system."""
-    return _S3A if scheme in _S3 else scheme
+    return _S3A if scheme in S3_SCHEMES else scheme
 
 
 def _is_known(jvm: Jvm, scheme: str) -> bool:

@@ -10,11 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.paths import join
+from paimon_sql.storage.file_io.paths import join, spellings
 from paimon_sql.storage.threads import spread
 
 FOLDER = "copy-into/history"
@@ -27,7 +27,7 @@ class SourceFile:
     """A file that rows are loaded from; another size or time makes it another file.
 
     Attributes:
-        path: its full path, scheme and all, as Hadoop writes it.
+        path: its full path, scheme and all.
         size: its bytes.
         mtime_millis: when it was changed last, in milliseconds since the epoch.
     """
@@ -55,11 +55,16 @@ class LoadHistory:
         self._folder = join(table_path, FOLDER)
 
     def loaded(self, files: Collection[SourceFile]) -> set[SourceFile]:
-        """Those of the files that were loaded as they are now. A record that cannot be read counts for none."""
-        hashes = {_hash(f.path) for f in files}
+        """Those of the files that were loaded as they are now, whatever scheme of their store was said then.
+
+        A record that cannot be read counts for none.
+        """
+        spelled = {file: [replace(file, path=path) for path in spellings(file.path)] for file in files}
+        hashes = {_hash(f.path) for same in spelled.values() for f in same}
         listed = ((s.path, _NAME.fullmatch(s.name)) for s in self._file_io.list(self._folder))
         paths = [path for path, match in listed if match and match[1] in hashes]
-        return {*files} & {*spread(self._read, paths, _THREADS)}
+        recorded = {*spread(self._read, paths, _THREADS)}
+        return {file for file, same in spelled.items() if not recorded.isdisjoint(same)}
 
     def record(self, loaded: Sequence[tuple[SourceFile, int]], snapshot_id: int, now_millis: int) -> None:
         """Remember loads.

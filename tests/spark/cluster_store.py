@@ -109,8 +109,8 @@ class _Store:
             f"COPY INTO 's3://{VAULT}/out put' FROM paimon.default.t {formatted}",
             "CREATE TABLE back (k BIGINT, v STRING)",
         )
-        for _ in range(2):
-            self.ask("loaded", f"COPY INTO back FROM 's3a://{VAULT}/out put' {formatted}")
+        for scheme in ("s3a", "s3"):
+            self.ask("loaded", f"COPY INTO back FROM '{scheme}://{VAULT}/out put' {formatted}")
             self.answers["loaded"] = sorted({(row[1], row[2] > 0) for row in self.answers["loaded"]})
         self.ask("back", "SELECT count(*), sum(k) FROM back")
         self.refused("over tables", f"COPY INTO 's3://{VAULT}/warehouse' FROM back {formatted} OVERWRITE = TRUE")

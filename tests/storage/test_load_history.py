@@ -42,6 +42,18 @@ def test_a_file_is_known_as_long_as_its_size_and_time_are_the_same(tmp_path: Pat
     assert history.loaded([FILE, longer, later]) == {FILE, later}
 
 
+def test_a_file_of_a_store_is_known_whatever_scheme_is_said(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    said, later = (SourceFile(f"{scheme}://lake/a b/é.csv", 20, 1) for scheme in ("s3", "s3a"))
+    other = SourceFile("s3a://lake/s3.csv", 20, 1)
+    history.record([(said, 3)], 1, 1)
+    assert history.loaded([later, other]) == {later} and history.loaded([said]) == {said}
+    changed, elsewhere = SourceFile("s3n://lake/a b/é.csv", 21, 1), SourceFile("gs://lake/a b/é.csv", 20, 1)
+    assert history.loaded([changed, elsewhere]) == set()
+    history.record([(other, 1)], 1, 2)
+    assert history.loaded([said, later, other]) == {said, later, other}
+
+
 def test_a_record_that_cannot_be_read_counts_for_none(tmp_path: Path) -> None:
     history = _history(tmp_path)
     history.record([(FILE, 3)], 1, 1)

@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
 from paimon_sql.spark.java import Jvm
-from paimon_sql.storage.file_io.paths import store_of
+from paimon_sql.storage.file_io.paths import scheme_of, store_of
 from paimon_sql.storage.load_history import SourceFile
 
 _HADOOP = "org.apache.hadoop.fs"
@@ -94,6 +94,8 @@ class Place:
     def files(self, pattern: str | None = None) -> list[SourceFile]:
         """The files that stand in the folder itself, or the one file that the path names, sorted by name.
 
+        Their paths begin with the scheme that the statement says, as other engines name them, too.
+
         Files whose names begin with ``_`` or ``.`` are not listed: Spark takes none of them for data.
 
         Args:
@@ -105,9 +107,13 @@ class Place:
         """
         wanted = self._matcher(pattern)
         statuses = [s for s in self._list() if s.isFile()]
-        files = [SourceFile(s.getPath().toString(), s.getLen(), s.getModificationTime()) for s in statuses]
+        files = [SourceFile(self._as_said(s.getPath()), s.getLen(), s.getModificationTime()) for s in statuses]
         found = (f for f in files if not f.name.startswith(("_", ".")) and (wanted is None or wanted(f.name)))
         return sorted(found, key=lambda f: f.name)
+
+    def _as_said(self, path: Any) -> str:
+        text, scheme = str(path.toString()), scheme_of(self._named)
+        return text if self.text == self._named else scheme + text[len(scheme_of(text)) :]
 
     def _list(self) -> Any:
         if self.exists():

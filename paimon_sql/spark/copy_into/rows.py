@@ -25,6 +25,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import literal_path
+from paimon_sql.spark.hadoop_files import hadoop_text
 from paimon_sql.spark.types import row_struct
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.load_history import SourceFile
@@ -107,7 +108,7 @@ class SourceRows:
     ) -> None:
         self._reader = spark.read.format(file_format.source).options(**options)
         self._format = file_format
-        self._paths = [literal_path(file.path) for file in files]
+        self._paths = [literal_path(hadoop_text(file.path)) for file in files]
         self._targets = targets
         self._exact = case_sensitive
         wanted: list[StructField] = StructType.fromJson(row_struct(targets)).fields

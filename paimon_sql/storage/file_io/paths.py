@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 import uuid
 
+S3_SCHEMES = ("s3", "s3a", "s3n")
+"""The schemes that mean Amazon S3 and its likes."""
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/)")
 
 
@@ -31,6 +34,12 @@ def without_scheme(path: str) -> tuple[str, str]:
 def store_of(path: str) -> tuple[str, str]:
     """The path's scheme and authority, which name the file system that holds it."""
     return scheme_of(path), without_scheme(path)[0]
+
+
+def spellings(path: str) -> tuple[str, ...]:
+    """The path under each scheme that means the same store."""
+    scheme = scheme_of(path)
+    return tuple(other + path[len(scheme) :] for other in S3_SCHEMES) if scheme in S3_SCHEMES else (path,)
 
 
 def join(parent: str, *names: str) -> str:

@@ -12,6 +12,7 @@ from paimon_sql.storage.file_io.backends import (
     OssBackend,
     has_fsspec,
 )
+from paimon_sql.storage.file_io.paths import S3_SCHEMES
 from paimon_sql.storage.file_io.s3 import S3Backend
 
 _BACKENDS: dict[str, Backend] = {}
@@ -39,7 +40,7 @@ def backend_of(scheme: str) -> Backend:
 
 
 for _schemes, _backend in (
-    (("s3", "s3a", "s3n"), S3Backend()),
+    (S3_SCHEMES, S3Backend()),
     (("oss",), OssBackend()),
     (("gs",), GcsBackend()),
     (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
