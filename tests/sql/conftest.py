@@ -62,10 +62,10 @@ def conformance(shared: Path) -> Callable[[str], Iterator[tuple[str, str]]]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A Spark session on one core; one that other tests have started is taken as it is."""
+    """A Spark session, on as many cores as others ask for; one that other tests have started is taken as it is."""
     is_started = SparkContext._active_spark_context is not None
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.log.level", "OFF").getOrCreate()
     yield session
     if not is_started:
