@@ -141,6 +141,10 @@ class CommitUnknownError(PaimonError):
         self.commit_identifier = commit_identifier
 
 
+class CancelledError(PaimonError):
+    """Work ended between two of its tasks, because whoever had wanted it cancelled it."""
+
+
 class CatalogUnavailableError(PaimonError):
     """What keeps a catalog, such as a database server, does not answer or refuses; the message says which and why."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
@@ -68,6 +68,7 @@ class Context:
         zone: the session's time zone, in which arguments name times; None is this machine's.
         settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
         work: is told how far the call has come; None where nobody asks.
+        is_cancelled: whether the call is no longer wanted; asked by its own thread.
         others: the other Paimon catalogs of the session, by name.
         plain_tables: the tables of plain files that the session knows; None without a session of Spark.
         refresher: refreshes materialized tables; None without a session of Spark.
@@ -79,6 +80,7 @@ class Context:
     zone: tzinfo | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     work: Work | None = None
+    is_cancelled: Callable[[], bool] = lambda: False
     others: Mapping[str, Catalog] = field(default_factory=dict)
     plain_tables: PlainTables | None = None
     refresher: Refresher | None = None

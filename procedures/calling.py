@@ -71,7 +71,8 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     table = arguments.get("table")
     table = table if isinstance(table, str) else None
     recorder = _Recorder(context, procedure, arguments)
-    with begun(" ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)) as work:
+    called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
+    with begun(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
             rows = procedure.call(watched, **arguments)

@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 
 from pyspark.sql import SparkSession
 
+from paimon_sql.storage.progress import running
+
 T = TypeVar("T")
 
 TICK = 0.1
@@ -65,9 +67,9 @@ class Engine:
     def run(self, work: Callable[[SparkSession], T], waiting: Waiting) -> T:
         """Do the work and wait for its answer.
 
-        Ctrl-C takes back work that was not begun, and cancels the jobs of Spark until begun work ends; pressed again,
-        it leaves the work to itself. This thread never calls the JVM: Ctrl-C in the midst of a call would leave its
-        answer behind for the next one.
+        Ctrl-C takes back work that was not begun, and cancels Spark's jobs and the tasks of this process until begun
+        work ends; pressed again, it leaves the work to itself. This thread never calls the JVM: Ctrl-C in the midst
+        of a call would leave its answer behind for the next one.
 
         Raises:
             Interrupted: by Ctrl-C.
@@ -111,6 +113,8 @@ def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
 def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
     # A statement may start one job after the other, so that once would not do.
     while not answer.done():
+        for work in running():
+            work.stop()
         session.sparkContext.cancelAllJobs()
         wait([answer], timeout=TICK)
 

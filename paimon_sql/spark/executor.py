@@ -36,6 +36,8 @@ class SparkExecutor(Executor):
             return iter(())
         if sum(getattr(task, "size", 0) for task in tasks) <= FEW_BYTES:
             return LocalExecutor().watched(self.work).map(function, tasks)
+        if self.work is not None:
+            self.work.check()
         job = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function))
         if self.work is None:
             return answered(job.collect())

@@ -132,6 +132,8 @@ class BoundProcedureProxy(ProcedureProxy):
             database,
             SparkExecutor(self.jvm),
             zone=session_zone(self.jvm, self._session),
+            # The Thrift server interrupts the thread of a statement that is cancelled.
+            is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
             others=self._catalogs(),
             plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
             refresher=SessionRefresher(self.jvm, self._session, self._catalog),

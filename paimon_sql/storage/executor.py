@@ -29,7 +29,7 @@ class Executor(ABC):
         """The function's results in the order of the tasks.
 
         An error of one ends the run: no more are begun, and when the results of those that were done have been handed
-        out the error is raised, so that the caller can clean up behind them.
+        out the error is raised, so that the caller can clean up behind them. So does work that is no longer wanted.
 
         Args:
             function: what to do with a task; it must be picklable, as the tasks and results are.
@@ -51,10 +51,13 @@ class LocalExecutor(Executor):
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         if self.work is not None:
+            self.work.check()
             function = _counted(function, self.work)
             self.work.expect(len(tasks))
         if len(tasks) < 2 or self.threads < 2:
-            yield from map(function, tasks)
+            for task in tasks:
+                self._check()
+                yield function(task)
             return
         with ThreadPoolExecutor(min(self.threads, len(tasks))) as pool:
             futures = [pool.submit(function, task) for task in tasks]
@@ -62,6 +65,7 @@ class LocalExecutor(Executor):
             try:
                 for future in left:
                     yield future.result()
+                    self._check()
             except GeneratorExit:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -69,6 +73,10 @@ class LocalExecutor(Executor):
                 pool.shutdown(cancel_futures=True)
                 yield from (f.result() for f in left if not f.cancelled() and f.exception() is None)
                 raise
+
+    def _check(self) -> None:
+        if self.work is not None:
+            self.work.check()
 
 
 def _counted(function: Callable[[T], R], work: Work) -> Callable[[T], R]:

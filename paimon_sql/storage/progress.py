@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from paimon_sql.errors import CancelledError
 
 
 class Work:
-    """One piece of work; executors tell it of their tasks.
+    """One piece of work; executors tell it of their tasks, and ask whether it is still wanted.
+
+    Args:
+        what: what is done.
+        is_cancelled: asked by the thread that does the work.
 
     Attributes:
         what: what is done, such as ``CALL sys.compact db.t``.
@@ -22,12 +28,23 @@ class Work:
         since: when it began, in seconds of the monotonic clock.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, is_cancelled: Callable[[], bool] = lambda: False) -> None:
         self.what = what
         self.done = 0
         self.total = 0
         self.since = time.monotonic()
         self._lock = threading.Lock()
+        self._is_cancelled = is_cancelled
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Let it end before its next task; any thread may say so."""
+        self._is_stopped = True
+
+    def check(self) -> None:
+        """Raise CancelledError if the work is no longer wanted."""
+        if self._is_stopped or self._is_cancelled():
+            raise CancelledError(f"{self.what} was cancelled.")
 
     def expect(self, tasks: int) -> None:
         """So many tasks more are to be done."""
@@ -45,9 +62,9 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def begun(what: str) -> Iterator[Work]:
-    """Work that goes on until the block is left."""
-    work = Work(what)
+def begun(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
+    """Work that goes on until the block is left; the arguments are those of `Work`."""
+    work = Work(what, is_cancelled)
     with _lock:
         _running.append(work)
     try:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from paimon_sql.shell.engine import Engine, Interrupted
+from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.progress import begun
 
 
 class Session:
@@ -115,6 +117,20 @@ def test_ctrl_c_cancels_the_jobs_and_waits_for_the_work_to_end() -> None:
     assert not interrupted.value.abandoned
     assert waiting.stopped == 1
     assert running.run(lambda _: "next", Patient()) == "next"
+
+
+def test_ctrl_c_ends_the_tasks_of_this_process() -> None:
+    done: list[int] = []
+
+    def endless(_: object) -> None:
+        with begun("CALL sys.anything") as work:
+            for _ in LocalExecutor().watched(work).map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)):
+                pass
+
+    shell = engine(Session())
+    with pytest.raises(Interrupted) as interrupted:
+        shell.run(endless, Pressed())
+    assert not interrupted.value.abandoned and len(done) < 10_000 and shell.run(lambda _: "next", Patient()) == "next"
 
 
 def test_ctrl_c_takes_back_work_that_was_not_begun() -> None:

@@ -23,10 +23,13 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.procedures import Procedure, procedures
+from paimon_sql.procedures.base import Context
 from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
+from paimon_sql.storage.progress import running
 
 pytestmark = pytest.mark.smoke
 
@@ -359,6 +362,32 @@ def test_a_cancelled_statement_ends_and_leaves_the_others_alone(
     assert run(cursor, "SELECT count(*) FROM endless$snapshots") == [(0,)]
     assert query(connection, "SELECT count(*) FROM orders") == [(1,)]
     session.sql("DROP TABLE endless")
+
+
+def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
+    session: SparkSession, connection: Any, cursor: hive.Cursor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
+
+    def endless(procedure: Procedure, context: Context, **_: object) -> list[tuple[object, ...]]:
+        return [(n,) for n in context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000))]
+
+    monkeypatch.setattr(type(procedures()["clear_consumers"]), "call", endless)
+    statement = connection.createStatement()
+
+    def work() -> None:
+        with pytest.raises(Py4JJavaError):
+            statement.execute("CALL sys.clear_consumers('orders')")
+
+    ended = threading.Thread(target=work)
+    ended.start()
+    wait_until(lambda: len(done) > 10)
+    assert [work.what for work in running()] == ["CALL sys.clear_consumers orders"]
+    assert run(cursor, "SELECT count(*) FROM orders") == [(1,)]
+    statement.cancel()
+    ended.join(60)
+    wait_until(lambda: not running())
+    assert len(done) < 10_000 and query(connection, "SELECT count(*) FROM orders") == [(1,)]
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:

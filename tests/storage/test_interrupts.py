@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import CancelledError, PaimonError
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.progress import Work
 from paimon_sql.storage.write.task import plan_write
 from tests.storage import core_tables as core
 
@@ -57,3 +58,17 @@ def test_a_compaction_that_is_stopped_leaves_no_file(
     with pytest.raises(type(error)):
         compact_table(stopped, LocalExecutor(threads), full=True)
     assert core.files_below(table, hidden=True) == before
+
+
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_compaction_that_is_cancelled_leaves_no_file(tmp_path: Path, threads: int, at: int) -> None:
+    table = core.make_table(tmp_path / "t", {"write-only": "true"}, keys=("p", "id"), partitions=("p",))
+    core.insert(table, *ROWS)
+    core.insert(table, *ROWS)
+    before = core.files_below(table, hidden=True)
+    asked: list[bool] = []
+    work = Work("CALL sys.compact t", lambda: asked.append(True) or len(asked) > at)
+    with pytest.raises(CancelledError, match=r"CALL sys\.compact t was cancelled"):
+        compact_table(core.again(table), LocalExecutor(threads).watched(work), full=True)
+    assert core.files_below(table, hidden=True) == before and work.done < 4 + threads
