@@ -72,9 +72,17 @@ class Catalog(DefinedObjects, ABC):
     def drop_database(self, database: str, cascade: bool) -> None:
         """Remove a database: NoSuchDatabaseError without it, DatabaseNotEmptyError unless empty or ``cascade``."""
 
-    def _refuse_held(self, database: str, held: Mapping[str, Sequence[str]]) -> None:
-        """Raise DatabaseNotEmptyError if a database that is to go holds something: names by what they are names of."""
-        for what, names in held.items():
+    def _held(self, database: str) -> Mapping[str, Sequence[str]]:
+        """What keeps a database from going: names by what they are names of."""
+        return {
+            "tables": self.list_tables(database),
+            "views": self.list_views(database),
+            "functions": self.list_functions(database),
+        }
+
+    def _refuse_held(self, database: str) -> None:
+        """Raise DatabaseNotEmptyError if a database that is to go holds something."""
+        for what, names in self._held(database).items():
             if names:
                 raise DatabaseNotEmptyError(
                     f"Database {database} still holds {len(names)} {what}, {names[0]} among them.",
@@ -142,6 +150,12 @@ class Catalog(DefinedObjects, ABC):
                 name=str(identifier),
                 remedy="DROP it first, or choose another name.",
             )
+
+    def _refuse_names(self, identifier: Identifier) -> None:
+        """Raise TableExistsError where a view, or a table outside the catalog, has a name that is to be a table's."""
+        self._refuse_others(identifier)
+        if self.view_exists(identifier):
+            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         """Take up what stands in the warehouse and the catalog does not know: what was done, by ``database.table``.

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import NoSuchFunctionError, NoSuchViewError, UnsupportedError
+from paimon_sql.errors import (
+    FunctionExistsError,
+    NoSuchFunctionError,
+    NoSuchViewError,
+    TableExistsError,
+    UnsupportedError,
+    ViewExistsError,
+)
 from paimon_sql.format.function import FunctionSchema
 from paimon_sql.format.view import ViewSchema
 
@@ -103,6 +110,15 @@ class DefinedObjects:
             name=named,
             remedy=f"SHOW USER FUNCTIONS IN {self.name}.{identifier.database} lists what there is.",
         )
+
+    def _taken_table(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+
+    def _taken_view(self, identifier: Identifier) -> ViewExistsError:
+        return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+
+    def _taken_function(self, identifier: Identifier) -> FunctionExistsError:
+        return FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _keeps_none(self, what: str) -> UnsupportedError:
         return UnsupportedError(f"Catalog {self.name} keeps no {what}.")

@@ -11,7 +11,6 @@ from paimon_sql.catalog.kinds import AnyTable, offered_kind
 from paimon_sql.errors import (
     DatabaseExistsError,
     InvalidInputError,
-    TableExistsError,
     UnsupportedError,
 )
 from paimon_sql.format.paths import TablePaths
@@ -56,13 +55,8 @@ class FileSystemCatalog(DefinitionsInFiles):
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
-        held = {
-            "tables": self.list_tables(database),
-            "views": self.list_views(database),
-            "functions": self.list_functions(database),
-        }
         if not cascade:
-            self._refuse_held(database, held)
+            self._refuse_held(database)
         self.file_io.delete_dir(self._database_path(database), recursive=True)
 
     def list_tables(self, database: str) -> list[str]:
@@ -79,7 +73,7 @@ class FileSystemCatalog(DefinitionsInFiles):
         check_named_branches(schema, BranchManager(self.file_io, TablePaths(self.table_location(identifier))))
         manager = self._schemas(identifier)
         if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
-            raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_table(identifier)
         return self.any_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
@@ -92,7 +86,7 @@ class FileSystemCatalog(DefinitionsInFiles):
         self._require(target.database)
         self._refuse_view(target)
         if self.table_exists(target) or not self.file_io.rename(origin.path, self.table_location(target)):
-            raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
+            raise self._taken_table(target)
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:
         return self._schemas(identifier).latest()
@@ -100,6 +94,4 @@ class FileSystemCatalog(DefinitionsInFiles):
     def _refuse_view(self, identifier: Identifier) -> None:
         if identifier.table in (VIEWS_FOLDER, FUNCTIONS_FOLDER):
             raise InvalidInputError(f"{identifier.table} cannot be the name of a table: the catalog needs it itself.")
-        self._refuse_others(identifier)
-        if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        self._refuse_names(identifier)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from paimon_sql.catalog.definitions import Definitions
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.warehouse import WarehouseCatalog
-from paimon_sql.errors import FunctionExistsError, InvalidInputError, TableExistsError, ViewExistsError
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.function import FunctionSchema, parse_function
 from paimon_sql.format.view import ViewSchema, parse_view
 
@@ -37,7 +37,7 @@ class DefinitionsInFiles(WarehouseCatalog):
         if replace:
             views.put(identifier.table, view)
         elif not views.add(identifier.table, view):
-            raise self._view_exists(identifier)
+            raise self._taken_view(identifier)
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
         changed = change(self.view(identifier))
@@ -52,7 +52,7 @@ class DefinitionsInFiles(WarehouseCatalog):
         view = self.view(source)
         self._check_new(target)
         if not self._views(target.database).add(target.table, view):
-            raise self._view_exists(target)
+            raise self._taken_view(target)
         self._views(source.database).drop(source.table)
 
     def list_functions(self, database: str) -> list[str]:
@@ -79,7 +79,7 @@ class DefinitionsInFiles(WarehouseCatalog):
         if replace:
             functions.put(name or check_name(identifier.object_name, "function"), function)
         elif name is not None or not functions.add(check_name(identifier.object_name, "function"), function):
-            raise FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_function(identifier)
 
     def alter_function(
         self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
@@ -101,10 +101,7 @@ class DefinitionsInFiles(WarehouseCatalog):
             )
         check_name(identifier.table, "view")
         if self.table_exists(identifier):
-            raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
-
-    def _view_exists(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_table(identifier)
 
     def _views(self, database: str) -> Definitions[ViewSchema]:
         return Definitions(self.file_io, f"{self._database_path(database)}/{VIEWS_FOLDER}", parse_view)

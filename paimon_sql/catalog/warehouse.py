@@ -5,20 +5,14 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    InvalidOptionError,
-    NoSuchDatabaseError,
-    NoSuchTableError,
-    PaimonError,
-)
+from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.table import TYPE
@@ -138,24 +132,6 @@ class WarehouseCatalog(Catalog):
             for key in sorted(plain):
                 held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH))
             yield self.takes_locks
-
-    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
-        done: dict[str, str] = {}
-        for one in self._database_folders() if database is None else [database]:
-            found = [t for t in self._table_folders(one) if table in (None, t)]
-            known = self.database_exists(one)
-            if not known and not dry_run and (found or table is None) and self.file_io.exists(self._database_path(one)):
-                with suppress(DatabaseExistsError):
-                    self.create_database(one, {})
-            for name in found:
-                said = self._adopted(Identifier(one, name), dry_run=dry_run)
-                if said is not None:
-                    done[f"{one}.{name}"] = said
-        return done
-
-    def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """What was to be done to let the catalog know what stands in a table's folder: None for nothing."""
-        return None
 
     def _database_folders(self) -> list[str]:
         """The names of the databases that have a folder."""

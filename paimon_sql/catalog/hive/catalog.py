@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -76,9 +76,9 @@ class HiveCatalog(ViewsInMetastore):
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
         if not cascade:
-            self._refuse_held(database, {"tables and views": self.entries.names(database)})
+            self._refuse_held(database)
         location = self._database_path(database)
-        for entry in self.entries.all(database):
+        for entry in self.entries.all(database) if cascade else ():
             if layout.is_paimon(entry) or layout.is_view(entry):
                 self._drop(entry)
             else:
@@ -88,6 +88,10 @@ class HiveCatalog(ViewsInMetastore):
         with suppress(MissingEntryError):
             self.entries.metastore.call("drop_database", database, False, False)
         self._io(location).delete_dir(location)
+
+    def _held(self, database: str) -> Mapping[str, Sequence[str]]:
+        # Hive's own tables, which are not listed, keep it too.
+        return {"tables and views": self.entries.names(database)}
 
     # Tables
 
@@ -238,7 +242,7 @@ class HiveCatalog(ViewsInMetastore):
         self._describe(entry, schema, location)
         check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
         if not schemas.try_add_under_lock(schema, locked=locked):
-            raise self._exists(identifier)
+            raise self._taken_table(identifier)
         try:
             self._add(identifier, entry)
         except BaseException:
@@ -249,7 +253,7 @@ class HiveCatalog(ViewsInMetastore):
         try:
             self.entries.add(entry)
         except TakenEntryError:
-            raise self._exists(identifier) from None
+            raise self._taken_table(identifier) from None
 
     def _drop(self, entry: Any) -> None:
         location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
@@ -345,7 +349,7 @@ class HiveCatalog(ViewsInMetastore):
             return
         if layout.is_view(entry):
             raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
-        raise self._exists(identifier)
+        raise self._taken_table(identifier)
 
     def _take_back(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
         """Remove the definition of a table whose entry was refused; what may have been kept after all stays."""
@@ -370,9 +374,6 @@ class HiveCatalog(ViewsInMetastore):
         """Whether an entry is a table that this catalog has."""
         formats = KINDS["format-table"].is_offered(self.options)
         return not layout.is_view(entry) and (layout.is_paimon(entry) or (formats and format_of(entry) is not None))
-
-    def _exists(self, identifier: Identifier) -> TableExistsError:
-        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _said(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""

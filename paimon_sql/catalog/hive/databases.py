@@ -12,14 +12,14 @@ from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout import new_entry
 from paimon_sql.catalog.hive.locations import Locations, plain
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
-from paimon_sql.catalog.warehouse import WarehouseCatalog
+from paimon_sql.catalog.registered import RegisteredCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
 from paimon_sql.storage.file_io import FileIO, file_io_of
 
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 
 
-class DatabasesInMetastore(WarehouseCatalog):
+class DatabasesInMetastore(RegisteredCatalog):
     """Databases by their entries.
 
     Attributes:

@@ -10,7 +10,7 @@ from paimon_sql.catalog.hive.column_types import paimon_type
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
 from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view
 from paimon_sql.catalog.identifier import Identifier, check_name
-from paimon_sql.errors import InvalidInputError, TableExistsError, UnsupportedError, ViewExistsError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.types import DataField
 from paimon_sql.format.view import ViewSchema
 
@@ -55,11 +55,9 @@ class ViewsInMetastore(DatabasesInMetastore):
             self.entries.add(made)
         except TakenEntryError:
             if not self.view_exists(identifier):
-                raise TableExistsError(
-                    f"Table {self.name}.{identifier} already exists.", name=str(identifier)
-                ) from None
+                raise self._taken_table(identifier) from None
             if not replace:
-                raise self._view_exists(identifier) from None
+                raise self._taken_view(identifier) from None
             self._put(identifier, made)
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
@@ -81,8 +79,8 @@ class ViewsInMetastore(DatabasesInMetastore):
         taken = self.entries.get(target.database, target.table)
         if taken is not None:
             if is_view(taken):
-                raise self._view_exists(target)
-            raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
+                raise self._taken_view(target)
+            raise self._taken_table(target)
         entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
         self._put(source, entry)
 
@@ -112,6 +110,3 @@ class ViewsInMetastore(DatabasesInMetastore):
         entry.sd.serdeInfo.serializationLib = _SERDE
         entry.sd.cols = columns(view.fields)
         return self.entries.fit(entry)
-
-    def _view_exists(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))

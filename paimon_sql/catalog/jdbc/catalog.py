@@ -21,7 +21,6 @@ from paimon_sql.errors import (
     InvalidInputError,
     NoSuchTableError,
     PaimonError,
-    TableExistsError,
 )
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
@@ -81,10 +80,9 @@ class JdbcCatalog(ViewsInRecords):
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
-        held = {"tables": self.list_tables(database), "views": self.list_views(database)}
         if not cascade:
-            self._refuse_held(database, held)
-        for table in held["tables"]:
+            self._refuse_held(database)
+        for table in self.list_tables(database) if cascade else ():
             with suppress(NoSuchTableError):
                 self.drop_table(Identifier(database, table))
         self.records.drop_database(database)
@@ -117,7 +115,7 @@ class JdbcCatalog(ViewsInRecords):
             try:
                 self.records.add_table(identifier.database, identifier.table, self._told(first))
             except NameTakenError:
-                raise self._exists(identifier) from None
+                raise self._taken_table(identifier) from None
             except BaseException:
                 self._take_back(identifier, schemas)
                 raise
@@ -142,9 +140,9 @@ class JdbcCatalog(ViewsInRecords):
                         raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
                     moved = self.file_io.rename(origin.path, self.table_location(target))
                     if not moved:
-                        raise self._exists(target)
+                        raise self._taken_table(target)
             except NameTakenError:
-                raise self._exists(target) from None
+                raise self._taken_table(target) from None
             except CatalogUnavailableError:
                 with suppress(PaimonError):
                     if moved and self.records.has_table(source.database, source.table):
@@ -196,14 +194,9 @@ class JdbcCatalog(ViewsInRecords):
         )
 
     def _refuse_taken(self, identifier: Identifier) -> None:
-        self._refuse_others(identifier)
-        if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+        self._refuse_names(identifier)
         if self.records.has_table(identifier.database, identifier.table):
-            raise self._exists(identifier)
-
-    def _exists(self, identifier: Identifier) -> TableExistsError:
-        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_table(identifier)
 
     def _take_back(self, identifier: Identifier, schemas: SchemaManager) -> None:
         """Remove the definition of a table whose row was refused; what may have been kept after all stays."""

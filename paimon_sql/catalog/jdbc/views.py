@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.jdbc.records import NameTakenError, Records
-from paimon_sql.catalog.warehouse import WarehouseCatalog
-from paimon_sql.errors import InvalidInputError, TableExistsError, ViewExistsError
+from paimon_sql.catalog.registered import RegisteredCatalog
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.view import ViewSchema, parse_view
 
 
-class ViewsInRecords(WarehouseCatalog):
+class ViewsInRecords(RegisteredCatalog):
     """Views by their rows; the lock of a name keeps tables and views of that name apart."""
 
     records: Records
@@ -69,7 +69,7 @@ class ViewsInRecords(WarehouseCatalog):
         try:
             with self._alone(identifier, *others):
                 if self.records.has_table(identifier.database, identifier.table):
-                    raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+                    raise self._taken_table(identifier)
                 yield
         except NameTakenError:
-            raise ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier)) from None
+            raise self._taken_view(identifier) from None

@@ -22,7 +22,6 @@ from paimon_sql.errors import (
     InvalidOptionError,
     InvalidSchemaError,
     NoSuchTableError,
-    TableExistsError,
     UnsupportedError,
 )
 from paimon_sql.format.options import TableOptions
@@ -96,13 +95,8 @@ class RestCatalog(DefinitionsOnServer):
             self.client.post("databases", database, body={"removals": removals, "updates": updates})
 
     def drop_database(self, database: str, cascade: bool) -> None:
-        held = {
-            "tables": self.list_tables(database),
-            "views": self.list_views(database),
-            "functions": self.list_functions(database),
-        }
         if not cascade:
-            self._refuse_held(database, held)
+            self._refuse_held(database)
         with self._within(database):
             self.client.delete("databases", database)
 
@@ -148,40 +142,27 @@ class RestCatalog(DefinitionsOnServer):
         return kind.opened(table, self.options)
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
-        offered_kind(schema, self.name, self.options)
+        kind = offered_kind(schema, self.name, self.options)
         _refuse_secrets(schema, f"{self.name}.{identifier}")
         check_name(identifier.table, "table")
         self._require(identifier.database)
         self._refuse_names(identifier)
         location = schema.options.get(PATH.key) or self.table_location(identifier)
-        check_named_branches(schema, BranchManager(file_io_of(location, self.options), TablePaths(location)))
-        schema = self._as_it_stands(schema)
+        file_io = file_io_of(location, self.options)
+        check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
+        if kind is KINDS["table"] and PATH.key in schema.options:
+            schema = _as_it_stands(schema, SchemaManager(file_io, location).latest())
         body = {"identifier": named(identifier), "schema": _told(schema)}
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
         except TakenError:
-            raise self._exists(identifier) from None
+            raise self._taken_table(identifier) from None
         made = self.any_table(identifier)
         if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
             # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
             made.schemas.try_add(made.schema)
         return made
-
-    def _as_it_stands(self, schema: TableSchema) -> TableSchema:
-        """The definition of a new table: that of the table which stands in the place that it says, if there is one.
-
-        Raises:
-            InvalidInputError: the table that stands there is another one.
-        """
-        place = schema.options.get(PATH.key)
-        if place is None or offered_kind(schema, self.name, self.options) is not KINDS["table"]:
-            return schema
-        existing = SchemaManager(file_io_of(place, self.options), place).latest()
-        if existing is None:
-            return schema
-        check_same(existing, schema, place)
-        return replace(existing, options={**existing.options, PATH.key: place})
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._no_table(identifier):
@@ -192,12 +173,12 @@ class RestCatalog(DefinitionsOnServer):
         check_name(target.table, "table")
         self._refuse_names(target)
         if self.table_exists(target):
-            raise self._exists(target)
+            raise self._taken_table(target)
         try:
             with self._no_table(source):
                 self.client.post("tables", "rename", body={"source": named(source), "destination": named(target)})
         except TakenError:
-            raise self._exists(target) from None
+            raise self._taken_table(target) from None
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         table = self.any_table(identifier)
@@ -213,12 +194,6 @@ class RestCatalog(DefinitionsOnServer):
         except TakenError as error:
             raise InvalidSchemaError(error.message) from None
         return self.any_table(identifier).schema
-
-    def _refuse_names(self, identifier: Identifier) -> None:
-        """Raise TableExistsError where something other than a table of the server's has a name."""
-        self._refuse_others(identifier)
-        if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _database(self, database: str) -> dict[str, Any] | None:
         """What the server says of a database, None if there is none."""
@@ -251,9 +226,6 @@ class RestCatalog(DefinitionsOnServer):
                     raise InvalidSchemaError(error.message) from None
                 raise
 
-    def _exists(self, identifier: Identifier) -> TableExistsError:
-        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
-
 
 def _path(identifier: Identifier) -> tuple[str, ...]:
     own = replace(identifier, system_table=None)
@@ -266,6 +238,19 @@ def _place(found: Mapping[str, Any], identifier: Identifier) -> str:
     if not place:
         raise CatalogUnavailableError(f"The catalog's server does not say where table {identifier} stands.")
     return place
+
+
+def _as_it_stands(schema: TableSchema, existing: TableSchema | None) -> TableSchema:
+    """The definition of a new external table: that of the table which stands in its place, if there is one.
+
+    Raises:
+        InvalidInputError: the table that stands there is another one.
+    """
+    if existing is None:
+        return schema
+    place = schema.options[PATH.key]
+    check_same(existing, schema, place)
+    return replace(existing, options={**existing.options, PATH.key: place})
 
 
 def _refuse_secrets(schema: TableSchema, table: str) -> None:

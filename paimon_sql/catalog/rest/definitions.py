@@ -12,13 +12,10 @@ from paimon_sql.catalog.rest.changes import Change, function_changes, view_chang
 from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
 from paimon_sql.errors import (
-    FunctionExistsError,
     InvalidInputError,
     NoSuchDatabaseError,
     NotFoundError,
     PaimonError,
-    TableExistsError,
-    ViewExistsError,
 )
 from paimon_sql.format.function import FunctionSchema, parse_function
 from paimon_sql.format.view import ViewSchema, parse_view
@@ -51,10 +48,10 @@ class DefinitionsOnServer(Catalog):
             )
         check_name(identifier.table, "view")
         if self.table_exists(identifier):
-            raise TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_table(identifier)
         found = self._found_view(identifier)
         if found is not None and not replace:
-            raise self._view_exists(identifier)
+            raise self._taken_view(identifier)
         if found is None:
             self._make_view(identifier, view)
         else:
@@ -72,14 +69,14 @@ class DefinitionsOnServer(Catalog):
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         if self.table_exists(target):
-            raise TableExistsError(f"Table {self.name}.{target} already exists.", name=str(target))
+            raise self._taken_table(target)
         self._require(target.database)
         body = {"source": named(source), "destination": named(target)}
         try:
             with self._missing(self._no_view(source), source.database):
                 self.client.post("views", "rename", body=body)
         except TakenError:
-            raise self._view_exists(target) from None
+            raise self._taken_view(target) from None
 
     def list_functions(self, database: str) -> list[str]:
         with self._within(database):
@@ -101,7 +98,7 @@ class DefinitionsOnServer(Catalog):
         self._require(identifier.database)
         name = self.function_name(identifier)
         if name is not None and not replace:
-            raise self._function_exists(identifier)
+            raise self._taken_function(identifier)
         if name is None:
             self._make_function(identifier, check_name(identifier.object_name, "function"), function)
         else:
@@ -137,7 +134,7 @@ class DefinitionsOnServer(Catalog):
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "views", body=body)
         except TakenError:
-            raise self._view_exists(identifier) from None
+            raise self._taken_view(identifier) from None
 
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
@@ -154,7 +151,7 @@ class DefinitionsOnServer(Catalog):
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "functions", body=body)
         except TakenError:
-            raise self._function_exists(identifier) from None
+            raise self._taken_function(identifier) from None
 
     def _change_function(
         self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
@@ -206,12 +203,6 @@ class DefinitionsOnServer(Catalog):
 
     def _no_database(self, database: str) -> NoSuchDatabaseError:
         return NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
-
-    def _view_exists(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
-
-    def _function_exists(self, identifier: Identifier) -> FunctionExistsError:
-        return FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
 
 
 def named(identifier: Identifier) -> dict[str, str]:
