@@ -36,11 +36,10 @@ class SparkExecutor(Executor):
             return iter(())
         if sum(getattr(task, "size", 0) for task in tasks) <= FEW_BYTES:
             return LocalExecutor().watched(self.work).map(function, tasks)
-        if self.work is not None:
-            self.work.check()
         job = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function))
         if self.work is None:
             return answered(job.collect())
+        self.work.check()
         with self._named(self.work), self._counted(self.work, len(tasks)):
             answers = job.collect()
         return answered(answers)

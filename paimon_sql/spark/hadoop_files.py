@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from paimon_sql.errors import SetupError, UnsupportedError
 from paimon_sql.spark.java import Jvm
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, store_of
+from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, store_of, under_scheme
 from paimon_sql.storage.file_io.s3 import S3Settings, s3_options
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -98,8 +98,7 @@ def hadoop_url(path: str) -> str:
 
 def hadoop_text(path: str) -> str:
     """A path as Hadoop takes it, nothing in it escaped; one without a scheme as it is."""
-    scheme = scheme_of(path)
-    return _hadoops(scheme) + path[len(scheme) :] if scheme in S3_SCHEMES else path
+    return under_scheme(path, _S3A) if scheme_of(path) in S3_SCHEMES else path
 
 
 def hadoop_path(jvm: Jvm, path: str) -> Any:

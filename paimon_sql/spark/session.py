@@ -18,6 +18,7 @@ from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.launch import launch_jvm
 from paimon_sql.spark.notebook import in_notebook, show_in_notebook
 from paimon_sql.spark.requirements import check_java, check_pyspark
+from paimon_sql.sql.kept_values import SECRET_NAMES
 
 DEFAULT_CATALOG = "paimon"
 DEFAULT_WAREHOUSE = "warehouse"
@@ -30,8 +31,6 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Spark looks whether a value is there before it asks Arrow for it; Arrow would look again, each time."""
-_SECRET = "(?i)secret|password|token|access[.-]?key|credential|account[.]key"
-"""What Spark takes for secret by the name of its setting, and a few names more that catalogs have."""
 _SHOWN_IN_NOTEBOOKS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
 """A DataFrame as the last line of a cell is shown as a table of its first rows."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -150,7 +149,7 @@ def _defaults(master: str) -> dict[str, str]:
         **tasks,
         "spark.ui.showConsoleProgress": "false",
         "spark.log.structuredLogging.enabled": "false",
-        "spark.redaction.regex": _SECRET,
+        "spark.redaction.regex": SECRET_NAMES,
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {_UNCHECKED}",
         _EXECUTORS_JAVA_OPTIONS: _UNCHECKED,
     }

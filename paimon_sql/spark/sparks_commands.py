@@ -108,7 +108,7 @@ class Listing(Command):
         relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
         sparks = relation.fromExternalRows(command.output(), command.run(rule.session)).data()
         # A metastore may have told Spark of Paimon's tables too.
-        rows = ours | {key: row for key, row in _by_name(jvm.items(sparks)).items() if key not in ours}
+        rows = _by_name(jvm.items(sparks)) | ours
         listed = [rows[key] for key in sorted(rows)]
         return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
 

@@ -9,10 +9,10 @@ import hashlib
 import os
 import re
 
-SECRETS = (
-    r"""(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"""
-    r"""[\w.-]*['"`]?\s*=\s*('(?:[^']|'')*'|"(?:[^"]|"")*")"""
-)
+SECRET_NAMES = r"(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"
+"""What names of settings hold whose values are secret: Spark's own words, and a few more that catalogs have."""
+
+SECRETS = SECRET_NAMES + r"""[\w.-]*['"`]?\s*=\s*('(?:[^']|'')*'|"(?:[^"]|"")*")"""
 """What is secret in a statement, as a pattern of Python's and Java's: the end of an option's name, and its value."""
 _SECRETS = re.compile(SECRETS)
 _SALT = os.urandom(16)

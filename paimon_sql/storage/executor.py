@@ -50,14 +50,14 @@ class LocalExecutor(Executor):
         self.threads = threads
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        self._check()
         if self.work is not None:
-            self.work.check()
             function = _counted(function, self.work)
             self.work.expect(len(tasks))
         if len(tasks) < 2 or self.threads < 2:
             for task in tasks:
-                self._check()
                 yield function(task)
+                self._check()
             return
         with ThreadPoolExecutor(min(self.threads, len(tasks))) as pool:
             futures = [pool.submit(function, task) for task in tasks]

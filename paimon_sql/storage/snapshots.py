@@ -97,14 +97,14 @@ class SnapshotManager:
             NoSuchSnapshotError: it is not retained; the message says which ids are.
             CorruptFileError: its file is no snapshot.
         """
-        if snapshot_id in self._known:
-            return self._known[snapshot_id]
+        if (known := self._known.get(snapshot_id)) is not None:
+            return known
         try:
             snapshot = self._read(snapshot_id)
         except MissingFileError:
             raise self._missing(snapshot_id) from None
         if len(self._known) >= _REMEMBERED:
-            self._known.pop(next(iter(self._known)))
+            self._known.pop(next(iter(self._known)), None)
         self._known[snapshot_id] = snapshot
         return snapshot
 

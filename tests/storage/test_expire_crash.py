@@ -154,6 +154,12 @@ def test_two_expiries_in_one_another_leave_what_stays(tmp_path: Path) -> None:
     assert outcomes(table, tmp_path, lambda t: expire(t, 1), expire_if_quiet) > 10
 
 
+@pytest.mark.parametrize("options", [{}, DECOUPLED], ids=["plain", "decoupled"])
+def test_an_expiry_that_a_rival_overtakes_ends_without_a_complaint(tmp_path: Path, options: dict[str, str]) -> None:
+    table = history(tmp_path, options)
+    assert outcomes(table, tmp_path, lambda t: expire(t, 3), lambda t: expire(t, 2), "list", "read") > 30
+
+
 def test_expiries_in_parallel_leave_nothing_over(tmp_path: Path) -> None:
     table = history(tmp_path)
     with ThreadPoolExecutor(4) as pool:

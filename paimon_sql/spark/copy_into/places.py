@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
 from paimon_sql.spark.java import Jvm
-from paimon_sql.storage.file_io.paths import scheme_of, store_of
+from paimon_sql.storage.file_io.paths import scheme_of, store_of, under_scheme
 from paimon_sql.storage.load_history import SourceFile
 
 _HADOOP = "org.apache.hadoop.fs"
@@ -112,8 +112,8 @@ class Place:
         return sorted(found, key=lambda f: f.name)
 
     def _as_said(self, path: Any) -> str:
-        text, scheme = str(path.toString()), scheme_of(self._named)
-        return text if self.text == self._named else scheme + text[len(scheme_of(text)) :]
+        text = str(path.toString())
+        return text if self.text == self._named else under_scheme(text, scheme_of(self._named))
 
     def _list(self) -> Any:
         if self.exists():

@@ -188,16 +188,17 @@ def undisturbed(table: Table, find: Callable[[], R], matters: Callable[[R], bool
         CommitConflictError: it was disturbed again and again.
     """
     for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE)
+            table.snapshots.forget()  # one that a rival let expire would be asked again and again
         seen = fingerprint(table)
         try:
             found = find()
         except (CommitConflictError, NoSuchSnapshotError):
-            time.sleep(_PAUSE)
             continue
         except PaimonError as error:
             if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
-                time.sleep(_PAUSE)  # a rival may be at it: the next look tells whether the file is lost for good
-                continue
+                continue  # a rival may be at it: the next look tells whether the file is lost for good
             raise
         if not matters(found) or fingerprint(table) == seen:
             return found

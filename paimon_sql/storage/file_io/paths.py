@@ -36,10 +36,14 @@ def store_of(path: str) -> tuple[str, str]:
     return scheme_of(path), without_scheme(path)[0]
 
 
+def under_scheme(path: str, scheme: str) -> str:
+    """A path that has a scheme under another one."""
+    return scheme + path[len(scheme_of(path)) :]
+
+
 def spellings(path: str) -> tuple[str, ...]:
     """The path under each scheme that means the same store."""
-    scheme = scheme_of(path)
-    return tuple(other + path[len(scheme) :] for other in S3_SCHEMES) if scheme in S3_SCHEMES else (path,)
+    return tuple(under_scheme(path, s) for s in S3_SCHEMES) if scheme_of(path) in S3_SCHEMES else (path,)
 
 
 def join(parent: str, *names: str) -> str:
