@@ -92,9 +92,11 @@ def read_manifests(
         CorruptFileError: one of them is none.
     """
     names = [m.file_name for m in manifests]
+    if table.executor is None or _size(table, manifests) < MANY_BYTES:
+        return ManifestEntries(table.manifests.read_all(names))
     held = {name: entries for name in names if (entries := table.manifests.held(name)) is not None}
     missing = [m for m in manifests if m.file_name not in held]
-    if table.executor is None or _size(table, missing) < MANY_BYTES:
+    if _size(table, missing) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
     if choice is not None or _size(table, manifests) > CACHE.capacity:
         parts = _read_by(table.executor, table, manifests, choice)

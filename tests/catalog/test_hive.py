@@ -562,7 +562,7 @@ def test_servers_are_tried_in_turn(hive: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"uri": ""}, "Catalog lake has no uri"),
+        ({"uri": ""}, "Catalog lake has no 'uri'"),
         ({"uri": "http://h:1"}, "'http://h:1' is no address of Hive's metastore"),
         ({"uri": "thrift://h:port"}, "'thrift://h:port' is no address"),
         ({"hive-conf-dir": "/nowhere"}, "hive-site.xml cannot be read"),

@@ -427,7 +427,7 @@ def options(uri: str, **more: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("uri", "message"),
     [
-        ("", "Catalog lake has no uri"),
+        ("", "Catalog lake has no 'uri'"),
         ("sqlite:x", "'sqlite:x' is no address"),
         ("jdbc:oracle:thin:@x", "is no address of a database that can keep a catalog. It starts with jdbc:sqlite:"),
         ("jdbc:sqlite::memory:", "in the memory of one connection"),

@@ -18,6 +18,7 @@ from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest import credentials
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.credentials import GivenKeys, InstanceRole, TokenFile, source_of
+from paimon_sql.catalog.rest.lent import Held
 from paimon_sql.catalog.rest.signatures import DlfSignature, OpenApiSignature, signature_of
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.schema import new_schema
@@ -31,7 +32,7 @@ KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test meet the credentials of another, and none wait for a file that will not come."""
-    monkeypatch.setattr(credentials, "_held", {})
+    monkeypatch.setattr(credentials, "_held", Held())
     monkeypatch.setattr(credentials, "_PAUSE", 0.01)
 
 
@@ -89,6 +90,12 @@ def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Pa
     with pytest.raises(CatalogUnavailableError, match=f"{file}: it is no JSON object") as raised:
         catalog.list_databases()
     assert "shy" not in str(raised.value)
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CatalogUnavailableError, match=f"{file}: it is no JSON object"):
+        catalog.list_databases()
+    file.write_text('{"AccessKeyId": "k", "AccessKeySecret": "s", "SecurityToken": "\N{EURO SIGN}"}')
+    with pytest.raises(CatalogUnavailableError, match=f"{file}: what it says cannot stand in a header"):
+        catalog.list_databases()
     file.unlink()
     writer = threading.Timer(0.015, file.write_text, [keys()])  # it is being replaced
     writer.start()
@@ -143,6 +150,10 @@ def service(pages: Mapping[str, str]) -> Iterator[str]:
         ({"dlf.token-loader": "sts"}, "dlf.token-loader"),
         ({**KEYS, "dlf.region": ""}, "dlf.region"),
         ({**KEYS, "dlf.signing-algorithm": "md5"}, "dlf.signing-algorithm"),
+        ({**KEYS, "dlf.access-key-id": "keyhole €"}, "dlf.access-key-id"),
+        ({**KEYS, "dlf.security-token": "to\nken"}, "dlf.security-token"),
+        ({**KEYS, "header.X Y": "z"}, "header.X Y"),
+        ({**KEYS, "header.": "z"}, "header."),
     ],
 )
 def test_options_that_sign_nothing_are_refused(rest: RestServer, given: dict[str, str], key: str) -> None:
@@ -159,6 +170,7 @@ def test_the_address_says_region_and_way(rest: RestServer) -> None:
         source_of("c", {"dlf.token-path": "f"}), TokenFile
     )
     assert isinstance(source_of("c", {"dlf.token-loader": "ecs"}), InstanceRole)
+    assert source_of("c", {**KEYS, "dlf.security-token": " "}).load().security_token is None
 
 
 def test_the_secret_of_a_key_is_not_shown(rest: RestServer) -> None:

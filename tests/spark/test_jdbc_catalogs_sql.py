@@ -140,7 +140,7 @@ def test_a_catalog_whose_database_cannot_be_had_says_so(sql: Sql, spark: SparkSe
     for options, message in (
         ("'uri' = 'jdbc:postgresql://127.0.0.1:1/x'", "127.0.0.1:1/x refused"),
         ("'uri' = 'jdbc:oracle:x'", "is no address of a database that can keep a catalog"),
-        ("'uri' = ''", "has no uri"),
+        ("'uri' = ''", "has no 'uri'"),
     ):
         with pytest.raises(Exception, match=message):
             sql(f"CREATE CATALOG c WITH ('type' = 'paimon', 'metastore' = 'jdbc', 'warehouse' = 'w', {options})")

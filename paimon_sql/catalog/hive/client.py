@@ -74,7 +74,7 @@ class Metastore:
         said = [part for part in options.get(URI.key, "").replace(" ", "").split(",") if part]
         if not said:
             raise InvalidOptionError(
-                f"Catalog {catalog} has no uri.", key=URI.key, remedy=f"Set it to thrift://host:{_PORT}."
+                f"Catalog {catalog} has no '{URI.key}'.", key=URI.key, remedy=f"Set it to thrift://host:{_PORT}."
             )
         read = TableOptions(options)
         size, millis = read.get(CLIENT_POOL_SIZE), read.get(CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
+from paimon_sql.catalog.required import required
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
@@ -45,13 +46,8 @@ class Database:
         Raises:
             InvalidOptionError: there is no address, or it names no kind of database that can keep a catalog.
         """
-        uri = options.get(URI.key, "").strip()
-        if not uri:
-            raise InvalidOptionError(
-                f"Catalog {catalog} has no uri.",
-                key=URI.key,
-                remedy="Set it to jdbc:sqlite:/path, jdbc:mysql://host/db or jdbc:postgresql://host/db.",
-            )
+        remedy = "Set it to jdbc:sqlite:/path, jdbc:mysql://host/db or jdbc:postgresql://host/db."
+        uri = required(catalog, options, URI, remedy)
         properties = {k.removeprefix(_PREFIX): v for k, v in options.items() if k.startswith(_PREFIX)}
         size = TableOptions(options).get(CLIENT_POOL_SIZE)
         found = cls(uri, tuple(sorted(properties.items())), size)

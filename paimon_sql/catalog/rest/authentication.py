@@ -5,28 +5,16 @@ A way is a small class; a new one is added to `PROVIDERS`.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paimon_sql.catalog.required import required
 from paimon_sql.catalog.rest.credentials import CredentialSource, source_of
-from paimon_sql.catalog.rest.request import Request
+from paimon_sql.catalog.rest.request import Request, check_header
 from paimon_sql.catalog.rest.signatures import Signature, signature_of
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options.catalog import TOKEN, TOKEN_PROVIDER
-
-_IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]+")
-
-
-def check_header(catalog: str, name: str, value: str) -> None:
-    """Raise InvalidOptionError unless a header can say so."""
-    if not _IN_HEADER.fullmatch(name + value):
-        raise InvalidOptionError(
-            f"Catalog {catalog}: what the header '{name}' is to say cannot stand in a header.",
-            key=f"header.{name}",
-            remedy="It is one line of Latin letters, digits and signs.",
-        )
 
 
 class Authentication(ABC):
@@ -54,12 +42,8 @@ class Bearer(Authentication):
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Bearer:
-        token = options.get(TOKEN.key, "").strip()
-        if not token:
-            raise InvalidOptionError(
-                f"Catalog {catalog} has no token.", key=TOKEN.key, remedy="Set the option 'token' to the server's."
-            )
-        check_header(catalog, "Authorization", token)
+        token = required(catalog, options, TOKEN, "Set it to the token that the server gave out.")
+        check_header(catalog, TOKEN.key, token)
         return cls(token)
 
     def headers(self, request: Request) -> dict[str, str]:

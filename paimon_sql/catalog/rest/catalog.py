@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from paimon_sql.catalog.external import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.required import required
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
 from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
@@ -19,7 +20,6 @@ from paimon_sql.catalog.rest.versions import RestVersions
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
-    InvalidOptionError,
     InvalidSchemaError,
     NoSuchTableError,
     UnsupportedError,
@@ -56,12 +56,7 @@ class RestCatalog(DefinitionsOnServer):
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        if not options.get(WAREHOUSE.key):
-            raise InvalidOptionError(
-                f"Catalog {name} has no warehouse.",
-                key=WAREHOUSE.key,
-                remedy="Set it to the name by which the server knows the warehouse.",
-            )
+        required(name, options, WAREHOUSE, "Set it to the name by which the server knows the warehouse.")
         self.client, merged = configured(name, options)
         super().__init__(name, merged)
 

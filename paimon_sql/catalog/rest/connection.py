@@ -18,9 +18,9 @@ from urllib3 import BaseHTTPResponse, PoolManager, ProxyManager, Timeout
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
-from paimon_sql.catalog.rest.authentication import Authentication, authentication_of, check_header
+from paimon_sql.catalog.rest.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.refusals import refusal
-from paimon_sql.catalog.rest.request import JSON, Request
+from paimon_sql.catalog.rest.request import JSON, Request, check_header
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
@@ -67,14 +67,14 @@ class Server:
             raise InvalidOptionError(
                 f"Catalog {catalog}: '{parts.scheme}://{parts.hostname or ''}' is no address of a REST server."
                 if address
-                else f"Catalog {catalog} has no uri.",
+                else f"Catalog {catalog} has no '{URI.key}'.",
                 key=URI.key,
                 remedy="Set it to http://host:port or https://host/path, without a password.",
             )
         headers = {k.removeprefix(_HEADER): v for k, v in options.items() if k.startswith(_HEADER)}
         authentication = authentication_of(catalog, options)
-        for key, value in headers.items():
-            check_header(catalog, key, value)
+        for name, value in headers.items():
+            check_header(catalog, _HEADER + name, value, name)
         size = TableOptions(options).get(CLIENT_POOL_SIZE)
         return cls(address, tuple(sorted(headers.items())), authentication, size)
 

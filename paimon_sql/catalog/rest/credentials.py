@@ -6,10 +6,10 @@ A place is a small class; a new one is added to `LOADERS`. Those that end are fe
 from __future__ import annotations
 
 import json
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +18,10 @@ from typing import Any
 from urllib3 import PoolManager
 from urllib3.exceptions import HTTPError
 
-from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
+from paimon_sql.catalog.required import required
+from paimon_sql.catalog.rest.lent import Held
+from paimon_sql.catalog.rest.request import check_header, fits_header
+from paimon_sql.errors import CatalogUnavailableError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import (
     DLF_ACCESS_KEY_ID,
@@ -73,15 +76,10 @@ class CredentialSource(ABC):
 
     def current(self) -> Credentials:
         """The credentials, which all of this process share as long as they hold; the errors are those of `load`."""
-        with _lock:
-            held = _held.get(self)
-            if held is None or not held.holds():
-                held = _held[self] = self.load()
-            return held
+        return _held.get(self, self.load)
 
 
-_held: dict[CredentialSource, Credentials] = {}
-_lock = threading.Lock()
+_held: Held[CredentialSource, Credentials] = Held()
 
 
 @dataclass(frozen=True)
@@ -92,16 +90,12 @@ class GivenKeys(CredentialSource):
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> GivenKeys:
-        found = {o: options.get(o.key, "").strip() for o in (DLF_ACCESS_KEY_ID, DLF_ACCESS_KEY_SECRET)}
-        for option, value in found.items():
-            if not value:
-                raise InvalidOptionError(
-                    f"Catalog {catalog} has no '{option.key}'.",
-                    key=option.key,
-                    remedy=f"Set it, or '{DLF_TOKEN_PATH.key}', or '{DLF_TOKEN_LOADER.key}'.",
-                )
-        key_id, secret = found.values()
-        return cls(Credentials(key_id, secret, options.get(DLF_SECURITY_TOKEN.key)))
+        remedy = f"Set it, or '{DLF_TOKEN_PATH.key}', or '{DLF_TOKEN_LOADER.key}'."
+        key_id, secret = (required(catalog, options, o, remedy) for o in (DLF_ACCESS_KEY_ID, DLF_ACCESS_KEY_SECRET))
+        token = options.get(DLF_SECURITY_TOKEN.key, "").strip()
+        check_header(catalog, DLF_ACCESS_KEY_ID.key, key_id)
+        check_header(catalog, DLF_SECURITY_TOKEN.key, token)
+        return cls(Credentials(key_id, secret, token or None))
 
     def load(self) -> Credentials:
         return self.credentials
@@ -115,25 +109,21 @@ class TokenFile(CredentialSource):
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> TokenFile:
-        path = options.get(DLF_TOKEN_PATH.key, "").strip()
-        if not path:
-            raise InvalidOptionError(
-                f"Catalog {catalog} has no '{DLF_TOKEN_PATH.key}'.",
-                key=DLF_TOKEN_PATH.key,
-                remedy="Set it to the file that holds the credentials.",
-            )
-        return cls(path)
+        return cls(required(catalog, options, DLF_TOKEN_PATH, "Set it to the file that holds the credentials."))
 
     def load(self) -> Credentials:
-        # It may be in the middle of being replaced.
-        for left in reversed(range(_TRIES)):
-            try:
-                return parse(Path(self.path).read_text("utf-8"), self.path)
-            except (OSError, CatalogUnavailableError) as error:
-                if not left:
-                    raise _unreadable(self.path, error) from None
-            time.sleep(_PAUSE)
-        raise AssertionError("unreachable")
+        for _ in range(_TRIES - 1):
+            with suppress(CatalogUnavailableError):
+                return self._read()
+            time.sleep(_PAUSE)  # it may be in the middle of being replaced
+        return self._read()
+
+    def _read(self) -> Credentials:
+        try:
+            text = Path(self.path).read_bytes()
+        except OSError as error:
+            raise _unreadable(self.path, error.strerror) from None
+        return parse(text, self.path)
 
 
 @dataclass(frozen=True)
@@ -155,17 +145,17 @@ class InstanceRole(CredentialSource):
         )
 
     def load(self) -> Credentials:
-        role = self.role or self._told("").strip()
+        role = self.role or self._told("").decode("utf-8", "replace").strip()
         return parse(self._told(role), self.address)
 
-    def _told(self, what: str) -> str:
+    def _told(self, what: str) -> bytes:
         try:
             answer = PoolManager(num_pools=1).request("GET", self.address + what, timeout=_TIMEOUT, retries=False)
         except HTTPError as error:
             raise _unreadable(self.address, error) from None
         if answer.status != 200:
             raise _unreadable(self.address, f"it answered {answer.status}")
-        return answer.data.decode("utf-8", "replace")
+        return answer.data
 
 
 LOADERS: dict[str, type[CredentialSource]] = {"local_file": TokenFile, "ecs": InstanceRole}
@@ -183,7 +173,7 @@ def source_of(catalog: str, options: Mapping[str, str]) -> CredentialSource:
     return kind.of(catalog, options)
 
 
-def parse(text: str, place: str) -> Credentials:
+def parse(text: bytes, place: str) -> Credentials:
     """Credentials as files and services write them, a JSON object.
 
     Raises:
@@ -196,14 +186,14 @@ def parse(text: str, place: str) -> Credentials:
         key_id, secret = str(said["AccessKeyId"]), str(said["AccessKeySecret"])
     except (ValueError, TypeError, KeyError, AttributeError):
         raise _unreadable(place, "it is no JSON object with AccessKeyId and AccessKeySecret") from None
-    return Credentials(key_id, secret, said.get("SecurityToken"), end.timestamp() if end else None)
+    token = str(said.get("SecurityToken") or "")
+    if not fits_header(key_id + token):
+        raise _unreadable(place, "what it says cannot stand in a header")
+    return Credentials(key_id, secret, token or None, end.timestamp() if end else None)
 
 
 def _unreadable(place: str, why: object) -> CatalogUnavailableError:
-    reason = why.strerror if isinstance(why, OSError) else why
-    if isinstance(why, CatalogUnavailableError):
-        return why
     return CatalogUnavailableError(
-        f"The credentials of the catalog's server cannot be had from {place}: {reason}.",
+        f"The credentials of the catalog's server cannot be had from {place}: {why}.",
         remedy="Check the options that begin with 'dlf.'.",
     )

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.catalog.rest.client import RestClient
+from paimon_sql.catalog.rest.lent import Held
 from paimon_sql.errors import CatalogUnavailableError
 from paimon_sql.format.options.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 
 _EARLY_SECONDS = 3600.0
-_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,10 @@ class Token:
 
     options: Mapping[str, str] = field(repr=False)
     renewed: float
+
+    def holds(self) -> bool:
+        """Whether no new one is asked for yet."""
+        return time.time() < self.renewed
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,7 @@ class Lender:
             CatalogUnavailableError: the server lends none.
             PaimonError: it refuses.
         """
-        with _lock:
-            held = _held.get(self)
-        if held is None or time.time() >= held.renewed:
-            held = self._lent()
-            with _lock:
-                _held[self] = held
-                _held.move_to_end(self)
-                while len(_held) > _MOST:
-                    _held.popitem(last=False)
-        return held
+        return _held.get(self, self._lent)
 
     def _lent(self) -> Token:
         now = time.time()
@@ -104,14 +96,4 @@ class LentFileIO(ResolvingFileIO):
         return self._files.of(path)
 
 
-_held: OrderedDict[Lender, Token] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    """A thread of the process that forked may have held the lock."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+_held: Held[Lender, Token] = Held()
