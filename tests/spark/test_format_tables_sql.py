@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, udf
 
 from tests.spark.conftest import Sql
 
@@ -214,6 +216,32 @@ def test_a_format_table_is_replaced_with_its_definition_and_its_files(sql: Sql, 
     assert sql("SELECT * FROM t") == []
     sql("CREATE OR REPLACE TABLE fresh USING orc AS SELECT 1 AS a")
     assert sql("SELECT * FROM fresh") == [(1,)]
+
+
+def test_a_write_that_fails_waits_for_its_other_tasks_before_it_cleans_up(
+    spark: SparkSession, sql: Sql, folder: Folder, tmp_path: Path
+) -> None:
+    ended = tmp_path / "ended"
+
+    def slow(n: int) -> int:
+        if n < 2:
+            raise ValueError("no such number")
+        time.sleep(1)
+        ended.touch()
+        return n
+
+    sql("CREATE TABLE t (n INT, p INT) USING json PARTITIONED BY (p)")
+    slowly = udf(slow, "int", useArrow=False)
+    rows = spark.range(0, 4, 1, 2).select(slowly("id").alias("n"), col("id").cast("int").alias("p"))
+    rows.createOrReplaceTempView("some_rows")
+    for statement in (
+        "INSERT INTO t SELECT n, p FROM some_rows",
+        "REPLACE TABLE t USING json AS SELECT * FROM some_rows",
+    ):
+        with pytest.raises(Exception, match="no such number"):
+            sql(statement)
+        assert ended.exists() and [p.name for p in folder("t").iterdir()] == ["schema"]
+        ended.unlink()
 
 
 def test_files_elsewhere_stay_when_their_table_is_replaced(sql: Sql, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from paimon_sql.spark.hadoop_files import check_table, hadoop_path, hadoop_setti
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.references import reference_to
+from paimon_sql.spark.stragglers import Stragglers
 from paimon_sql.spark.v2_predicates import partition_condition
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
@@ -72,6 +73,7 @@ class FormatWrite(WriteInterface):
         self._replaced = replaced
         self._staging = staging_folder(table)
         self._write: Any = None
+        self._tasks = Stragglers(jvm)
 
     def toString(self) -> str:
         return f"{self.table.format} {self.table.name}"
@@ -103,7 +105,9 @@ class FormatWrite(WriteInterface):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         self._write = self._sparks_own()
-        return self._write.createBatchWriterFactory(info)
+        factory = self._write.createBatchWriterFactory(info)
+        self._tasks.begin()
+        return factory
 
     def useCommitCoordinator(self) -> bool:
         return False  # Spark's write asks the coordinator by itself
@@ -112,10 +116,13 @@ class FormatWrite(WriteInterface):
         pass
 
     def commit(self, messages: Any, *summary: Any) -> None:
+        self._tasks.end()
         self._write.commit(messages)
         self._publish()
 
     def abort(self, messages: Any) -> None:
+        self._tasks.end()
+        self._tasks.wait()  # one that begins a file would make its folder anew
         try:
             if self._write is not None:
                 self._write.abort(messages)
