@@ -102,7 +102,8 @@ class Worker:
                 with closing(self._soak.connect()) as connection:
                     for _ in range(10):
                         if not self._soak.is_over():
-                            self._once(self._random.choice(works), connection.cursor())
+                            with closing(connection.cursor()) as cursor:
+                                self._once(self._random.choice(works), cursor)
             except Exception as error:
                 self._soak.tell(f"{self.name}: {type(error).__name__}: {error}")
                 return
