@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from hypothesis import HealthCheck, settings
 
 from . import object_stores, packages, rest_server, servers
 from .interop import java
 
 # Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# The first example of a test pays for imports and caches, and a busy machine for everything.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

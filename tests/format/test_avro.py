@@ -118,7 +118,7 @@ def test_a_wrong_checksum_of_a_snappy_block_is_found() -> None:
         open_container(data[:-20] + b"????" + sync, "f").records()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(RECORDS, max_size=4))
 def test_columns_hold_what_the_records_hold(blocks: list[list[dict[str, object]]]) -> None:
     encoded = []
@@ -128,7 +128,7 @@ def test_columns_hold_what_the_records_hold(blocks: list[list[dict[str, object]]
     assert decode_columns(encoded, FIELDS, ARROW).to_pylist() == pa.Table.from_pylist(records, ARROW).to_pylist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RECORDS.filter(len), st.data())
 def test_damaged_blocks_are_never_read_as_columns_unnoticed(
     records: list[dict[str, object]], data: st.DataObject

@@ -103,7 +103,7 @@ def _murmur(row: bytes) -> int:
     return mixed - (mixed >> 31 << 32)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.none() | st.integers(-(2**31), 2**31 - 1), st.none() | st.text(max_size=60)), max_size=40))
 def test_rows_of_mixed_lengths_hash_like_each_row_alone(values: list[tuple[int | None, str | None]]) -> None:
     types = [t.IntType(), t.string_type()]

@@ -72,7 +72,7 @@ def scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
 
 
 @pytest.mark.parametrize(("kind", "data_type"), CASES, ids=lambda case: case if isinstance(case, str) else case.sql())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_an_index_never_leaves_out_a_row_that_a_condition_is_true_for(
     kind: str, data_type: t.DataType, data: st.DataObject
@@ -135,7 +135,7 @@ def test_a_bloom_filter_tells_of_most_values_that_are_not_there() -> None:
 @given(
     st.lists(st.integers(0, 300_000)), st.lists(st.tuples(st.integers(0, 300_000), st.integers(1, 90_000)), max_size=3)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_bitmaps_are_written_in_the_portable_format(single: list[int], runs: list[tuple[int, int]]) -> None:
     wanted = BitMap(single)
     for first, count in runs:

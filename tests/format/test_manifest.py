@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError, PaimonError
@@ -344,7 +344,6 @@ ENTRIES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(ENTRIES, min_size=1, max_size=3))
 def test_merging_plays_the_entries_back_one_by_one(tables: list[list[ManifestEntry]]) -> None:
     expected = model([e for table in tables for e in table])

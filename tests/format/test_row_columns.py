@@ -79,7 +79,7 @@ def _rows(draw: st.DrawFn) -> tuple[list[t.DataType], list[tuple[Any, ...]]]:
     return [d for d, _ in columns], [tuple(draw(st.none() | s) for _, s in columns) for _ in range(count)]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(_rows())
 def test_columns_pack_and_unpack_like_the_rows_one_by_one(
     table: tuple[list[t.DataType], list[tuple[Any, ...]]],
@@ -94,7 +94,7 @@ def test_columns_pack_and_unpack_like_the_rows_one_by_one(
     assert encode_rows(columns, types).to_pylist() == [row[4:] for row in serialized]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_atomic_columns_unpack_to_the_values_that_arrow_itself_makes_of_them(data: st.DataObject) -> None:
     data_type, strategy = data.draw(st.sampled_from(_ATOMIC))

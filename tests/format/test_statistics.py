@@ -115,7 +115,7 @@ _VALUES: list[tuple[t.DataType, st.SearchStrategy[Any]]] = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_bounds_are_the_smallest_and_greatest_value_and_nulls_are_counted(data: st.DataObject) -> None:
     data_type, strategy = data.draw(st.sampled_from(_VALUES))
@@ -131,7 +131,6 @@ def test_bounds_are_the_smallest_and_greatest_value_and_nulls_are_counted(data: 
     assert nulls == values.count(None)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=8) | st.binary(max_size=8), st.integers(1, 8))
 def test_a_cut_bound_is_short_and_still_a_bound(value: str | bytes, length: int) -> None:
     cut = truncate_high(value, length)

@@ -219,7 +219,7 @@ def test_a_success_file_comes_and_goes_with_its_tag(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(0, 59), st.booleans())
 def test_the_tags_are_those_of_a_model_that_looks_at_each_commit(
     tmp_path_factory: pytest.TempPathFactory, steps: list[int], delay: int, completes: bool

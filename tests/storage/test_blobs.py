@@ -109,7 +109,7 @@ def _paths(table: Table, column: str) -> list[str]:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_changes_and_compactions_agree_with_plain_rows(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -19,7 +19,7 @@ from paimon_sql.storage.casts import can_cast, cast
 
 EXACT = Context(prec=400)
 STRING = t.string_type()
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 
 
 def run(values: list[Any], source: t.DataType, target: t.DataType, zone: str = "UTC") -> list[Any]:

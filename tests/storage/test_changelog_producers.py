@@ -115,7 +115,7 @@ ROWS = st.tuples(st.integers(0, 9), st.none() | st.integers(0, 3), st.none() | s
 BATCHES = st.lists(st.lists(ROWS, max_size=8), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(options=OPTIONS, batches=BATCHES, data=st.data())
 def test_a_copy_fed_with_the_changelog_is_the_table(
     options: dict[str, str], batches: list[list[tuple[int, Any, Any, bool]]], data: st.DataObject

@@ -56,7 +56,7 @@ class Model:
 ROWS = st.tuples(st.integers(0, 12), st.one_of(st.none(), st.integers(0, 9)), st.sampled_from("abc"))
 
 
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=24)
 @given(
     engine=st.sampled_from(sorted(ENGINES)),
     batches=st.lists(st.lists(ROWS, max_size=12), min_size=1, max_size=4),

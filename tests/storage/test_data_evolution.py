@@ -410,7 +410,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_STEPS, st.sets(st.sampled_from("abc")), st.integers(-9, 9), st.integers(0, 20))
 def test_random_changes_read_as_in_plain_python(
     steps: list[tuple[str, Any]], projection: set[str], limit: int, row_id: int

@@ -124,7 +124,7 @@ def test_what_is_no_constant_of_the_column_is_refused_by_its_name(data_type: t.D
 
 
 @given(st.lists(st.text(max_size=8), max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_texts_in_an_array_survive_their_schema_file(texts: list[str]) -> None:
     array = t.ArrayType(True, STRING)
     stored = stored_default(column(array), f"array({', '.join(map(quoted, texts))})")
@@ -133,7 +133,7 @@ def test_texts_in_an_array_survive_their_schema_file(texts: list[str]) -> None:
 
 
 @given(st.text(max_size=12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_text_survives_its_schema_file(text: str) -> None:
     stored = stored_default(column(STRING), quoted(text))
     assert stored.default == f"'{text}'"

@@ -79,7 +79,7 @@ BATCHES = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(batches=BATCHES, lanes=st.integers(1, 3), target=st.integers(1, 8))
 def test_dynamic_buckets_hold_what_a_plain_model_holds(
     batches: list[list[tuple[int, str, str]]], lanes: int, target: int

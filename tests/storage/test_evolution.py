@@ -127,7 +127,7 @@ def test_a_wanted_column_that_no_file_has_is_null() -> None:
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(columns(), st.randoms(use_true_random=False))
 def test_shuffled_and_renamed_fields_keep_their_values(column: tuple[t.DataField, pa.Array], random: Any) -> None:
     kept, array = column

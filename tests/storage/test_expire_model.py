@@ -24,9 +24,7 @@ NUMBER = st.integers(0, 7)
 REMOVALS = {"expire", "untag", "replace_tag", "rollback", "rollback_to_tag"}
 WRITES = ["insert", "insert", "overwrite", "overwrite_some", "compact"]
 OPS = [*WRITES, "tag", "replace_tag", "untag", "expire", "expire", "consumer", "forget", "branch", "switch"]
-QUICK = settings(
-    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+QUICK = settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @dataclass

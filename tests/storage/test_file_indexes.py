@@ -100,7 +100,7 @@ def index_files(table: Table) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_reads_find_the_same_rows_with_indexes_and_without(kind: str, data: st.DataObject) -> None:
     keys, options = TABLES[kind]

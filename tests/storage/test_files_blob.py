@@ -156,7 +156,7 @@ KEYS: dict[DataType, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda k: k.sql())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_arrays_and_maps_come_back(key: DataType, data: st.DataObject) -> None:
     blobs = st.one_of(st.none(), st.binary(max_size=300), st.just(b"z" * 70_000))

@@ -56,7 +56,7 @@ def test_times_of_any_year_are_kept(tmp_path: Path, compression: str) -> None:
     assert [v and v.replace(tzinfo=None) for v in zoned] == times  # type: ignore[attr-defined]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(counts=st.lists(st.integers(-(10**15), 10**15) | st.none(), min_size=1, max_size=40))
 def test_no_time_is_written_with_negative_nanoseconds(tmp_path: Path, counts: list[int | None]) -> None:
     """Arrow alone would, and Java then refuses the file: the second stream must hold 0 to 999999999."""
@@ -126,7 +126,7 @@ def test_a_writers_time_zone_is_taken_into_account(tmp_path: Path) -> None:
     assert exact[0] == july.replace(tzinfo=dt.timezone.utc)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 2**62), max_size=1200))
 def test_coded_runs_read_back(values: list[int]) -> None:
     numbers = np.array(values, np.int64)

@@ -18,7 +18,7 @@ from paimon_sql.storage.files import file_format
 
 IO = LocalFileIO()
 FORMATS = ["parquet", "orc", "avro"]
-THOROUGH = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+THOROUGH = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def written(folder: Path, name: str, fields: list[t.DataField], batches: list[pa.RecordBatch]) -> str:

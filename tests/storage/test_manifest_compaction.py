@@ -164,7 +164,7 @@ def test_a_rival_s_commit_is_built_upon(tmp_path: Path, monkeypatch: pytest.Monk
     assert sum(m.num_deleted_files for m in manifests(table)) == 0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["insert", "some", "all", "plain", "sort", "tiny"]), st.integers(0, 5)), max_size=12

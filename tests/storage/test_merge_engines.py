@@ -174,7 +174,7 @@ def expected(model: Any, rows: Sequence[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_an_engine_merges_like_its_model(case: str, data: st.DataObject) -> None:
     options, model, kinds = CASES[case]
@@ -183,7 +183,7 @@ def test_an_engine_merges_like_its_model(case: str, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_rows_merged_file_by_file_merge_to_the_same(case: str, data: st.DataObject) -> None:
     options, model, kinds = CASES[case]

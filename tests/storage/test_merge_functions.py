@@ -141,7 +141,7 @@ CASES: dict[str, tuple[str, t.DataType, Values, Model, tuple[int, ...], dict[str
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_function_folds_like_its_model(case: str, data: st.DataObject) -> None:
     name, kind, values, expected, effects, options = CASES[case]

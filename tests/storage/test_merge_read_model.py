@@ -230,7 +230,7 @@ def _plain(value: pa.Scalar) -> Any:
     return value.value if pa.types.is_temporal(value.type) else value.as_py()
 
 
-KeyedTable.TestCase.settings = settings(max_examples=50, stateful_step_count=12, deadline=None)
+KeyedTable.TestCase.settings = settings(max_examples=50, stateful_step_count=12)
 test_a_keyed_table_holds_what_its_statements_say = KeyedTable.TestCase
 
 

@@ -86,7 +86,7 @@ def bitmap_of(values: set[int]) -> Roaring64:
     return bitmap
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(left=sets, right=sets)
 def test_a_bitmap_of_64_bit_numbers_is_read_as_it_was_written(left: set[int], right: set[int]) -> None:
     bitmap = bitmap_of(left)

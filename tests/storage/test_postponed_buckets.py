@@ -64,7 +64,7 @@ def test_later_rows_win_and_deletes_count_whenever_they_are_compacted(tmp_path: 
     assert len(live(table)) == before
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     batches=st.lists(
         st.lists(st.tuples(st.integers(0, 9), st.sampled_from("vw"), st.sampled_from("xy")), max_size=8), max_size=6

@@ -23,7 +23,7 @@ def to_buckets(table: Table, number: int) -> Table:
     return changed
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     numbers=st.lists(st.integers(1, 9), min_size=2, max_size=3),
     keys=st.lists(st.integers(-50, 50), min_size=1, max_size=40),

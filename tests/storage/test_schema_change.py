@@ -269,7 +269,7 @@ def test_the_last_column_or_field_cannot_be_dropped() -> None:
 @given(
     st.permutations("abcd"), st.sampled_from("abcd"), st.sampled_from(["FIRST", "LAST", "AFTER", "BEFORE"]), st.data()
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_moved_column_stands_where_it_was_sent(order: list[str], name: str, kind: Any, data: st.DataObject) -> None:
     reference = data.draw(st.sampled_from([c for c in "abcd" if c != name]))
     position = Position(kind, reference if kind in ("AFTER", "BEFORE") else None)

@@ -37,7 +37,7 @@ def filled(path: Path, snapshots: int = 6) -> Table:
 
 
 @given(limits=st.builds(Limits, files=st.none() | st.integers(1, 4), rows=st.none() | st.integers(1, 4)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_steps_of_any_size_give_each_row_once(tmp_path_factory: pytest.TempPathFactory, limits: Limits) -> None:
     table = filled(tmp_path_factory.mktemp("t"))
     source = StreamSource(fresh(table))

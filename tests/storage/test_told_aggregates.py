@@ -32,7 +32,7 @@ def rows_of(table: Table, wanted: PartialAggregation, predicate: Comparison | No
     return sorted(found.rows.to_pylist(), key=str)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.lists(
@@ -70,7 +70,7 @@ def test_they_are_what_the_rows_give(
     assert rows_of(table, whole, in_x) == [told(parts.get("x", []))]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), max_size=4))
 def test_rows_that_deletion_vectors_delete_do_not_count(
     tmp_path_factory: pytest.TempPathFactory, commits: list[tuple[int, int]]

@@ -29,7 +29,7 @@ from paimon_sql.storage.write.task import plan_write
 from paimon_sql.system_tables import system_tables
 from paimon_sql.system_tables.texts import pair_texts, printed
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 
 
 @pytest.fixture
