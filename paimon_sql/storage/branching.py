@@ -27,9 +27,9 @@ from paimon_sql.format.paths import MAIN_BRANCH, SCHEMA, SNAPSHOT, TAG
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branches import BranchManager, check_branch_name
+from paimon_sql.storage.changelogs import without_lost_changelog
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.rollback import without_lost_changelog
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.travel import is_retained, kept_snapshot

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.snapshot import Changelog, Snapshot, parse_snapshot
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import LATEST, VersionedDirectory
 
 
@@ -38,3 +41,13 @@ class ChangelogManager:
     def remove(self, snapshot_id: int) -> bool:
         """Remove a changelog's file and nothing else: True if it was there."""
         return self.directory.file_io.delete(self.directory.path(snapshot_id))
+
+
+def without_lost_changelog(table: Table, snapshot: Snapshot) -> Snapshot:
+    """The snapshot, without its changelog if that is gone: a tag outlives the changelog of its snapshot."""
+    changelog = snapshot.changelog_manifest_list
+    if not changelog or table.file_io.exists(table.paths.manifest(changelog)):
+        return snapshot
+    return replace(
+        snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=None
+    )

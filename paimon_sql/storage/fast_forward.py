@@ -154,7 +154,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         kept,
         [i for i in table.snapshots.directory.versions() if i > base and not _is_theirs(table, branch, i)],
         [i for i in theirs if i > base and not _is_theirs(table, branch, i)],
-        sorted(n for n in later if tags.get(n) != own_tags[n]),
+        sorted(n for n in later if tags.get(n) != own_tags.get(n)),
         sorted(n for n, data in tags.items() if own_tags.get(n) != data),
         sorted(own_schemas - schemas),
         sorted(i for i in schemas if i not in own_schemas or _differs(table, branch, i)),

@@ -6,13 +6,14 @@ files finds them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.authority import VersionAuthority
-from paimon_sql.storage.changelogs import ChangelogManager
+from paimon_sql.storage.changelogs import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import held
 from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.travel import kept_snapshot, snapshot_at_time, snapshot_at_watermark
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -92,7 +93,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     if latest is None or target.id > latest:
         raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
     result = RollbackResult(latest, target.id)
-    if snapshots.exists(target.id) and not is_same_commit(snapshots.get(target.id), target):
+    if not _is_of_history(table, target):
         raise CommitConflictError(
             f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
             remedy="The tag was made while the table was being rolled back: delete it.",
@@ -103,22 +104,37 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
     if table.authority is not None:
         return _rolled_back_by(table.authority, table, target, latest, tags)
-    result.tags += [name for name in tags if table.tags.remove(name)]
-    _bring_back(table, target)
-    snapshots.directory.write_hint(LATEST, target.id)
-    for _ in range(_ATTEMPTS):
-        later = _later(table, target)
-        if not later:
-            break
-        result.snapshots += drop_newest_first(table, later)
-    else:
-        raise CommitConflictError(
-            f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
-            remedy="Stop the writers and roll back again.",
-        )
+    with held(table, target, "rollback"):
+        result.tags += [name for name in tags if table.tags.remove(name)]
+        _bring_back(table, target)
+        snapshots.directory.write_hint(LATEST, target.id)
+        result.snapshots = _drop_later(table, target)
+        _bring_back(table, target)  # an expiry that had begun before may have taken its file
     result.changelogs = drop_changelogs(table, target.id)
     snapshots.forget()
     return result
+
+
+def _is_of_history(table: Table, target: Snapshot) -> bool:
+    """Whether no other commit stands in the place of a snapshot that a tag keeps."""
+    try:
+        return is_same_commit(table.snapshots.get(target.id), target)
+    except NoSuchSnapshotError:
+        return True
+
+
+def _drop_later(table: Table, target: Snapshot) -> int:
+    """Remove all later snapshots: how many there were."""
+    dropped = 0
+    for _ in range(_ATTEMPTS):
+        later = _later(table, target)
+        if not later:
+            return dropped
+        dropped += drop_newest_first(table, later)
+    raise CommitConflictError(
+        f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
+        remedy="Stop the writers and roll back again.",
+    )
 
 
 def _rolled_back_by(
@@ -152,16 +168,6 @@ def _bring_back(table: Table, target: Snapshot) -> None:
         directory.file_io.write_bytes(directory.path(target.id), data)
     if (table.snapshots.earliest_id() or target.id) > target.id:
         directory.write_hint(EARLIEST, target.id)
-
-
-def without_lost_changelog(table: Table, snapshot: Snapshot) -> Snapshot:
-    """The snapshot, without its changelog if that is gone: a tag outlives the changelog of its snapshot."""
-    changelog = snapshot.changelog_manifest_list
-    if not changelog or table.file_io.exists(table.paths.manifest(changelog)):
-        return snapshot
-    return replace(
-        snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=None
-    )
 
 
 def drop_newest_first(table: Table, ids: list[int]) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -17,6 +18,8 @@ from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import check_tag_name
 from paimon_sql.storage.travel import is_retained, kept_snapshot
+
+_LONGEST_HELD = timedelta(days=1)
 
 
 @dataclass
@@ -104,14 +107,25 @@ def replace_tag(
             DoomedFiles() if same else files_of_tag(table, before.snapshot, frozenset({name}))
         )
     # A tag of its own makes sure of the new snapshot while the old one is still kept: there is no way back later.
-    guard = f"{name}-replaced-{uuid.uuid4()}"
-    _create(table, guard, snapshot, None)
-    try:
+    with held(table, snapshot, f"{name}-replaced"):
         table.tags.replace(name, snapshot, retained)
-    finally:
-        table.tags.remove(guard)
     _tell(table, name)
     return table.tags.get(name), free_tagged(table, before.snapshot)
+
+
+@contextmanager
+def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
+    """Keep a snapshot meanwhile, by a tag whose name begins with ``why``; should it be left over, it ends in a day.
+
+    Raises:
+        NoSuchSnapshotError: it has expired.
+    """
+    guard = f"{why}-{uuid.uuid4()}"
+    _create(table, guard, snapshot, _LONGEST_HELD)
+    try:
+        yield
+    finally:
+        table.tags.remove(guard)
 
 
 def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -> Tag:
@@ -165,7 +179,7 @@ def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelt
     table.tags.remove(name)
     free_tagged(table, snapshot)
     raise NoSuchSnapshotError(
-        f"{table.name}: snapshot {snapshot.id} expired while it was being tagged.",
+        f"{table.name}: snapshot {snapshot.id} expired meanwhile, so that no tag can keep it.",
         name=str(snapshot.id),
         remedy="Tag a later one.",
     )

@@ -18,7 +18,7 @@ from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.rollback import rollback_to_tag
+from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
 from paimon_sql.storage.travel import retained_snapshot
@@ -109,6 +109,7 @@ def outcomes(
         rival = InterruptedFileIO(at, lambda: other(fresh(plain)), also=also)  # noqa: B023
         step(replace(plain, file_io=rival))
         assert reachable(fresh(plain)) <= on_disk(plain)
+        assert fresh(plain).snapshots.latest() is not None
         shutil.rmtree(plain.path)
     return counting.count
 
@@ -158,6 +159,24 @@ def test_two_expiries_in_one_another_leave_what_stays(tmp_path: Path) -> None:
 def test_an_expiry_that_a_rival_overtakes_ends_without_a_complaint(tmp_path: Path, options: dict[str, str]) -> None:
     table = history(tmp_path, options)
     assert outcomes(table, tmp_path, lambda t: expire(t, 3), lambda t: expire(t, 2), "list", "read") > 30
+
+
+def test_a_rollback_that_an_expiry_overtakes_is_refused_before_it_drops_anything(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    assert outcomes(table, tmp_path, roll_back_if_there, lambda t: expire(t, 1), "list", "read") > 10
+    assert outcomes(table, tmp_path, lambda t: expire(t, 1), roll_back_if_there, "list", "read") > 30
+
+
+def roll_back_if_there(table: Table) -> None:
+    """Goes back by one snapshot, which has perhaps expired; then nothing is dropped."""
+    latest = table.snapshots.latest_id() or 0
+    try:
+        rollback_to_snapshot(table, 4)
+    except NoSuchSnapshotError:
+        assert fresh(table).snapshots.latest_id() == latest
+    else:
+        assert fresh(table).snapshots.latest_id() == 4
+    assert table.tags.names() == ["kept"]
 
 
 def test_expiries_in_parallel_leave_nothing_over(tmp_path: Path) -> None:

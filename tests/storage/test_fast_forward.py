@@ -208,6 +208,19 @@ def test_a_commit_at_any_moment_goes_or_follows(tmp_path: Path, name: str) -> No
         shutil.rmtree(plain.path)
 
 
+def test_a_tag_made_at_any_moment_goes_or_stays(tmp_path: Path) -> None:
+    table = history(tmp_path)
+    counting = InterruptedFileIO(also=("list", "read"))
+    fast_forward(copied(table, tmp_path, -1, counting), "dev")
+    for at in range(counting.count):
+        plain = copied(table, tmp_path, at, LocalFileIO())
+        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival") and None, also=("list", "read"))  # type: ignore[func-returns-value]  # noqa: B023
+        fast_forward(replace(plain, file_io=rival), "dev")
+        assert newest_rows(plain) == [10, 11]
+        check_whole(plain)
+        shutil.rmtree(plain.path)
+
+
 @pytest.mark.parametrize("whose", ["main", "dev"])
 def test_an_expiry_of_either_side_at_any_moment_breaks_neither(tmp_path: Path, whose: str) -> None:
     table = history(tmp_path)

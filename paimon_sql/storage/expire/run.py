@@ -131,5 +131,12 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
         for snapshot in plan.snapshots:
             changelogs.keep(snapshot)
     plan.files.delete(table)
-    delete_all(table, [table.snapshots.directory.path(s.id) for s in plan.snapshots])
+    if not _went_back(table, plan):
+        delete_all(table, [table.snapshots.directory.path(s.id) for s in plan.snapshots])
     table.snapshots.forget()
+
+
+def _went_back(table: Table, plan: ExpiryPlan) -> bool:
+    """Whether a rollback has made one of the snapshots the newest: a tag keeps its files, and its own must stay."""
+    earliest = table.snapshots.directory.hint(EARLIEST) or 0
+    return earliest < plan.end or (earliest == plan.end and not table.snapshots.exists(plan.end))
