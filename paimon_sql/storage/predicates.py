@@ -178,9 +178,7 @@ class In(Predicate):
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values, wanted = columns[self.column], self.values
         if pa.types.is_floating(values.type):
-            # The kernel compares bits, and the zeros of either sign are equal.
-            zero = pa.scalar(0, values.type)
-            values, wanted = pc.add(values, zero), pc.add(wanted, zero)
+            values, wanted = _canonical(values), _canonical(wanted)
         found = pc.is_in(values, value_set=wanted)
         return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
 
@@ -197,6 +195,12 @@ class In(Predicate):
 
     def __str__(self) -> str:
         return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
+
+
+def _canonical(values: pa.Array) -> pa.Array:
+    """Floating-point values with the same bits where they are equal: zeros of either sign are, and all NaNs."""
+    positive = pc.add(values, pa.scalar(0, values.type))
+    return pc.if_else(pc.is_nan(positive), pa.scalar(float("nan"), values.type), positive)
 
 
 @dataclass(frozen=True)

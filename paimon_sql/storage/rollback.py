@@ -104,7 +104,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
     if table.authority is not None:
         return _rolled_back_by(table.authority, table, target, latest, tags)
-    with held(table, target, "rollback"):
+    with held(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
         _bring_back(table, target)
         snapshots.directory.write_hint(LATEST, target.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from paimon_sql.storage.tags import check_tag_name
 from paimon_sql.storage.travel import is_retained, kept_snapshot
 
 _LONGEST_HELD = timedelta(days=1)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass
@@ -115,7 +117,9 @@ def replace_tag(
 
 @contextmanager
 def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
-    """Keep a snapshot meanwhile, by a tag whose name begins with ``why``; should it be left over, it ends in a day.
+    """Keep a snapshot meanwhile, by a tag whose name begins with ``why``.
+
+    What a killed process leaves behind of it goes with the next one's that says the same, or ends in a day.
 
     Raises:
         NoSuchSnapshotError: it has expired.
@@ -124,6 +128,9 @@ def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
     _create(table, guard, snapshot, _LONGEST_HELD)
     try:
         yield
+        for left in table.tags.of_snapshot(snapshot.id):
+            if left.name.startswith(f"{why}-") and _UUID.fullmatch(left.name.removeprefix(f"{why}-")):
+                table.tags.remove(left.name)
     finally:
         table.tags.remove(guard)
 

@@ -230,3 +230,11 @@ def test_a_pinned_key_leaves_other_buckets_out() -> None:
     assert len(prune_buckets(table.schema, entries, In("a", KINDS["date"].array([])))) == 0
     assert len(prune_buckets(table.schema, entries, Comparison("a", ">", far))) == 4
     assert pinned_values(Or((Comparison("a", "=", far),)), ["a"]) == {}
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_numbers_that_are_equal_are_found_whatever_their_bits(kind: pa.DataType) -> None:
+    values = pa.array([float("nan"), -float("nan"), 0.0, -0.0, 1.0, None], kind)
+    for wanted, found in (([-float("nan")], 2), ([float("nan"), 7.0], 2), ([-0.0], 2), ([0.0, 1.0], 3)):
+        holding = In("x", pa.array(wanted, kind)).evaluate({"x": values}).to_pylist()
+        assert holding.count(True) == found and holding[-1] is None
