@@ -155,7 +155,7 @@ class Catalog(DefinedObjects, ABC):
         """Raise TableExistsError where a view, or a table outside the catalog, has a name that is to be a table's."""
         self._refuse_others(identifier)
         if self.view_exists(identifier):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_by_view(identifier)
 
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         """Take up what stands in the warehouse and the catalog does not know: what was done, by ``database.table``.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.errors import (
     FunctionExistsError,
+    InvalidInputError,
     NoSuchFunctionError,
     NoSuchViewError,
     TableExistsError,
@@ -111,8 +112,18 @@ class DefinedObjects:
             remedy=f"SHOW USER FUNCTIONS IN {self.name}.{identifier.database} lists what there is.",
         )
 
+    def _check_view_name(self, identifier: Identifier) -> None:
+        if "$" in identifier.object_name:
+            raise InvalidInputError(
+                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
+            )
+        check_name(identifier.table, "view")
+
     def _taken_table(self, identifier: Identifier) -> TableExistsError:
         return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+
+    def _taken_by_view(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _taken_view(self, identifier: Identifier) -> ViewExistsError:
         return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))

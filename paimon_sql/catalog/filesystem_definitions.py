@@ -7,7 +7,6 @@ from collections.abc import Callable
 from paimon_sql.catalog.definitions import Definitions
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.warehouse import WarehouseCatalog
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.function import FunctionSchema, parse_function
 from paimon_sql.format.view import ViewSchema, parse_view
 
@@ -95,11 +94,7 @@ class DefinitionsInFiles(WarehouseCatalog):
 
     def _check_new(self, identifier: Identifier) -> None:
         self._require(identifier.database)
-        if not _is_plain(identifier):
-            raise InvalidInputError(
-                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
-            )
-        check_name(identifier.table, "view")
+        self._check_view_name(identifier)
         if self.table_exists(identifier):
             raise self._taken_table(identifier)
 

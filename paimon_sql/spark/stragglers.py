@@ -8,8 +8,10 @@ from typing import Any
 
 from paimon_sql.spark.java import Jvm
 
-LONGEST_WAIT = 10.0
+_LONGEST_WAIT = 10.0
 """Seconds that are waited for tasks that do not end."""
+_LONGEST_DELAY = 1.0
+"""Seconds that are waited until Spark tells of the job at all."""
 _LOOK_EVERY = 0.05
 _RUNNING = "RUNNING"
 
@@ -37,17 +39,20 @@ class Stragglers:
 
     def wait(self) -> None:
         """Wait until none of the tasks runs, but not for ever."""
-        until = time.monotonic() + LONGEST_WAIT
-        while self._any_runs() and time.monotonic() < until:
+        began = time.monotonic()
+        while (jobs := self._jobs()) is None or any(map(self._runs, jobs)):
+            if time.monotonic() - began > (_LONGEST_DELAY if jobs is None else _LONGEST_WAIT):
+                return
             time.sleep(_LOOK_EVERY)
 
-    def _any_runs(self) -> bool:
+    def _jobs(self) -> list[int] | None:
+        """The numbers of the jobs; None as long as Spark has told of none."""
+        return list(self._jvm.context._jsc.sc().statusTracker().getJobIdsForTag(self._tag)) or None
+
+    def _runs(self, number: int) -> bool:
         tracker: Any = self._jvm.context.statusTracker()
-        for number in self._jvm.context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
-            job = tracker.getJobInfo(number)
-            if job is None:
-                continue
-            stages = [tracker.getStageInfo(stage) for stage in job.stageIds]
-            if job.status == _RUNNING or any(stage.numActiveTasks for stage in stages if stage):
-                return True
-        return False
+        job = tracker.getJobInfo(number)
+        if job is None:
+            return False
+        stages = [tracker.getStageInfo(stage) for stage in job.stageIds]
+        return job.status == _RUNNING or any(stage.numActiveTasks for stage in stages if stage)

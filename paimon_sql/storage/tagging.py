@@ -128,9 +128,11 @@ def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
     _create(table, guard, snapshot, _LONGEST_HELD)
     try:
         yield
-        for left in table.tags.of_snapshot(snapshot.id):
-            if left.name.startswith(f"{why}-") and _UUID.fullmatch(left.name.removeprefix(f"{why}-")):
-                table.tags.remove(left.name)
+        for name in table.tags.names():
+            if name.startswith(f"{why}-") and _UUID.fullmatch(name.removeprefix(f"{why}-")):
+                left = table.tags.find(name)
+                if left is not None and left.snapshot.id == snapshot.id:
+                    table.tags.remove(name)
     finally:
         table.tags.remove(guard)
 

@@ -348,7 +348,7 @@ class HiveCatalog(ViewsInMetastore):
         if entry is None:
             return
         if layout.is_view(entry):
-            raise TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+            raise self._taken_by_view(identifier)
         raise self._taken_table(identifier)
 
     def _take_back(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:

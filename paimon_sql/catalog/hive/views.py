@@ -9,8 +9,8 @@ from paimon_sql.catalog.hive.client import MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.column_types import paimon_type
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
 from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view
-from paimon_sql.catalog.identifier import Identifier, check_name
-from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.types import DataField
 from paimon_sql.format.view import ViewSchema
 
@@ -44,11 +44,7 @@ class ViewsInMetastore(DatabasesInMetastore):
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         self._require(identifier.database)
-        if "$" in identifier.object_name:
-            raise InvalidInputError(
-                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
-            )
-        check_name(identifier.table, "view")
+        self._check_view_name(identifier)
         self._refuse_others(identifier)
         made = self._entry(identifier, view)
         try:
@@ -74,7 +70,7 @@ class ViewsInMetastore(DatabasesInMetastore):
         if entry is None:
             raise self._no_view(source)
         self._require(target.database)
-        check_name(target.table, "view")
+        self._check_view_name(target)
         self._refuse_others(target)
         taken = self.entries.get(target.database, target.table)
         if taken is not None:

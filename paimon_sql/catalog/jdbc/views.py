@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from paimon_sql.catalog.identifier import Identifier, check_name
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.records import NameTakenError, Records
 from paimon_sql.catalog.registered import RegisteredCatalog
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.view import ViewSchema, parse_view
 
 
@@ -61,11 +60,7 @@ class ViewsInRecords(RegisteredCatalog):
     def _new_view(self, identifier: Identifier, *others: Identifier) -> Iterator[None]:
         """Make a view of a name that neither a table nor another view has."""
         self._require(identifier.database)
-        if "$" in identifier.object_name:
-            raise InvalidInputError(
-                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
-            )
-        check_name(identifier.table, "view")
+        self._check_view_name(identifier)
         try:
             with self._alone(identifier, *others):
                 if self.records.has_table(identifier.database, identifier.table):

@@ -12,7 +12,6 @@ from paimon_sql.catalog.rest.changes import Change, function_changes, view_chang
 from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
 from paimon_sql.errors import (
-    InvalidInputError,
     NoSuchDatabaseError,
     NotFoundError,
     PaimonError,
@@ -42,11 +41,7 @@ class DefinitionsOnServer(Catalog):
         return found
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
-        if "$" in identifier.object_name:
-            raise InvalidInputError(
-                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
-            )
-        check_name(identifier.table, "view")
+        self._check_view_name(identifier)
         if self.table_exists(identifier):
             raise self._taken_table(identifier)
         found = self._found_view(identifier)
@@ -68,6 +63,7 @@ class DefinitionsOnServer(Catalog):
             self.client.delete(*_view_path(identifier))
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
+        self._check_view_name(target)
         if self.table_exists(target):
             raise self._taken_table(target)
         self._require(target.database)

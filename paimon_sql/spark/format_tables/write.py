@@ -121,10 +121,10 @@ class FormatWrite(WriteInterface):
         self._publish()
 
     def abort(self, messages: Any) -> None:
-        self._tasks.end()
-        self._tasks.wait()  # one that begins a file would make its folder anew
         try:
             if self._write is not None:
+                self._tasks.end()
+                self._tasks.wait()  # one that begins a file would make its folder anew
                 self._write.abort(messages)
         finally:
             discard(self.table, self._staging)
