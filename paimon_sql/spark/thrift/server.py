@@ -24,6 +24,9 @@ HOST, PORT, HTTP_PORT, TRANSPORT = (
 _LOGS = "hive.server2.logging.operation.log.location"
 """Hive's own default is a folder of the user, which the first server that ends removes under all others."""
 
+_SCRATCH = "hive.exec.local.scratchdir"
+"""Hive's own default is a folder that may not be there; a session that ends then reports an error in the log."""
+
 _THREADS = "hive.server2.async.exec.threads"
 _MOST_STATEMENTS = "32"
 """Statements that run at once; others wait. Each thread has one more in Python as long as the server runs."""
@@ -52,6 +55,7 @@ class ThriftServer:
         self._bridge = Bridge.of(session.sparkContext)
         self._jvm = self._bridge.jvm
         self._logs = TemporaryDirectory(prefix="paimon-sql-operations-", ignore_cleanup_errors=True)
+        self._scratch = TemporaryDirectory(prefix="paimon-sql-scratch-", ignore_cleanup_errors=True)
         self._of_process = [name for name in options or {} if name.startswith(_WHO_MAY_CONNECT)]
         try:
             self._server = self._start(session._jsparkSession, options or {})
@@ -89,6 +93,7 @@ class ThriftServer:
 
     def _clean_up(self) -> None:
         self._logs.cleanup()
+        self._scratch.cleanup()
         for name in self._of_process:
             self._jvm.static("java.lang.System", "clearProperty")(name)
 
@@ -99,7 +104,8 @@ class ThriftServer:
         client = hive.newClientForExecution(context.conf(), session.sessionState().newHadoopConf())
         # Clients may share theirs, and another server may run with other options.
         conf = jvm.new("org.apache.hadoop.hive.conf.HiveConf", client.conf())
-        for name, value in ({_LOGS: self._logs.name, _THREADS: _MOST_STATEMENTS} | dict(options)).items():
+        own = {_LOGS: self._logs.name, _SCRATCH: self._scratch.name, _THREADS: _MOST_STATEMENTS}
+        for name, value in (own | dict(options)).items():
             conf.set(name, value)
         for name in self._of_process:
             jvm.static("java.lang.System", "setProperty")(name, options[name])
