@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.chart import write_chart
-from bench.engines import ENVIRONMENTS
+from bench.engines import BEFORE, ENVIRONMENTS
 from bench.generate import dataset
 from bench.results import Results
 from bench.run import run
@@ -43,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         buckets=asked.buckets,
         data=made.folder,
         scratch=scratch,
+        before=str(asked.before or ""),
     )
+    engines = [e for e in asked.engines if e != BEFORE or asked.before]
     try:
-        results = run(settings, asked.engines, asked.works, out, say)
+        results = run(settings, engines, asked.works, out, say)
     finally:
         if asked.keep:
             say(f"the tables stay in {scratch}")
@@ -71,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--engines", type=_names(ENVIRONMENTS), default=list(ENVIRONMENTS), help=f"of {', '.join(ENVIRONMENTS)}"
     )
+    parser.add_argument("--before", type=Path, help="a checkout of another version of this project, measured beside")
     parser.add_argument("--repetitions", type=_positive, default=3, help="of what can be repeated (3)")
     parser.add_argument("--buckets", type=_positive, default=4, help="of our primary-key table (4)")
     folder = Path(tempfile.gettempdir()) / "paimon-sql-bench-data"

@@ -10,7 +10,7 @@ from bench.engines import BASE
 from bench.results import Results
 from bench.works import WORKS
 
-_COLOURS = {"paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1"}
+_COLOURS = {"before": "#9bc1f7", "paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1"}
 _THICKNESS = 0.8
 
 

@@ -26,10 +26,10 @@ import pyarrow as pa
 
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.format.types import DataField, IntType
 from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
@@ -116,7 +116,8 @@ def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replac
         ]
         changes: Changes = append_changes(messages)
         kind = CommitKind.OVERWRITE if gone else CommitKind.APPEND
-        SnapshotMaker(table).commit(kind, lambda latest: changes, BATCH_COMMIT_IDENTIFIER)
+        with Transaction(table) as transaction:
+            transaction.commit(kind, lambda latest, made=changes: made)
 
     commit(files(standing), [])
     before = files(per_snapshot)

@@ -32,10 +32,10 @@ from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.simple_stats import SimpleStats
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.format.types import BigIntType, DataField, DoubleType, string_type
 from paimon_sql.storage.commit.messages import CommitMessage, append_changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -67,7 +67,8 @@ def make(path: Path, snapshots: int, files: int) -> None:
             for i, stats in enumerate(_statistics(number * each, each, file.value_stats))
         )
         changes = append_changes([replace(sample, new_files=new)])
-        SnapshotMaker(table).commit(CommitKind.APPEND, lambda latest, made=changes: made, BATCH_COMMIT_IDENTIFIER)
+        with Transaction(table) as transaction:
+            transaction.commit(CommitKind.APPEND, lambda latest, made=changes: made)
 
 
 def _sample(table: Table, number: int) -> CommitMessage:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from bench.engines import BEFORE
 from bench.settings import Settings
 from bench.watch import Observation, Watch
 
@@ -19,6 +20,14 @@ _PATIENCE = 30
 
 class EngineError(Exception):
     """An engine could not start, or could not do a work; the message is one line."""
+
+
+def _only_package(settings: Settings) -> str:
+    """A folder that leads to the other version's package, and to none of its benchmark."""
+    folder = settings.scratch / "other version"
+    folder.mkdir(parents=True)
+    (folder / "paimon_sql").symlink_to(Path(settings.before, "paimon_sql").absolute())
+    return str(folder)
 
 
 class EngineProcess:
@@ -37,7 +46,8 @@ class EngineProcess:
         self._log = log
         settings.scratch.mkdir(parents=True, exist_ok=True)
         environment = os.environ | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python), "TZ": "UTC"}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PROJECT), environment.get("PYTHONPATH")]))
+        paths = [_only_package(settings) if name == BEFORE else "", str(_PROJECT), environment.get("PYTHONPATH")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         with log.open("w") as stream:
             self._process = subprocess.Popen(
                 [str(python), "-m", "bench.worker", name, settings.to_json()],

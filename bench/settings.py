@@ -20,6 +20,7 @@ class Settings:
         shuffle_partitions: partitions after a shuffle.
         data: the folder of the generated input.
         scratch: the folder of the tables.
+        before: the checkout of another version of this project that is measured, too; empty for none.
     """
 
     rows: int
@@ -30,6 +31,7 @@ class Settings:
     cores: int = 2
     memory: str = "4g"
     shuffle_partitions: int = 4
+    before: str = ""
 
     def to_json(self) -> str:
         """One line that `from_json` reads."""

@@ -11,16 +11,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from paimon_sql.spark.crossed_errors import error_behind
     from paimon_sql.spark.session import connect, install
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "connect", "install"]
+__all__ = ["__version__", "connect", "error_behind", "install"]
+
+_IN_SPARK = {
+    "connect": "paimon_sql.spark.session",
+    "error_behind": "paimon_sql.spark.crossed_errors",
+    "install": "paimon_sql.spark.session",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Spark is loaded when it is asked for: storage and maintenance work without it, and start quicker.
-    if name in ("connect", "install"):
-        return getattr(importlib.import_module("paimon_sql.spark.session"), name)
+    if name in _IN_SPARK:
+        return getattr(importlib.import_module(_IN_SPARK[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

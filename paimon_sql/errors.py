@@ -2,9 +2,12 @@
 
 Every error carries one short message, an optional ``remedy`` that says what to do, and its data as attributes.
 ``str(error)`` is the message followed by the remedy: what the shell, a notebook or a JDBC client shows.
+Every error can be pickled and copied with its class and all its data; its traceback and its cause stay behind.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class PaimonError(Exception):
@@ -22,6 +25,17 @@ class PaimonError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled as its class and `args`, which is not what the constructors of our classes take.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[PaimonError], arguments: tuple[Any, ...], state: dict[str, Any]) -> PaimonError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
 
 
 class InvalidInputError(PaimonError, ValueError):
@@ -108,6 +122,10 @@ class FunctionExistsError(AlreadyExistsError):
     """The function exists already."""
 
 
+SET_ASIDE = "Restore the file from a copy, or CALL sys.repair, which sets it aside and says what is lost."
+"""The remedy for a metadata file of a table that cannot be read."""
+
+
 class CorruptFileError(PaimonError):
     """A file that breaks the format; ``path`` names it and the message names the defect."""
 
@@ -115,6 +133,10 @@ class CorruptFileError(PaimonError):
         restore = "Restore the file from a copy, or read a snapshot from before it was written."
         super().__init__(f"{path}: {message.rstrip().rstrip('.')}.", remedy=remedy or restore)
         self.path = path
+
+
+class UnsafePathError(CorruptFileError):
+    """Metadata names a file outside of the folders that its table may use; nothing was read or deleted there."""
 
 
 class MissingFileError(PaimonError, FileNotFoundError):
@@ -127,6 +149,10 @@ class MissingFileError(PaimonError, FileNotFoundError):
 
 class CommitConflictError(PaimonError):
     """Another writer won and this commit cannot be replayed on top of it; nothing was changed, so run it again."""
+
+
+class AlreadyCommittedError(CommitConflictError):
+    """These very changes are in the table already; their files belong to a snapshot."""
 
 
 class CommitUnknownError(PaimonError):
@@ -154,7 +180,7 @@ class AnswerLostError(CatalogUnavailableError):
 
 
 class NotAllowedError(PaimonError):
-    """The catalog's server knows who asks, and does not allow it."""
+    """Something that options of the catalog or table, or the server, do not allow; the message names what and which."""
 
 
 class SetupError(PaimonError):

@@ -53,6 +53,9 @@ class PlainTables(Protocol):
             NotFoundError: there is none.
         """
 
+    def places(self, source_type: str, name: str) -> list[str]:
+        """The directories that may hold files of a table; the arguments and errors are those of `table`."""
+
     def names(self, database: str) -> list[str]:
         """The names of the tables of a database, sorted; NoSuchDatabaseError if there is none of that name."""
 

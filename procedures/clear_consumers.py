@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import BigIntType, BooleanType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.patterns import pattern_of
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
@@ -31,18 +30,11 @@ class ClearConsumers(Procedure):
     example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
 
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        including = _pattern(arguments["includingConsumers"] or ".*", "includingConsumers")
-        excluding = _pattern(arguments["excludingConsumers"] or "(?!)", "excludingConsumers")
+        including = pattern_of(arguments["includingConsumers"], "includingConsumers", ".*")
+        excluding = pattern_of(arguments["excludingConsumers"], "excludingConsumers", "(?!)")
         consumers = context.table(arguments["table"]).consumers
-        names = [n for n in consumers.names() if including.fullmatch(n) and not excluding.fullmatch(n)]
+        names = [n for n in consumers.names() if including.accepts(n) and not excluding.accepts(n)]
         dry_run = bool(arguments["dry_run"])
         removed = [n for n in names if dry_run or consumers.remove(n)]
         note = "no consumer has such a name" if not removed else NOTHING_DONE if dry_run else None
         return [(True, len(removed), ", ".join(removed) or None, note)]
-
-
-def _pattern(text: str, argument: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise InvalidInputError(f"{argument}: '{text}' is no regular expression: {error}.") from error

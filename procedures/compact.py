@@ -14,7 +14,8 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, length_of, options_of
 from paimon_sql.storage.buckets.registry import FIXED, bucket_mode
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import plan_table
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.sort import plan_sort
@@ -97,9 +98,12 @@ class Compact(Procedure):
             size = sum(f.file_size for f in plan.files)
             seconds = round(time.monotonic() - started, 3)
             return [(True, len(plan.files), size, None, None, None, seconds, NOTHING_DONE if plan.files else nothing)]
-        messages = plan.run(context.executor)
-        committer = Committer(table)
-        made = committer.compact(messages) if order is None else next(iter(committer.append(messages)), None)
+        with Transaction(table) as transaction:
+            messages = transaction.staged.take(plan.run(context.executor))
+            if order is None:
+                made = operations.compact(transaction, messages)
+            else:
+                made = next(iter(operations.append(transaction, messages)), None)
         before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
         after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
         return [

@@ -106,11 +106,11 @@ def _tables(context: Context, arguments: dict[str, Any]) -> Iterator[Identifier]
     including = pattern_of(arguments["including_tables"], "including_tables", ".*")
     excluding = pattern_of(arguments["excluding_tables"], "excluding_tables", "(?!)")
     for database in context.catalog.list_databases():
-        if not databases.fullmatch(database):
+        if not databases.accepts(database):
             continue
         for name in context.catalog.list_tables(database):
             full = f"{database}.{name}"
-            if including.fullmatch(full) and not excluding.fullmatch(full):
+            if including.accepts(full) and not excluding.accepts(full):
                 yield Identifier(database, name)
 
 

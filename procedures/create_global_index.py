@@ -9,7 +9,8 @@ from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.global_index.build import build_index, index_column, plan_index
 
 INDEX_COLUMN = Argument("index_column", string_type(), "The column.", required=True)
@@ -42,8 +43,9 @@ class CreateGlobalIndex(Procedure):
         plan = plan_index(table, column, table.snapshots.latest(), chosen)
         made, files = None, []
         if plan.tasks and not dry_run:
-            messages = build_index(table, context.executor, plan)
-            made = Committer(table, fresh=True).index(messages)
+            with Transaction(table) as transaction:
+                messages = transaction.staged.take(build_index(table, context.executor, plan))
+                made = operations.change_indexes(transaction, messages)
             files = [f for m in messages for f in m.new_indexes]
         nothing = "all rows are indexed already" if table.snapshots.latest() else "the table holds nothing yet"
         return [

@@ -10,7 +10,8 @@ from paimon_sql.procedures.base import TABLE, Context, Procedure, result
 from paimon_sql.procedures.create_global_index import INDEX_COLUMN, INDEX_TYPE
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.global_index.build import dropped
 from paimon_sql.storage.global_index.drop import index_files_of
 
@@ -38,7 +39,8 @@ class DropGlobalIndex(Procedure):
         table = context.table(arguments["table"])
         chosen = chosen_partitions(table, arguments["partitions"], None, context.zone)
         entries = index_files_of(table, arguments["index_column"], arguments["index_type"], chosen)
-        made = None if dry_run else Committer(table, fresh=True).index(dropped(entries))
+        with Transaction(table) as transaction:
+            made = None if dry_run else operations.change_indexes(transaction, dropped(entries))
         return [
             (
                 True,

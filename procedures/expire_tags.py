@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from paimon_sql.format.types import BigIntType, string_type
@@ -38,7 +38,7 @@ class ExpireTags(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         dry_run, limit = bool(arguments["dry_run"]), instant_of(arguments["older_than"], context.zone)
         table = context.table(arguments["table"])
-        older_than = None if limit is None else datetime.fromtimestamp(limit / 1000)
+        older_than = None if limit is None else datetime.fromtimestamp(limit / 1000, timezone.utc)
         over = expired_tags(table, older_than=older_than)
         if not over:
             left = "no tag has outlived its time" if table.tags.names() else "the table has no tag"

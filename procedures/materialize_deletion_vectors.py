@@ -12,7 +12,8 @@ from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_
 from paimon_sql.procedures.base import TABLE, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
 from paimon_sql.storage.compact.scope import Scope
 
@@ -51,8 +52,9 @@ class MaterializeDeletionVectors(Procedure):
         before = [f for task in tasks for f in task.files]
         after, made = [], None
         if tasks and not dry_run:
-            messages = run_evolved(table, context.executor, base, tasks)
-            made = Committer(table).compact(messages)
+            with Transaction(table) as transaction:
+                messages = transaction.staged.take(run_evolved(table, context.executor, base, tasks))
+                made = operations.compact(transaction, messages)
             after = [f for m in messages for f in m.compact_after]
         return [
             (

@@ -25,6 +25,7 @@ from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, IntType
 from paimon_sql.procedures.base import Argument, Context, PlainTables, Procedure, result
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
 from paimon_sql.storage.schema_validation import validate_schema
 from paimon_sql.storage.table import Table
@@ -190,7 +191,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = taking_rows(catalog.table(identifier)) if exists else None
     if target is not None and not request.dry_run:
-        put_back(target)  # what a migration left that did not come to its end
+        put_back(target, plain.places(kind, request.source))  # what a migration left that did not come to its end
     source = plain.table(kind, request.source, target)
     if target is not None:
         check_target(source, target)
@@ -212,7 +213,8 @@ def migrate(context: Context, request: Request) -> Migrated:
     except CommitUnknownError:
         raise
     except PaimonError:
-        if not exists and target.snapshots.latest_id() is None and not put_back(target):
+        places = [parent_of(f.path) for f in source.files]
+        if not exists and target.snapshots.latest_id() is None and not put_back(target, places):
             with suppress(PaimonError):
                 catalog.drop_table(identifier)
         raise

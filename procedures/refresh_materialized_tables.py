@@ -65,13 +65,9 @@ def _chosen(context: Context, arguments: Mapping[str, Any]) -> list[Identifier]:
     excluding = pattern_of(arguments["excluding_tables"], "excluding_tables", "(?!)")
     found = []
     for database in context.catalog.list_databases():
-        for name in context.catalog.list_tables(database) if databases.fullmatch(database) else ():
+        for name in context.catalog.list_tables(database) if databases.accepts(database) else ():
             full, identifier = f"{database}.{name}", Identifier(database, name)
-            if (
-                including.fullmatch(full)
-                and not excluding.fullmatch(full)
-                and context.catalog.has_materialized(identifier)
-            ):
+            if including.accepts(full) and not excluding.accepts(full) and context.catalog.has_materialized(identifier):
                 found.append(identifier)
     return found
 

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
+from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import Argument, Context, Procedure, result
@@ -19,13 +20,16 @@ from paimon_sql.storage.table import Table
 class Repair(Procedure):
     """Hints that say what is not so are put right, and expiries that were interrupted are finished.
 
+    Metadata files that cannot be read, as after a loss of power, are set aside in ``<table>/_unreadable`` where the
+    table can go on without them; the answer says what is lost. Nothing is deleted.
+
     Tables that stand in the warehouse but not in the catalog are taken up, where a catalog keeps its tables elsewhere.
 
-    What is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
+    What else is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
     """
 
     name = "repair"
-    summary = "Look through the metadata of tables: put hints right, tell what is missing or broken."
+    summary = "Look through the metadata of tables: set hints right and torn files aside, say what is missing."
     arguments = (
         Argument(
             "database_or_table",
@@ -93,7 +97,7 @@ def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonEr
     for parts in _parts(context, text) or [[database] for database in catalog.list_databases()]:
         if len(parts) > 1 or not catalog.database_exists(parts[0]):
             name = ".".join(parts)
-            yield name, context.table(name)
+            yield name, _named_table(context, name)
             continue
         for table in catalog.list_tables(parts[0]):
             try:
@@ -101,4 +105,18 @@ def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonEr
             except (NoSuchTableError, WrongKindError):
                 continue  # dropped meanwhile, or without snapshots that could be wrong
             except PaimonError as error:
-                yield f"{parts[0]}.{table}", error
+                yield f"{parts[0]}.{table}", _damaged_table(catalog, Identifier(parts[0], table), error)
+
+
+def _named_table(context: Context, name: str) -> Table | PaimonError:
+    try:
+        return context.table(name)
+    except CorruptFileError as error:
+        catalog, identifier = context.locate(name)
+        return _damaged_table(catalog, identifier, error)
+
+
+def _damaged_table(catalog: Catalog, identifier: Identifier, error: PaimonError) -> Table | PaimonError:
+    """A table whose newest definition cannot be read, by the newest one that can; the error itself without any."""
+    found = catalog.damaged_table(identifier) if isinstance(error, CorruptFileError) else None
+    return error if found is None else found

@@ -13,7 +13,8 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.buckets.rescale import plan_rescale, rescaled
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.table import Table
 
@@ -55,9 +56,9 @@ class Rescale(Procedure):
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
         dry_run, made, files = bool(arguments["dry_run"]), None, []
         if plan.replaced and not dry_run:
-            messages = rescaled(table, plan, context.executor)
-            committer = Committer(table, operation=Operation.OVERWRITE)
-            made = committer.overwrite(messages, lambda latest: plan.removed, same_rows=True)
+            with Transaction(table, Operation.OVERWRITE) as transaction:
+                messages = transaction.staged.take(rescaled(table, plan, context.executor))
+                made = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"
         return [

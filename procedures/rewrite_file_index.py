@@ -10,7 +10,8 @@ from paimon_sql.format.types import BigIntType, DoubleType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_index_rewrite import remade
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 
@@ -40,8 +41,9 @@ class RewriteFileIndex(Procedure):
         chosen = chosen_partitions(table, None, arguments["where"], context.zone)
         live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, chosen)
         files = list(entries(live))
-        messages = remade(table, files, context.executor, dry_run=dry_run)
-        made = None if dry_run else Committer(table, fresh=True).compact(messages)
+        with Transaction(table) as transaction:
+            messages = remade(table, files, context.executor, dry_run=dry_run)
+            made = None if dry_run else operations.compact(transaction, messages)
         nothing = "the files have the indexes that are asked for"
         return [
             (

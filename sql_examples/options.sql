@@ -16,6 +16,9 @@ SET `spark.paimon.scan.snapshot-id` = 2;
 SELECT count(*) AS lines FROM logs;
 SELECT count(*) AS lines FROM logs /*+ OPTIONS('scan.snapshot-id' = '1') */;
 RESET `spark.paimon.scan.snapshot-id`;
+
+-- How much one task reads, for one query.
+SELECT count(*) AS lines FROM logs /*+ OPTIONS('source.split.target-size' = '16 mb') */ WHERE line LIKE 't%';
 SELECT count(*) AS lines FROM logs;
 ALTER TABLE logs UNSET TBLPROPERTIES ('target-file-size');
 SHOW TBLPROPERTIES logs ('file.format');

@@ -11,13 +11,21 @@ PEERS = "peers"
 
 # The environments that an engine runs in. Plain Parquet runs in both: each is measured against its own Spark.
 ENVIRONMENTS = {
+    "before": (OURS,),
     "paimon": (OURS,),
     "parquet": (OURS, PEERS),
     "delta": (PEERS,),
     "iceberg": (PEERS,),
 }
-TITLES = {"paimon": "paimon-sql", "parquet": "Parquet", "delta": "Delta", "iceberg": "Iceberg"}
+TITLES = {
+    "before": "paimon-sql before",
+    "paimon": "paimon-sql",
+    "parquet": "Parquet",
+    "delta": "Delta",
+    "iceberg": "Iceberg",
+}
 BASE = "parquet"
+BEFORE = "before"
 
 
 def engine_class(name: str) -> type[Engine]:

@@ -120,6 +120,13 @@ class Catalog(DefinedObjects, ABC):
         """
         return with_snapshots(self.any_table(identifier))
 
+    def damaged_table(self, identifier: Identifier) -> Table | None:
+        """Open a table whose newest definition cannot be read by the newest one that can, to repair it.
+
+        None where there is none, or where the definition does not stand in the table's directory.
+        """
+        return None
+
     @abstractmethod
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         """Make a table of any kind.

@@ -58,11 +58,11 @@ class Definitions(Generic[T]):
 
     def put(self, name: str, definition: T) -> None:
         """Keep one, in the place of another of that name if there is one."""
-        self._file_io.write_bytes(self._path(name), definition.to_json().encode())
+        self._file_io.write_durably(self._path(name), definition.to_json().encode())
 
     def drop(self, name: str) -> bool:
         """Forget one; False where there is none of that name."""
-        return self._file_io.delete(self._path(name))
+        return self._file_io.delete_durably(self._path(name))
 
     def _path(self, name: str) -> str:
         return f"{self._folder}/{name}{_SUFFIX}"

@@ -17,6 +17,7 @@ from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.table_directory import check_no_history, drop_directory, is_being_moved, move_directory
 
 
 class FileSystemCatalog(DefinitionsInFiles):
@@ -58,6 +59,7 @@ class FileSystemCatalog(DefinitionsInFiles):
         if not cascade:
             self._refuse_held(database)
         self.file_io.delete_dir(self._database_path(database), recursive=True)
+        self.file_io.sync_directory(self.warehouse)
 
     def list_tables(self, database: str) -> list[str]:
         self._require(database)
@@ -71,7 +73,9 @@ class FileSystemCatalog(DefinitionsInFiles):
         self._require(identifier.database)
         self._refuse_view(identifier)
         check_named_branches(schema, BranchManager(self.file_io, TablePaths(self.table_location(identifier))))
-        manager = self._schemas(identifier)
+        manager, location = self._schemas(identifier), self.table_location(identifier)
+        if not manager.ids():
+            check_no_history(self.file_io, location, f"{self.name}.{identifier}")
         if manager.latest() is not None or not manager.try_add(replace(schema, id=0)):
             raise self._taken_table(identifier)
         return self.any_table(identifier)
@@ -79,13 +83,18 @@ class FileSystemCatalog(DefinitionsInFiles):
     def drop_table(self, identifier: Identifier) -> None:
         if not self._schemas(identifier).ids():
             self.any_table(identifier)  # which says what is missing
-        self.file_io.delete_dir(self.table_location(identifier), recursive=True)
+        drop_directory(self.file_io, self.table_location(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
-        origin = self.any_table(source)
+        location = self.table_location(target)
+        is_begun = is_being_moved(self.file_io, location)
+        if not is_begun:
+            self.any_table(source)  # which says what is missing
         self._require(target.database)
         self._refuse_view(target)
-        if self.table_exists(target) or not self.file_io.rename(origin.path, self.table_location(target)):
+        if self.table_exists(target) and not is_begun:
+            raise self._taken_table(target)
+        if not move_directory(self.file_io, self.table_location(source), location):
             raise self._taken_table(target)
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:

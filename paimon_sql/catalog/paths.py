@@ -23,6 +23,7 @@ from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_directory import drop_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class PathCatalog(Catalog):
     def drop_table(self, identifier: Identifier) -> None:
         place = _at(identifier)
         self.any_table(place)
-        place.file_io.delete_dir(place.table, recursive=True)
+        drop_directory(place.file_io, place.table)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         raise UnsupportedError(f"{source} cannot be renamed: its path is its name.", remedy="Copy the table.")

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
@@ -17,8 +17,9 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.table import TYPE
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.file_io import FileIO, file_io_of
-from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.partition_listing import PartitionListing
 from paimon_sql.storage.schemas import SchemaManager
@@ -75,6 +76,7 @@ class WarehouseCatalog(Catalog):
             )
         self.warehouse = warehouse
         self.file_io: FileIO = file_io_of(warehouse, self.options)
+        self.access = ExternalAccess.of(self.options, warehouse)
         retained = TableOptions(self.options).get(MAINTENANCE_RUNS_RETAINED)
         self.run_log = RunLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
 
@@ -90,6 +92,19 @@ class WarehouseCatalog(Catalog):
             if self.view_exists(Identifier(own.database, own.table)):
                 raise NoSuchTableError(f"{named} is a view and no table.", name=named)
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
+        return self._opened(identifier, place)
+
+    def damaged_table(self, identifier: Identifier) -> Table | None:
+        location = self.table_location(identifier)
+        is_below = location.startswith(f"{self.warehouse}/")
+        file_io = self.file_io if is_below else file_io_of(location, self.options)
+        schema = SchemaManager(file_io, location).newest_readable()
+        if schema is None:
+            return None
+        return with_snapshots(self._opened(replace(identifier, branch=MAIN_BRANCH), Place(location, file_io, schema)))
+
+    def _opened(self, identifier: Identifier, place: Place) -> AnyTable:
+        own = replace(identifier, system_table=None)
         kind = offered_kind(place.schema, self.name, self.options)
         found = Table(
             name=f"{self.name}.{own}",
@@ -100,6 +115,7 @@ class WarehouseCatalog(Catalog):
             run_log=self.run_log,
             lock=self._lock(identifier),
             listing=place.listing,
+            access=self.access,
             executor=self.executor,
         )
         return kind.opened(found, self.options)
@@ -124,14 +140,13 @@ class WarehouseCatalog(Catalog):
         return self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
 
     @contextmanager
-    def _alone(self, *identifiers: Identifier) -> Iterator[bool]:
-        """Keep everybody else away from these names: whether there is a lock that does so."""
+    def _alone(self, *identifiers: Identifier) -> Iterator[HeldLock]:
+        """Hold the locks of these names, where the catalog takes locks, and hand out the last one."""
         plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
         with ExitStack() as held:
             # In one order, so that no two wait for each other.
-            for key in sorted(plain):
-                held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH))
-            yield self.takes_locks
+            *_, last = [held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH)) for key in sorted(plain)]
+            yield last
 
     def _database_folders(self) -> list[str]:
         """The names of the databases that have a folder."""

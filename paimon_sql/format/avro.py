@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bz2
 import io
-import json
 import lzma
 import os
 import sys
@@ -21,7 +20,17 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
-from paimon_sql.errors import CorruptFileError, UnsupportedError
+from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
+from paimon_sql.format.avro_sizes import min_record_size
+from paimon_sql.format.bounded import (
+    MAX_EXPANDED_BYTES,
+    MAX_JSON_BYTES,
+    Read,
+    check_count,
+    load_json,
+    within,
+)
+from paimon_sql.format.decompression import decompress
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -33,6 +42,8 @@ _SYNC_SIZE = 16
 _CRC_SIZE = 4
 _LONGEST_NUMBER = 10
 _BLOCK_RECORDS = 128
+_MAX_HEADER_BYTES = 2 * MAX_JSON_BYTES
+_BATCH_RECORDS, _LARGE_BLOCK = 8192, 4 << 20
 _HEADER = parse_schema(
     {
         "type": "record",
@@ -48,7 +59,8 @@ _HEADER = parse_schema(
 
 class _Codec(NamedTuple):
     compress: Callable[[bytes], bytes]
-    decompress: Callable[[bytes], bytes]
+    unpacked_as: str
+    """The codec's name in `decompress`."""
 
 
 def _deflate(data: bytes) -> bytes:
@@ -60,20 +72,13 @@ def _snappy(data: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")
 
 
-def _unsnappy(data: bytes) -> bytes:
-    plain = bytes(cramjam.snappy.decompress_raw(data[:-_CRC_SIZE]))
-    if zlib.crc32(plain).to_bytes(_CRC_SIZE, "big") != data[-_CRC_SIZE:]:
-        raise ValueError("the checksum of a block does not match")
-    return plain
-
-
 _CODECS = {
-    "null": _Codec(bytes, bytes),
-    "deflate": _Codec(_deflate, lambda data: zlib.decompress(data, -zlib.MAX_WBITS)),
-    "snappy": _Codec(_snappy, _unsnappy),
-    "zstandard": _Codec(lambda data: zstd.compress(data, 1), zstd.decompress),
-    "bzip2": _Codec(bz2.compress, bz2.decompress),
-    "xz": _Codec(lzma.compress, lzma.decompress),
+    "null": _Codec(bytes, "null"),
+    "deflate": _Codec(_deflate, "deflate"),
+    "snappy": _Codec(_snappy, "snappy-crc"),
+    "zstandard": _Codec(lambda data: zstd.compress(data, 1), "zstandard"),
+    "bzip2": _Codec(bz2.compress, "bzip2"),
+    "xz": _Codec(lzma.compress, "xz"),
 }
 _ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "null"}
 
@@ -83,22 +88,29 @@ class AvroContainer:
     """An open container: its schema and codec are read, its blocks are not.
 
     ``schema_text`` is the writer's schema as JSON text; ``path`` names the file in errors. ``read`` gives some bytes
-    from a place on, less at the end of the file, which is ``size`` bytes long.
+    from a place on, less at the end of the file, which is ``size`` bytes long. A record takes ``min_record_size`` bytes
+    at least.
     """
 
     schema_text: str
     codec: str
-    read: Callable[[int, int], bytes]
+    read: Read
     size: int
     start: int
     sync: bytes
     path: str
+    min_record_size: int = 1
 
-    def blocks(self) -> Iterator[tuple[int, bytes]]:
+    def blocks(self, max_block: int = MAX_EXPANDED_BYTES, max_total: int | None = None) -> Iterator[tuple[int, bytes]]:
         """The blocks in order: the number of records and their bytes, uncompressed.
 
+        Args:
+            max_block: the most bytes of a block, uncompressed.
+            max_total: the most bytes of all blocks together; None for any.
+
         Raises:
-            CorruptFileError: a block is cut off, cannot be decompressed or is followed by a wrong marker.
+            CorruptFileError: a block is cut off, cannot be decompressed, is larger than a limit, holds fewer bytes
+                than its records need, or is followed by a wrong marker.
         """
         at = self.start
         while at < self.size:
@@ -112,36 +124,47 @@ class AvroContainer:
             data = self.read(at, size + _SYNC_SIZE)
             if data[size:] != self.sync:
                 raise CorruptFileError(f"no sync marker behind the block at byte {at}", path=self.path)
+            limit = max_block if max_total is None else min(max_block, max_total)
             try:
-                block = _CODECS[self.codec].decompress(data[:size])
+                block = decompress(_CODECS[self.codec].unpacked_as, data[:size], limit)
+                check_count(count, len(block) // self.min_record_size, "records of a block")
+            except CorruptFileError:
+                raise
             except Exception as error:  # each codec has errors of its own
                 raise CorruptFileError(f"a block cannot be decompressed: {error}", path=self.path) from error
+            if max_total is not None:
+                max_total -= len(block)
             yield count, block
             at = end + _SYNC_SIZE
 
     def records(self, schema_text: str | None = None) -> list[Any]:
-        """All records, decoded.
+        """All records, decoded; arguments and errors are those of `batches`."""
+        return [record for batch in self.batches(self.blocks(), schema_text) for record in batch]
+
+    def batches(self, blocks: Iterable[tuple[int, bytes]], schema_text: str | None = None) -> Iterator[list[Any]]:
+        """The records of blocks, decoded, some thousands at a time: as objects they take many times their bytes.
 
         Args:
+            blocks: the blocks, as `blocks` gives them.
             schema_text: a schema whose bytes are those of the file's own schema, to be used in its place.
 
         Raises:
-            CorruptFileError: as for `blocks`, or a block does not hold the records that the schema describes.
+            CorruptFileError: a block does not hold the records that the schema describes.
         """
-        decoded: list[Any] = []
+        batch: list[Any] = []
         try:
-            schema = _array_schema(schema_text or self.schema_text)
-            for count, block in self.blocks():
-                # As an array's items the records of a block are decoded in a single call.
-                items = io.BytesIO(_zigzag(count) + block + b"\0")
-                decoded += schemaless_reader(items, schema, None) if count else []
-                if count and items.read(1):
-                    raise ValueError(f"a block of {count} records holds more bytes than these take")
-        except CorruptFileError:
+            for count, block in blocks:
+                for records in _decoded(count, block, schema_text or self.schema_text):
+                    batch += records
+                    if len(batch) >= _BATCH_RECORDS:
+                        yield batch
+                        batch = []
+        except (PaimonError, MemoryError):
             raise
         except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
             raise CorruptFileError(f"the records cannot be decoded: {error!r}", path=self.path) from error
-        return decoded
+        if batch:
+            yield batch
 
     def _long(self, data: bytes, at: int) -> tuple[int, int]:
         value = shift = 0
@@ -163,7 +186,7 @@ def open_container(data: bytes, path: str) -> AvroContainer:
     return container_at(lambda at, size: data[at : at + size], len(data), path)
 
 
-def container_at(read: Callable[[int, int], bytes], size: int, path: str) -> AvroContainer:
+def container_at(read: Read, size: int, path: str) -> AvroContainer:
     """Read the header of a container.
 
     Args:
@@ -175,25 +198,27 @@ def container_at(read: Callable[[int, int], bytes], size: int, path: str) -> Avr
         CorruptFileError: the bytes are no Avro container, or one without a schema.
         UnsupportedError: the codec is none of those of the Avro specification.
     """
-    stream = _FromPlace(read)
+    stream = _FromPlace(within(read, min(size, _MAX_HEADER_BYTES)))
     try:
         if read(0, len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin with Avro's magic bytes")
         header: Any = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
         schema_text = header["meta"]["avro.schema"].decode()
-        json.loads(schema_text)
+        least = max(1, min_record_size(schema_text))
+    except MemoryError:
+        raise
     except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
         raise CorruptFileError(f"no Avro file: {error}", path=path) from error
     codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
     if codec not in _CODECS:
         raise UnsupportedError(f"{path}: Avro codec '{codec}' is none of {', '.join(_CODECS)}.")
-    return AvroContainer(schema_text, codec, read, size, stream.at, header["sync"], path)
+    return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, least)
 
 
 class _FromPlace:
     """What a decoder needs of a stream: bytes, one stretch after the other."""
 
-    def __init__(self, read: Callable[[int, int], bytes]) -> None:
+    def __init__(self, read: Read) -> None:
         self._read = read
         self.at = 0
 
@@ -251,9 +276,34 @@ def _encode(schema: Any, rows: Sequence[Any]) -> bytes:
     return array.getvalue()[len(_zigzag(len(rows))) : -1]
 
 
+def _decoded(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
+    """The records of a block: at once, or those of a large block some at a time."""
+    if not count:
+        return
+    large = len(block) > _LARGE_BLOCK
+    # As an array's items the records of a block are decoded in a single call.
+    source = io.BytesIO(block if large else _zigzag(count) + block + b"\0")
+    if large:
+        schema = _record_schema(schema_text)
+        for first in range(0, count, _BATCH_RECORDS):
+            some = range(first, min(count, first + _BATCH_RECORDS))
+            yield [schemaless_reader(source, schema, None) for _ in some]
+    else:
+        decoded: Any = schemaless_reader(source, _array_schema(schema_text), None)
+        check_count(len(decoded), count, "records of a block")
+        yield list(decoded)
+    if source.read(1):
+        raise ValueError(f"a block of {count} records holds more bytes than these take")
+
+
+@lru_cache(maxsize=64)
+def _record_schema(schema_text: str) -> Any:
+    return parse_schema(load_json(schema_text))
+
+
 @lru_cache(maxsize=64)
 def _array_schema(schema_text: str) -> Any:
-    return parse_schema({"type": "array", "items": json.loads(schema_text)})
+    return parse_schema({"type": "array", "items": load_json(schema_text)})
 
 
 def _zigzag(value: int) -> bytes:

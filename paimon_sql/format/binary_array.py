@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.binary_field import Field, stretch
+from paimon_sql.format.binary_field import Field, check_parts, stretch
 
 _INT = struct.Struct("<i")
 
@@ -36,13 +36,13 @@ def pack_array(field: Field, values: Sequence[Any]) -> bytes:
 
 def unpack_array(field: Field, memory: bytes) -> list[Any]:
     """The values of a BinaryArray, None for a null."""
-    size = _INT.unpack_from(memory)[0]
+    size = _size(memory)
     header = _header_size(size)
-    if size < 0 or header + size * field.width > len(memory):
+    if header + size * field.width > len(memory):
         raise InvalidInputError(f"{len(memory)} bytes are too few for a BinaryArray of {size} elements.")
-    return [
-        None if memory[4 + i // 8] >> i % 8 & 1 else field.read(memory, header + i * field.width) for i in range(size)
-    ]
+    slots = (header + i * field.width for i in range(size) if not _is_null(memory, i))
+    check_parts(memory, header, ((field, slot) for slot in slots))
+    return [None if _is_null(memory, i) else field.read(memory, header + i * field.width) for i in range(size)]
 
 
 def pack_map(key: Field, value: Field, entries: Iterable[tuple[Any, Any]]) -> bytes:
@@ -54,7 +54,7 @@ def pack_map(key: Field, value: Field, entries: Iterable[tuple[Any, Any]]) -> by
 
 def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[Any, Any]]:
     """The entries of a BinaryMap, in their order."""
-    size = _INT.unpack_from(memory)[0]
+    size = _size(memory)
     keys = unpack_array(key, stretch(memory, 4, size))
     return list(zip(keys, unpack_array(value, memory[4 + size :]), strict=True))
 
@@ -68,9 +68,21 @@ def pack_vector(field: Field, values: Sequence[Any]) -> bytes:
 
 def unpack_vector(field: Field, memory: bytes) -> list[Any]:
     """The numbers of a vector that has its length before them."""
-    size = _INT.unpack_from(memory)[0]
+    size = _size(memory)
     stretch(memory, 4, size * field.width)
     return [field.read(memory, 4 + i * field.width) for i in range(size)]
+
+
+def _size(memory: bytes) -> int:
+    """The number that an array, map or vector begins with."""
+    size: int = _INT.unpack_from(memory)[0] if len(memory) >= _INT.size else -1
+    if size < 0:
+        raise InvalidInputError("An array, map or vector of a BinaryRow has no size: the row is corrupt.")
+    return size
+
+
+def _is_null(memory: bytes, i: int) -> bool:
+    return bool(memory[4 + i // 8] >> i % 8 & 1)
 
 
 def _header_size(size: int) -> int:

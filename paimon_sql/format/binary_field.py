@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ INLINE = 7
 """The most bytes of text or binary that lie in the slot."""
 
 _EXACT = Context(prec=80)
+_DECIMAL_BYTES = 16
 _LONG = struct.Struct("<q")
 _SLOT = struct.Struct("<II")
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -90,6 +91,10 @@ class VariableField:
     def write_null(self, cursor: int) -> tuple[bytes, bytes]:
         return bytes(8), b""
 
+    def size(self, memory: bytes, slot: int) -> int:
+        """The bytes of the variable part of the value whose slot starts at ``slot``."""
+        return 0 if self._inline and memory[slot + 7] & 0x80 else int(_SLOT.unpack_from(memory, slot)[0])
+
     def read(self, memory: bytes, slot: int) -> Any:
         if self._inline and memory[slot + 7] & 0x80:
             return self._from_bytes(memory[slot : slot + (memory[slot + 7] & 0x7F)])
@@ -115,6 +120,8 @@ class WideDecimalField:
 
     def read(self, memory: bytes, slot: int) -> Decimal:
         size, offset = _SLOT.unpack_from(memory, slot)
+        if size > _DECIMAL_BYTES:
+            raise InvalidInputError(f"A {self._type.sql()} of {size} bytes: the row is corrupt.")
         return scaled(int.from_bytes(stretch(memory, offset, size), "big", signed=True), self._type)
 
 
@@ -139,9 +146,29 @@ class WideTimestampField:
         return from_epoch_nanos(millis * 1_000_000 + nanos, self._precision)
 
 
+def check_parts(memory: bytes, header: int, values: Iterable[tuple[Field, int]]) -> None:
+    """Nothing if the variable parts of values can lie side by side behind the header of their array or row.
+
+    Parts that lie one over the other, or over the header, could be read as any number of bytes, and for ever where
+    they hold arrays and rows themselves.
+
+    Args:
+        memory: the array or row.
+        header: the bytes before the first slot.
+        values: the fields of the values that are not null, with the bytes that their slots start at.
+    """
+    left = len(memory) - header
+    for field, slot in values:
+        if isinstance(field, VariableField):
+            size = field.size(memory, slot)
+            left -= size
+            if size < 0 or left < 0:
+                raise InvalidInputError(f"The values inside of {len(memory)} bytes take more than these.")
+
+
 def stretch(memory: bytes, offset: int, size: int) -> bytes:
     """``size`` bytes from ``offset``; an error when they are not all there."""
-    if offset + size > len(memory):
+    if size < 0 or offset + size > len(memory):
         raise InvalidInputError(f"A value at byte {offset} of {size} bytes overruns a row of {len(memory)} bytes.")
     return memory[offset : offset + size]
 

@@ -15,12 +15,13 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format import types as t
 from paimon_sql.format.binary_array import pack_array, pack_map, pack_vector, unpack_array, unpack_map, unpack_vector
-from paimon_sql.format.binary_field import Field, VariableField, atomic_field
+from paimon_sql.format.binary_field import Field, VariableField, atomic_field, check_parts
 
 PREFIX = struct.Struct(">i")
 """The number of fields before a row in a manifest."""
 
-_BAD_VALUE = (struct.error, TypeError, ValueError, ArithmeticError, AttributeError)
+BAD_VALUE = (struct.error, TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
+"""What reading or writing a value fails with that is none of its type, or whose bytes are broken."""
 
 
 class RowCodec:
@@ -77,7 +78,7 @@ def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Seque
                 slot, variable = field.write(value, len(memory))
             except InvalidInputError:
                 raise
-            except _BAD_VALUE:
+            except BAD_VALUE:
                 raise InvalidInputError(
                     f"{value!r} is no value of type {types[i].sql()} (field {i} of a row)."
                 ) from None
@@ -100,9 +101,17 @@ def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: byt
             values.append(field.read(memory, header + 8 * i))
         except InvalidInputError:
             raise
-        except _BAD_VALUE as error:
+        except BAD_VALUE as error:
             raise InvalidInputError(f"Field {i} of a BinaryRow holds no {types[i].sql()}: {error}.") from None
     return tuple(values)
+
+
+def _unpack_inner(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[Any, ...]:
+    header = header_size(len(fields))
+    if len(memory) >= header + 8 * len(fields):
+        there = (i for i in range(len(fields)) if not memory[(i + 8) // 8] >> i % 8 & 1)
+        check_parts(memory, header, ((fields[i], header + 8 * i) for i in there))
+    return unpack_row(types, fields, memory)
 
 
 @cache
@@ -115,7 +124,7 @@ def field_of(data_type: t.DataType) -> Field:
         fields = [field_of(child) for child in types]
         return VariableField(
             lambda values: pack_row(types, fields, values),
-            lambda memory: unpack_row(types, fields, memory),
+            lambda memory: _unpack_inner(types, fields, memory),
             inline=False,
         )
     if isinstance(data_type, t.ArrayType):

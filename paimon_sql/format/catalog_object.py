@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bounded import decoding, load_json
 
 
 def object_text(members: Mapping[str, Any], comment: str | None, options: Mapping[str, str]) -> str:
@@ -33,8 +33,5 @@ def members_of(kind: str, text: str | bytes, path: str) -> Iterator[dict[str, An
     Raises:
         CorruptFileError: the text is no JSON, or lacks a member that is asked for, or has another type there.
     """
-    try:
-        yield json.loads(text)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        detail = f"member {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise CorruptFileError(f"not a {kind}: {detail}", path=path) from error
+    with decoding(f"a {kind}", path):
+        yield load_json(text)

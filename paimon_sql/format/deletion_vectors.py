@@ -23,6 +23,7 @@ import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
 from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bounded import MAX_DELETED_ROWS, check_range, decoding
 from paimon_sql.format.index_manifest import DeletionVectorRange
 
 _FILE_VERSION = b"\x01"
@@ -95,7 +96,12 @@ def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVecto
     if data[:1] != _FILE_VERSION:
         version = data[0] if data else "none"
         raise CorruptFileError(f"deletion vector file of version {version}, and only 1 can be read", path=path)
-    return {r.data_file_name: read_deletion_vector(data[r.offset :], path, r) for r in ranges}
+    found = {}
+    for r in ranges:
+        with decoding("a file of deletion vectors", path):
+            check_range(r.offset, 0, len(data), f"the deletion vector of {r.data_file_name}")
+        found[r.data_file_name] = read_deletion_vector(data[r.offset :], path, r)
+    return found
 
 
 def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) -> DeletionVector:
@@ -107,7 +113,8 @@ def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) ->
         stated: what the index manifest says about the vector.
 
     Raises:
-        CorruptFileError: length, magic number, checksum, bitmap or number of rows are not as they must be.
+        CorruptFileError: length, magic number, checksum, bitmap or number of rows are not as they must be, or it
+            deletes more rows than `MAX_DELETED_ROWS`.
     """
 
     def fail(defect: str) -> CorruptFileError:
@@ -132,6 +139,8 @@ def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) ->
         bitmap = kind.deserialize(body[_INT:])
     except (ValueError, IndexError, OverflowError, MemoryError, RuntimeError) as error:
         raise fail(f"holds no bitmap: {error}") from error
+    if len(bitmap) > MAX_DELETED_ROWS:
+        raise fail(f"deletes {len(bitmap)} rows, and one can delete {MAX_DELETED_ROWS}")
     if stated.cardinality is not None and len(bitmap) != stated.cardinality:
         raise fail(f"deletes {len(bitmap)} rows, and {stated.cardinality} by the index manifest")
     if bitmap and bitmap.max() > greatest:

@@ -17,7 +17,7 @@ _UNITS = {
     **dict.fromkeys(("µs", "μs", "us", "micro", "micros", "microsecond", "microseconds"), timedelta(microseconds=1)),
 }
 _NANOSECONDS = frozenset(("ns", "nano", "nanos", "nanosecond", "nanoseconds"))
-_PLAIN = re.compile(r"(\d+)\s*(\D*)")
+_PLAIN = re.compile(r"(\d+)(\D*)")
 _ISO = re.compile(
     r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?=[+\-\d])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:\.\d{0,9})?)S)?)?",
     re.IGNORECASE,

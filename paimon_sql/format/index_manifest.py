@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.errors import CommitConflictError, CorruptFileError
+from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.bounded import decoding
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.manifest_records import RecordLayout, array_of, nested_record, optional, required, top_record
 
@@ -106,7 +107,7 @@ _RANGE_TYPES = [pa.string(), pa.int32(), pa.int32(), pa.int64()]
 _GLOBAL_TYPES = [pa.int64(), pa.int64(), pa.int32(), pa.list_(pa.int32()), pa.binary(), pa.binary()]
 
 _LAYOUT = RecordLayout(
-    what="index manifest",
+    what="an index manifest",
     version=1,
     avro_schema=top_record(
         required("_KIND", "int"),
@@ -148,6 +149,9 @@ _LAYOUT = RecordLayout(
             pa.field("global_index", pa.struct(list(zip(_GLOBAL_FIELDS.values(), _GLOBAL_TYPES, strict=True)))),
         ]
     ),
+    file_names={"file_name": "the index file", "deletion_vectors.f0": "the data file"},
+    external_paths={"external_path": "the index file"},
+    counts=("file_size", "row_count"),
 )
 
 
@@ -156,11 +160,11 @@ def read_index_manifest(data: bytes, path: str) -> list[IndexManifestEntry]:
 
     Raises:
         CorruptFileError: the bytes are no index manifest.
+        UnsafePathError: an entry names a file outside of its folder.
     """
-    try:
-        return [_entry(row) for row in _LAYOUT.read(data, path).to_pylist()]
-    except (ValueError, TypeError) as error:
-        raise CorruptFileError(f"no index manifest: {error}", path=path) from error
+    table = _LAYOUT.read(data, path)
+    with decoding(_LAYOUT.what, path):
+        return [_entry(row) for row in table.to_pylist()]
 
 
 def write_index_manifest(entries: Iterable[IndexManifestEntry], compression: str = "zstd") -> bytes:

@@ -33,6 +33,7 @@ __all__ = [
     "FileKind",
     "ManifestEntry",
     "ManifestFileMeta",
+    "check_names",
     "describe_manifest",
     "entries",
     "entry_at",
@@ -129,7 +130,7 @@ _FILE_RECORD = nested_record(
 )
 
 _LAYOUT = RecordLayout(
-    what="manifest",
+    what="a manifest",
     version=2,
     avro_schema=top_record(
         required("_KIND", "int"),
@@ -140,6 +141,9 @@ _LAYOUT = RecordLayout(
     ),
     paths={column: path for column, path, _, _ in _COLUMNS},
     schema=MANIFEST_SCHEMA,
+    file_names={"file_name": "the data file", "extra_files": "the extra file"},
+    external_paths={"external_path": "the data file"},
+    counts=("file_size", "row_count"),
 )
 
 
@@ -152,6 +156,7 @@ def read_manifest(data: bytes, path: str) -> pa.Table:
 
     Raises:
         CorruptFileError: the bytes are no manifest.
+        UnsafePathError: an entry names a file outside of its folder.
     """
     return _LAYOUT.read(data, path)
 
@@ -165,6 +170,19 @@ def write_manifest(added: pa.Table | Iterable[ManifestEntry], compression: str =
     """
     rows = added.to_pylist() if isinstance(added, pa.Table) else map(_row, added)
     return _LAYOUT.write(rows, compression)
+
+
+def check_names(table: pa.Table, path: str) -> None:
+    """Nothing if all entries name files that can stand where they should; `read_manifest` and writers ask for it.
+
+    Args:
+        table: entries, of `MANIFEST_SCHEMA`.
+        path: the manifest, named in errors.
+
+    Raises:
+        UnsafePathError: one does not.
+    """
+    _LAYOUT.check_names(table, path)
 
 
 def manifest_table(added: Iterable[ManifestEntry]) -> pa.Table:

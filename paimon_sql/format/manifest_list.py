@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.manifest_records import RecordLayout, optional, required, stats_record, top_record
 from paimon_sql.format.simple_stats import SimpleStats
 
@@ -34,7 +36,7 @@ class ManifestFileMeta:
 
 
 _LAYOUT = RecordLayout(
-    what="manifest list",
+    what="a manifest list",
     version=2,
     avro_schema=top_record(
         required("_FILE_NAME", "string"),
@@ -84,6 +86,8 @@ _LAYOUT = RecordLayout(
             pa.field("max_row_id", pa.int64()),
         ]
     ),
+    file_names={"file_name": "the manifest"},
+    counts=("file_size", "num_added_files", "num_deleted_files"),
 )
 
 
@@ -91,10 +95,14 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
     """The manifests that a manifest list names, in its order.
 
     Raises:
-        CorruptFileError: the bytes are no manifest list.
+        CorruptFileError: the bytes are no manifest list, or it names a manifest twice.
+        UnsafePathError: it names a manifest outside of its folder.
     """
     metas = []
-    for row in _LAYOUT.read(data, path).to_pylist():
+    table = _LAYOUT.read(data, path)
+    if pc.count_distinct(table["file_name"]).as_py() < len(table):
+        raise CorruptFileError("names a manifest twice", path=path)
+    for row in table.to_pylist():
         counts = row.pop("stats_null_counts")
         stats = SimpleStats(row.pop("stats_min"), row.pop("stats_max"), None if counts is None else tuple(counts))
         metas.append(ManifestFileMeta(partition_stats=stats, **row))

@@ -7,9 +7,9 @@ Older files lack later fields, which are null then, and fields of newer versions
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,15 @@ import pyarrow.parquet
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format import avro
 from paimon_sql.format.avro_columns import FEWEST_BLOCKS, IrregularError, decode_columns
+from paimon_sql.format.bounded import MAX_BLOCK_BYTES, check_count, decoding, expansion_limit, load_json
+from paimon_sql.format.file_names import check_file_names, check_straight_paths
 
+_GROUP_BYTES = 64 << 20
+"""How many bytes of blocks are decoded at a time; that takes several times as much."""
+_MAX_FIELDS = 10_000
+"""How many fields a record may have, those of records inside it counted."""
+_RECORDS_PER_BYTE = 8
+"""How many records there may be for each byte of an ORC or Parquet file; each of them has a name of its own."""
 _VERSION = "_VERSION"
 _NAMESPACE = "org.apache.paimon.avro.generated"
 
@@ -64,11 +72,15 @@ class RecordLayout:
     """How one kind of record file is laid out.
 
     Args:
-        what: what the file is, for messages.
+        what: what the file is, with its article, for messages.
         version: the format identifier that every record carries.
         avro_schema: the Avro schema that the writer states, as JSON text.
         paths: for each column of ``schema`` the dotted path of its field in the record.
         schema: the flat columns; one that is not nullable must be there.
+        file_names: the columns that name files in folders of the table, by what they name. A column is a text, a list
+            of texts, or a list of records with the text in the field behind a dot.
+        external_paths: the columns that hold paths of files elsewhere, by what they name.
+        counts: the columns whose numbers are not negative.
     """
 
     what: str
@@ -76,19 +88,40 @@ class RecordLayout:
     avro_schema: str
     paths: Mapping[str, str]
     schema: pa.Schema
+    file_names: Mapping[str, str]
+    external_paths: Mapping[str, str] = field(default_factory=dict)
+    counts: tuple[str, ...] = ()
 
     def read(self, data: bytes, path: str) -> pa.Table:
         """The records of a file in Avro, ORC or Parquet.
 
         Raises:
-            CorruptFileError: the bytes are none of the three, are damaged, or lack a field that every version has.
+            CorruptFileError: the bytes are none of the three, are damaged, lack a field that every version has, or
+                expand to more than a limit allows.
+            UnsafePathError: a record names a file outside of its folder.
         """
         if data.startswith(avro.MAGIC):
             table = self._from_avro(data, path)
         else:
             table = self._from_columns(data, path)
         self._check(table, path)
+        self.check_names(table, path)
         return table.drop_columns([_VERSION])
+
+    def check_names(self, table: pa.Table, path: str) -> None:
+        """Nothing if all records name files that can stand where they should.
+
+        Args:
+            table: records of this layout.
+            path: their file, named in errors.
+
+        Raises:
+            UnsafePathError: one of them does not.
+        """
+        for column, what in self.file_names.items():
+            check_file_names(_texts(table, column), what, path)
+        for column, what in self.external_paths.items():
+            check_straight_paths(table[column], what, path)
 
     def write(self, rows: Iterable[Mapping[str, Any]], compression: str) -> bytes:
         """An Avro file of records given as mappings from column to value."""
@@ -102,47 +135,83 @@ class RecordLayout:
 
     def _from_avro(self, data: bytes, path: str) -> pa.Table:
         container = avro.open_container(data, path)
-        try:
-            coded_by = _flattened(self, container.schema_text)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CorruptFileError(f"the Avro schema is no {self.what}'s: {error!r}", path=path) from error
         schema = self._with_version()
-        blocks = list(container.blocks())
-        try:
-            if len(blocks) >= FEWEST_BLOCKS:
-                with suppress(IrregularError):
-                    return decode_columns(blocks, json.loads(coded_by)["fields"], schema)
-            rows = pa.array(container.records(coded_by), pa.struct([f.with_nullable(True) for f in schema]))
-        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-            raise CorruptFileError(f"no {self.what}: {error}", path=path) from error
-        return pa.Table.from_arrays(rows.flatten(), schema=schema)
+        with decoding(self.what, path):
+            coded_by = _flattened(self, container.schema_text)
+            blocks = container.blocks(MAX_BLOCK_BYTES, expansion_limit(len(data)))
+            tables = [_decoded(container, group, coded_by, schema) for group in _groups(blocks)]
+        return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def _from_columns(self, data: bytes, path: str) -> pa.Table:
         try:
-            nested = _read_columns(data)
-            schema = self._with_version()
-            columns = [_leaf(nested, self.paths.get(f.name, f.name), f.type) for f in schema]
-            return pa.Table.from_arrays(columns, schema=schema)
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise CorruptFileError(f"no {self.what}: {error}", path=path) from error
+            with decoding(self.what, path):
+                nested = _read_columns(data)
+                schema = self._with_version()
+                columns = [_leaf(nested, self.paths.get(f.name, f.name), f.type) for f in schema]
+                return pa.Table.from_arrays(columns, schema=schema)
+        except OSError as error:  # of Arrow's decoders; the bytes are all here
+            raise CorruptFileError(f"not {self.what}: {error}", path=path) from error
 
     def _check(self, table: pa.Table, path: str) -> None:
         for f in table.schema:
             if not f.nullable and table[f.name].null_count:
-                raise CorruptFileError(f"a record of the {self.what} lacks {self.paths.get(f.name, f.name)}", path=path)
+                raise CorruptFileError(f"a record lacks {self.paths.get(f.name, f.name)}", path=path)
+        for column in self.counts:
+            if len(table) and pc.min(table[column]).as_py() < 0:
+                raise CorruptFileError(f"a record has a negative {self.paths.get(column, column)}", path=path)
         versions = pc.unique(table[_VERSION]).to_pylist()
         if any(v != self.version for v in versions):
             raise CorruptFileError(
-                f"a {self.what} of format {versions}, and only {self.version} can be read", path=path
+                f"is {self.what} of format {versions}, and only {self.version} can be read", path=path
             )
+
+
+def _groups(blocks: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    group: list[tuple[int, bytes]] = []
+    size = 0
+    for count, block in blocks:
+        group.append((count, block))
+        size += len(block)
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _decoded(
+    container: avro.AvroContainer, blocks: list[tuple[int, bytes]], coded_by: str, schema: pa.Schema
+) -> pa.Table:
+    """The records of some blocks: by columns where that is quicker, else by rows."""
+    if len(blocks) >= FEWEST_BLOCKS:
+        with suppress(IrregularError):
+            return decode_columns(blocks, load_json(coded_by)["fields"], schema)
+    kind = pa.struct([f.with_nullable(True) for f in schema])
+    parts = [pa.array(records, kind) for records in container.batches(blocks, coded_by)]
+    rows = pa.concat_arrays(parts) if parts else pa.array([], kind)
+    return pa.Table.from_arrays(rows.flatten(), schema=schema)
+
+
+def _texts(table: pa.Table, column: str) -> pa.ChunkedArray:
+    """The texts of a column as `RecordLayout.file_names` gives it."""
+    name, _, member = column.partition(".")
+    texts = table[name]
+    if pa.types.is_list(texts.type):
+        texts = pc.list_flatten(texts)
+    return pc.struct_field(texts, member) if member else texts
 
 
 def _read_columns(data: bytes) -> pa.Table:
     source = pa.BufferReader(data)
+    most = len(data) * _RECORDS_PER_BYTE
     if data.startswith(b"ORC"):
-        return pyarrow.orc.ORCFile(source).read()
+        orc = pyarrow.orc.ORCFile(source)
+        check_count(orc.nrows, most, "records")
+        return orc.read()
     if data.startswith(b"PAR1"):
-        return pyarrow.parquet.read_table(source)
+        parquet = pyarrow.parquet.ParquetFile(source)
+        check_count(parquet.metadata.num_rows, most, "records")
+        return parquet.read()
     raise ValueError("it is neither Avro, ORC nor Parquet")
 
 
@@ -179,9 +248,10 @@ def _flattened(layout: RecordLayout, schema_text: str) -> str:
             if isinstance(kind, dict) and kind.get("type") == "record":
                 dissolve(kind, path + ".")
             else:
+                check_count(len(fields), _MAX_FIELDS, "fields of a record")
                 fields.append({"name": names.get(path, path.replace(".", "__")), "type": _physical(kind)})
 
-    dissolve(json.loads(schema_text), "")
+    dissolve(load_json(schema_text), "")
     return json.dumps({"type": "record", "name": "flat", "fields": fields})
 
 

@@ -2,11 +2,16 @@
 
 Everything is text: nothing here looks at a file system. A branch has schemas, snapshots, changelogs, tags and
 consumers of its own; data, manifests, indexes and statistics of all branches stand together under the table.
+
+A path is made of names that metadata give, so every function here refuses a name that would lead out of its folder.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.format.file_names import inside, is_file_name, straight
 
 MAIN_BRANCH = "main"
 LATEST_HINT, EARLIEST_HINT = "LATEST", "EARLIEST"
@@ -17,6 +22,7 @@ INDEX_SUFFIX = ".index"
 SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH = "snapshot", "changelog", "schema", "tag", "consumer", "branch"
 MANIFEST, INDEX, STATISTICS = "manifest", "index", "statistics"
 
+_DATA_DIRECTORY_KEY = "data-file.path-directory"
 _COMPRESSIONS = {"gzip": "gz", "bzip2": "bz2", "zstd": "zst", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4"}
 _TEXT_FORMATS = ("json", "csv")
 
@@ -29,11 +35,24 @@ class TablePaths:
         root: the table's directory, without a slash at its end.
         branch: the branch.
         data_directory: the directory under the table that holds the data, as ``data-file.path-directory`` says.
+
+    Raises:
+        InvalidInputError: the branch or the data directory would lie outside of the table.
     """
 
     root: str
     branch: str = MAIN_BRANCH
     data_directory: str | None = None
+
+    def __post_init__(self) -> None:
+        if not is_file_name(self.branch):
+            raise InvalidInputError(f"{self.branch!r} cannot be the name of a branch.")
+        if self.data_directory and not all(map(is_file_name, self.data_directory.rstrip("/").split("/"))):
+            raise InvalidOptionError(
+                f"'{_DATA_DIRECTORY_KEY}' is {self.data_directory!r}, which is no directory below the table's.",
+                key=_DATA_DIRECTORY_KEY,
+                remedy="It takes names of directories with '/' between.",
+            )
 
     @property
     def branch_root(self) -> str:
@@ -58,11 +77,11 @@ class TablePaths:
 
     def tag(self, name: str) -> str:
         """A tag file."""
-        return f"{self.branch_root}/{TAG}/tag-{name}"
+        return inside(f"{self.branch_root}/{TAG}", f"tag-{name}")
 
     def consumer(self, name: str) -> str:
         """A consumer file."""
-        return f"{self.branch_root}/{CONSUMER}/consumer-{name}"
+        return inside(f"{self.branch_root}/{CONSUMER}", f"consumer-{name}")
 
     def directory(self, kind: str) -> str:
         """The directory of one kind of the branch's files, such as ``snapshot``."""
@@ -74,11 +93,11 @@ class TablePaths:
 
     def manifest(self, name: str) -> str:
         """A manifest, manifest list or index manifest."""
-        return f"{self.root}/{MANIFEST}/{name}"
+        return inside(f"{self.root}/{MANIFEST}", name)
 
     def statistics(self, name: str) -> str:
         """A file of table statistics."""
-        return f"{self.root}/{STATISTICS}/{name}"
+        return inside(f"{self.root}/{STATISTICS}", name)
 
     def index(self, name: str, external_path: str | None = None, bucket: str | None = None) -> str:
         """An index file.
@@ -88,7 +107,7 @@ class TablePaths:
             external_path: the whole path when the file stands elsewhere.
             bucket: the bucket's directory when index files stand beside the data (``index-file-in-data-file-dir``).
         """
-        return external_path or f"{bucket or f'{self.root}/{INDEX}'}/{name}"
+        return data_file(bucket or f"{self.root}/{INDEX}", name, external_path)
 
     def data_root(self) -> str:
         """The directory above the partitions."""
@@ -111,7 +130,7 @@ class TablePaths:
 
 def data_file(bucket: str, name: str, external_path: str | None) -> str:
     """A data file's path: its external path when it has one, else in its bucket's directory."""
-    return external_path or f"{bucket}/{name}"
+    return straight(external_path) if external_path else inside(bucket, name)
 
 
 def beside(bucket: str, name: str, external_path: str | None) -> str:
@@ -122,7 +141,7 @@ def beside(bucket: str, name: str, external_path: str | None) -> str:
         name: the extra file's name.
         external_path: the external path of the data file, if it has one.
     """
-    return f"{external_path.rpartition('/')[0] if external_path else bucket}/{name}"
+    return inside(straight(external_path).rpartition("/")[0] if external_path else bucket, name)
 
 
 def manifest_name(uuid: str, count: int) -> str:

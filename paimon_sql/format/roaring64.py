@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from paimon_sql.format.bounded import check_count, check_range
+
 Lows = npt.NDArray[np.uint16]
 _RUN, _BITMAP, _ARRAY = range(3)
 _NODE_4, _NODE_16, _NODE_48, _NODE_256, _LEAF = range(5)
@@ -21,6 +23,9 @@ _WIDTHS = ((4, _NODE_4, 4), (16, _NODE_16, 16), (48, _NODE_48, 256), (256, _NODE
 """How many children a kind of node takes, the kind, and the size of its body."""
 _BODIES = {kind: size for _, kind, size in _WIDTHS}
 _NOT_TRIMMED = 0xFE
+_KEY_BYTES = 6
+_MOST_NUMBERS = 1 << 27
+"""The most numbers of one bitmap: runs tell of many in a few bytes, and each takes two here."""
 _BITMAP_BYTES = 8192
 _MOST_IN_ARRAY = 4096
 
@@ -68,7 +73,7 @@ class Roaring64:
             return cls()
         try:
             return _read(data)
-        except (struct.error, IndexError) as error:
+        except (struct.error, ValueError, IndexError) as error:
             raise ValueError(f"the bytes of a Roaring64Bitmap end too early or are broken: {error}") from error
 
     def add(self, key: int, lows: Lows) -> None:
@@ -191,9 +196,8 @@ class _Cursor:
         return found
 
     def bytes(self, count: int) -> bytes:
+        check_range(self.at, count, len(self.data), "a Roaring64Bitmap")
         found = self.data[self.at : self.at + count]
-        if len(found) < count:
-            raise IndexError(f"{count} bytes are wanted at {self.at}")
         self.at += count
         return found
 
@@ -202,28 +206,38 @@ def _read(data: bytes) -> Roaring64:
     cursor = _Cursor(data)
     cursor.take("<Bq")
     bitmap = Roaring64()
-    _read_tree(cursor, bitmap.places)
+    _read_tree(cursor, bitmap.places, 0)
     (arrays,) = cursor.take("<i")
+    numbers = 0
     for _ in range(arrays):
         _, room = cursor.take("<Bi")
+        check_count(room, len(data) - cursor.at, "containers")
         bitmap.capacity += room
-        bitmap.slots += [_read_container(cursor) for _ in range(room)]
+        for _ in range(room):
+            container = _read_container(cursor)
+            bitmap.slots.append(container)
+            numbers += 0 if container is None else len(container.lows)
+            check_count(numbers, _MOST_NUMBERS, "numbers")
     _, _, last = cursor.take("<qii")
+    check_count(last + 1, len(bitmap.slots), "containers")
     del bitmap.slots[last + 1 :]
+    for place in bitmap.places.values():
+        check_count(place, last, "containers")
     return bitmap
 
 
-def _read_tree(cursor: _Cursor, places: dict[int, int]) -> None:
+def _read_tree(cursor: _Cursor, places: dict[int, int], depth: int) -> None:
+    check_count(depth, _KEY_BYTES, "levels of a tree")
     kind, count, prefix = cursor.take("<BHB")
     if kind == _LEAF:
-        key = int.from_bytes(cursor.bytes(6), "big")
+        key = int.from_bytes(cursor.bytes(_KEY_BYTES), "big")
         (places[key],) = cursor.take("<q")
         return
     if kind not in _BODIES:
         raise IndexError(f"a node of the unknown kind {kind}")
     cursor.bytes(prefix + _BODIES[kind])
     for _ in range(count):
-        _read_tree(cursor, places)
+        _read_tree(cursor, places, depth + 1)
 
 
 def _read_container(cursor: _Cursor) -> Container | None:
@@ -231,11 +245,14 @@ def _read_container(cursor: _Cursor) -> Container | None:
     if not given:
         return None
     kind, count = cursor.take("<Bi")
+    check_count(count, 1 << 16, "numbers of a container")
     if kind == _RUN:
         (runs,) = cursor.take("<H")
         pairs = np.frombuffer(cursor.bytes(4 * runs), dtype="<u2").reshape(-1, 2).astype(np.int64)
         lengths = pairs[:, 1] + 1
         ends = np.cumsum(lengths)
+        if runs and (ends[-1] > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
+            raise ValueError("the runs of a container hold more than 65536 numbers")
         lows = np.repeat(pairs[:, 0] - (ends - lengths), lengths) + np.arange(ends[-1] if runs else 0)
         return Container(lows.astype(np.uint16), True)
     if kind == _BITMAP:

@@ -31,7 +31,7 @@ from paimon_sql.format.binary_memory import (
     validity_buffer,
     words_view,
 )
-from paimon_sql.format.binary_row import PREFIX, field_of, header_size
+from paimon_sql.format.binary_row import BAD_VALUE, PREFIX, field_of, header_size
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -240,11 +240,14 @@ def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | No
     slot = rows.header + 8 * field
     memory = rows.memory.tobytes()
     present = _present(rows, nulls).tolist()
-    values = [
-        codec.read(memory[start : start + size], slot) if there else None
-        for start, size, there in zip(rows.starts.tolist(), rows.sizes.tolist(), present, strict=True)
-    ]
-    return pa.array([_for_arrow(value) for value in values], arrow_type(data_type))
+    try:
+        values = [
+            codec.read(memory[start : start + size], slot) if there else None
+            for start, size, there in zip(rows.starts.tolist(), rows.sizes.tolist(), present, strict=True)
+        ]
+        return pa.array([_for_arrow(value) for value in values], arrow_type(data_type))
+    except BAD_VALUE as error:
+        raise InvalidInputError(f"A BinaryRow holds no {data_type.sql()}: {error}.") from None
 
 
 def _for_arrow(value: Any) -> Any:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from paimon_sql.errors import CorruptFileError, InvalidSchemaError
+from paimon_sql.errors import SET_ASIDE, InvalidSchemaError
+from paimon_sql.format.bounded import decoding, load_json
 from paimon_sql.format.types import DataField, RowType, field_ids, parse_field, reassign_ids
 
 SCHEMA_VERSION = 3
@@ -121,27 +122,34 @@ def parse_schema(text: str | bytes, path: str) -> TableSchema:
     Raises:
         CorruptFileError: the text is no JSON or lacks a member.
     """
-    try:
-        body = json.loads(text)
+    with decoding("a schema file", path, SET_ASIDE):
+        body = load_json(text)
         version = int(body.get("version", _LAST_VERSION_WITH_ONE_BUCKET))
         options = {str(k): str(v) for k, v in body["options"].items()}
         if version <= _LAST_VERSION_WITH_ONE_BUCKET:
             options.setdefault("bucket", "1")
         if version <= _LAST_VERSION_WITH_ORC:
             options.setdefault("file.format", "orc")
-        return TableSchema(
+        made = TableSchema(
             id=int(body["id"]),
             fields=tuple(parse_field(f) for f in body["fields"]),
             highest_field_id=int(body["highestFieldId"]),
-            partition_keys=tuple(body["partitionKeys"]),
-            primary_keys=tuple(body["primaryKeys"]),
+            partition_keys=_names(body["partitionKeys"]),
+            primary_keys=_names(body["primaryKeys"]),
             options=options,
             comment=body.get("comment"),
             time_millis=int(body.get("timeMillis") or 0),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        detail = f"member {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise CorruptFileError(f"not a schema file: {detail}", path=path) from error
+        unknown = {*made.partition_keys, *made.primary_keys, *made.bucket_keys} - set(made.names)
+        if unknown:
+            raise ValueError(f"keys that are no columns: {', '.join(sorted(unknown))}")
+        return made
+
+
+def _names(stored: object) -> tuple[str, ...]:
+    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        raise TypeError("keys that are no list of names")
+    return tuple(stored)
 
 
 def new_schema(

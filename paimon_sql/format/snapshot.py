@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, TypeGuard
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.errors import SET_ASIDE, CorruptFileError
+from paimon_sql.format.bounded import decoding, load_json
 from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.file_names import is_file_name, unsafe_name
 
+_SHOWN = 80
 SNAPSHOT_VERSION = 3
 FIRST_SNAPSHOT_ID = 1
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
@@ -131,6 +134,15 @@ _REQUIRED = ("id", "schemaId", "baseManifestList", "deltaManifestList", "commitU
 _COUNTS = {name for name, attribute in _MEMBERS.items() if attribute.endswith(("_size", "_count", "_id", "_millis"))}
 _NUMBERS = _COUNTS | {"version", "id", "commitIdentifier", "watermark"}
 _OBJECTS = {"logOffsets", "properties"}
+_FILES = {
+    "baseManifestList": "the manifest list",
+    "deltaManifestList": "the manifest list",
+    "changelogManifestList": "the manifest list",
+    "indexManifest": "the index manifest",
+    "statistics": "the statistics file",
+}
+"""The members that name files, by what they name."""
+_LONG = range(-(2**63), 2**63)
 _TEXTS = _MEMBERS.keys() - _NUMBERS - _OBJECTS
 
 
@@ -176,6 +188,7 @@ def parse_snapshot(text: str | bytes, path: str) -> Snapshot:
 
     Raises:
         CorruptFileError: the text is no JSON object, lacks a member or holds one of a wrong type.
+        UnsafePathError: it names a file outside of its folder.
     """
     return _snapshot(_members(text, path, "snapshot"), path)
 
@@ -188,10 +201,8 @@ def parse_tag(text: str | bytes, path: str) -> Tag:
     """
     body = _members(text, path, "tag")
     snapshot = _snapshot(body, path)
-    try:
+    with decoding("a tag file", path, SET_ASIDE):
         return Tag(snapshot, _local_time(body.get("tagCreateTime")), _duration(body.get("tagTimeRetained")))
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise CorruptFileError(f"not a tag file: {error}", path=path) from error
 
 
 def parse_consumer(text: str | bytes, path: str) -> Consumer:
@@ -202,9 +213,10 @@ def parse_consumer(text: str | bytes, path: str) -> Consumer:
     """
     body = _members(text, path, "consumer")
     following = body.get("nextSnapshot")
-    if isinstance(following, int) and not isinstance(following, bool):
+    if _is_int(following):
         return Consumer(following)
-    raise CorruptFileError("not a consumer file: nextSnapshot is missing or no number", path=path)
+    defect = "not a consumer file: nextSnapshot is missing or no number"
+    raise CorruptFileError(defect, path=path, remedy=SET_ASIDE)
 
 
 def _text(body: Mapping[str, Any]) -> str:
@@ -212,22 +224,21 @@ def _text(body: Mapping[str, Any]) -> str:
 
 
 def _members(text: str | bytes, path: str, what: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text, parse_float=Decimal)
-    except ValueError as error:
-        raise CorruptFileError(f"not a {what} file: {error}", path=path) from error
-    if not isinstance(body, dict):
-        raise CorruptFileError(f"not a {what} file: it holds no JSON object", path=path)
+    with decoding(f"a {what} file", path, SET_ASIDE):
+        body = load_json(text, parse_float=Decimal)
+        if not isinstance(body, dict):
+            raise ValueError("it holds no JSON object")
     return body
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_int(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number of 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and value in _LONG
 
 
 def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
     def fail(defect: str) -> CorruptFileError:
-        return CorruptFileError(f"not a snapshot file: {defect}", path=path)
+        return CorruptFileError(f"not a snapshot file: {defect}", path=path, remedy=SET_ASIDE)
 
     for name in _REQUIRED:
         if body.get(name) is None:
@@ -235,18 +246,25 @@ def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
     present = {name: body[name] for name in _MEMBERS if body.get(name) is not None}
     for name, value in present.items():
         if name in _NUMBERS and not _is_int(value):
-            raise fail(f"member {name} is {value!r} and no whole number")
+            raise fail(f"member {name} is {_shown(value)} and no whole number")
         if name in _TEXTS and not isinstance(value, str):
-            raise fail(f"member {name} is {value!r} and no text")
+            raise fail(f"member {name} is {_shown(value)} and no text")
         if name in _OBJECTS and not isinstance(value, dict):
-            raise fail(f"member {name} is {value!r} and no object")
+            raise fail(f"member {name} is {_shown(value)} and no object")
+        if name in _FILES and not is_file_name(value):
+            raise unsafe_name(value, _FILES[name], path)
     try:
         kind = CommitKind(body.get("commitKind"))
     except ValueError as error:
-        raise fail(f"commitKind is {body.get('commitKind')!r}") from error
+        raise fail(f"commitKind is {_shown(body.get('commitKind'))}") from error
     values = {_MEMBERS[name]: value for name, value in present.items()}
     values["commit_kind"] = kind
     return Snapshot(**{**_DEFAULTS, **values})
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 _DEFAULTS: dict[str, Any] = {"version": 1, "total_record_count": None, "delta_record_count": None}
@@ -261,7 +279,7 @@ def _local_time(value: Any) -> datetime | None:
         whole, _, fraction = value.partition(".")
         return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}" if fraction else whole)
     if not isinstance(value, list) or not 5 <= len(value) <= 7 or not all(map(_is_int, value)):
-        raise ValueError(f"tagCreateTime is {value!r}")
+        raise ValueError(f"tagCreateTime is {_shown(value)}")
     year, month, day, hour, minute, second, nanos = [*value, 0, 0][:7]
     return datetime(year, month, day, hour, minute, second, nanos // 1000)
 
@@ -276,5 +294,7 @@ def _duration(value: Any) -> timedelta | None:
     if isinstance(value, str):
         return parse_duration(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise ValueError(f"tagTimeRetained is {value!r}")
+        raise ValueError(f"tagTimeRetained is {_shown(value)}")
+    if value < -_LONGEST:
+        raise ValueError("tagTimeRetained is too short")
     return timedelta.max if value > _LONGEST else timedelta(microseconds=int(value * 1_000_000))

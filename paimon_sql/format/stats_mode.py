@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.options.data_file import FIELD_STATS_MODE
 from paimon_sql.format.special_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 
 MODE_KEY = "metadata.stats-mode"
@@ -83,7 +84,7 @@ def column_modes(
     modes = []
     seen = 0
     for name in names:
-        key = f"fields.{name}.stats-mode"
+        key = FIELD_STATS_MODE.for_name(name)
         if key in options:
             modes.append(StatsMode.parse(options[key], key))
         elif name.startswith(KEY_PREFIX) or name in _SYSTEM_NAMES or name in key_names:

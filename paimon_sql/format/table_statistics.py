@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bounded import decoding, load_json
 
 _COLUMN_MEMBERS = {
     "colId": "column_id",
@@ -80,8 +80,8 @@ def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
     Raises:
         CorruptFileError: it is no such file.
     """
-    try:
-        body = json.loads(text)
+    with decoding("a file of statistics", path):
+        body = load_json(text)
         columns = {name: _column(members) for name, members in (body.get("colStats") or {}).items()}
         return TableStatistics(
             int(body["snapshotId"]),
@@ -90,8 +90,6 @@ def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
             body.get("mergedRecordSize"),
             columns,
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CorruptFileError(f"it is no file of statistics: {error!r}", path=path) from None
 
 
 def _column(members: Mapping[str, Any]) -> ColumnStatistics:

@@ -439,7 +439,7 @@ _WITH_PARAMETERS: dict[str, Callable[..., DataType]] = {
     "TIMESTAMP WITH LOCAL TIME ZONE": lambda p=6: LocalZonedTimestampType(True, p),
 }
 
-_ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?\s*([A-Z ]*)")
+_ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([A-Z ]*))?")
 
 
 def parse_atomic(text: str) -> DataType:
@@ -451,7 +451,7 @@ def parse_atomic(text: str) -> DataType:
     elif words.endswith(" NULL"):
         words = words.removesuffix(" NULL")
     if match := _ATOMIC.fullmatch(words):
-        name = " ".join(f"{match[1]} {match[4]}".split())
+        name = " ".join(f"{match[1]} {match[4] or ''}".split())
         numbers = [int(n) for n in match.group(2, 3) if n is not None]
         if not numbers and name in _PLAIN:
             return _PLAIN[name].as_nullable(nullable)

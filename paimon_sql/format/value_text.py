@@ -24,7 +24,7 @@ _WIDE = Context(prec=80)
 _TIMESTAMPS = t.TimestampType | t.LocalZonedTimestampType
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
 _DATE = re.compile(r"([+-]?\d{1,7})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?", re.ASCII)
 _TIMESTAMP = re.compile(r"([^ T]+)(?:[ T](.*))?")

@@ -7,7 +7,7 @@ import logging
 from rich.console import Console
 from rich.text import Text
 
-from paimon_sql.storage.commit.account import LOG
+from paimon_sql.storage.commit.report import LOG
 
 
 class CommitLines(logging.Handler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -19,7 +20,8 @@ from paimon_sql.shell.splitter import split, tokens_of
 from paimon_sql.sql.scan import Token, name_sql, unquote_name
 from paimon_sql.system_tables import catalog_tables, system_tables
 
-_WORD = re.compile(r"(?:`[^`]*`?|[\w$.])*$")
+_PIECE = re.compile(r"((?:`[^`]*(?:`|\Z)|[\w$.])+)|[^`\w$.]+")
+"""A word, which may be quoted in part and open at the end, or what stands between two."""
 _BEFORE_TABLE = frozenset(
     {"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "DESCRIBE", "DESC", "OVERWRITE", "USING", "VIEW", "EXISTS"}
 )
@@ -54,7 +56,7 @@ class SqlCompleter(Completer):
         if is_open and tokens and tokens[-1].kind == "string":
             yield from self._of_string(tokens)
             return
-        word = _WORD.search(statement)[0]  # type: ignore[index]
+        word = next((piece[1] or "" for piece in deque(_PIECE.finditer(statement), maxlen=1)), "")
         behind = [token for token in tokens if token.end <= len(statement) - len(word)]
         yield from _matching(word, self._candidates(word, behind, tokens, document.text_after_cursor))
 

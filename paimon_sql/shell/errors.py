@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors.exceptions.captured import CapturedException, convert_exception
@@ -52,7 +53,8 @@ def describe(error: BaseException, statement: str = "") -> Problem:
     return Problem(message, details=_stack(error))
 
 
-_CODED = re.compile(r"\[(?P<code>[A-Z][A-Z0-9_.]+)\]\s*(?P<message>.*?)\s*SQLSTATE:\s*(?P<state>\w{5})", re.DOTALL)
+_CODE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
+_STATE = re.compile(r"SQLSTATE:\s*(\w{5})")
 _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
 _OUR_PLACE = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+(?:: |$)")
@@ -68,10 +70,24 @@ _NAMING = (
     "schemaName",
     "tableName",
 )
-_FILE = re.compile(r"reading file (?:file:/*(?=/))?(\S+?)\.(?:\s|$)")
+_FILE = re.compile(r"reading file (\S+)\.(?!\S)")
 _UNREADABLE = "FAILED_READ_FILE"
 _VAGUE = ("Job aborted", "Exception thrown in awaitResult", "Writing job", "Task failed while writing")
 _VAGUE_CODES = frozenset({"FAILED_TO_LOAD_ROUTINE", "TASK_WRITE_FAILED", "CANNOT_LOAD_CATALOG"})
+
+
+class _Coded(NamedTuple):
+    """What Spark says with a code: ``[CODE] message SQLSTATE: state``."""
+
+    code: str
+    message: str
+    state: str
+
+
+def _coded(text: str) -> _Coded | None:
+    code = _CODE.search(text)
+    state = _STATE.search(text, code.end()) if code else None
+    return _Coded(code[1], text[code.end() : state.start()].strip(), state[1]) if code and state else None
 
 
 def _of_spark(error: CapturedException, statement: str, details: str) -> Problem:
@@ -79,10 +95,10 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
     text = _said(error)
     if "Traceback (most recent call last):" in text:
         return Problem(_of_python(text), details=details)
-    coded = _CODED.search(text)
-    if coded and coded["code"].startswith(_UNREADABLE):
+    coded = _coded(text)
+    if coded and coded.code.startswith(_UNREADABLE):
         return _of_file(error, coded, details)
-    message = coded["message"] if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
+    message = coded.message if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
     message = "\n".join(line.rstrip() for line in message.splitlines() if not line.startswith(_ADVICE)).strip()
     if ours := _OF_OUR_WORKER.match(message):
         return Problem(message[ours.end() :], details=details)
@@ -94,25 +110,25 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
     span = _context(error, statement) or (None if hint is None else (hint, hint + 1))
     return Problem(
         message or type(error).__name__,
-        code=f"{coded['code']}, SQLSTATE {coded['state']}" if coded else None,
+        code=f"{coded.code}, SQLSTATE {coded.state}" if coded else None,
         span=locate(statement, hint=span, names=_names(parameters), near=_near(parameters)),
         details=details,
     )
 
 
-def _of_file(error: CapturedException, coded: re.Match[str], details: str) -> Problem:
+def _of_file(error: CapturedException, coded: _Coded, details: str) -> Problem:
     """A file that Spark's own reader could not read, with the reason, which Spark keeps to itself."""
-    named = _FILE.search(coded["message"])
-    path = named[1] if named else "a file"
+    named = _FILE.search(coded.message)
+    path = re.sub(r"^file:/+", "/", named[1]) if named else "a file"
     *_, last = _chain(error)
     reason = _CLASS_NAME.sub("", _said(last)).splitlines()[0].rstrip(".")
-    missing = coded["code"].endswith("FILE_NOT_EXIST")
+    missing = coded.code.endswith("FILE_NOT_EXIST")
     return Problem(
         f"Cannot read {path}: {'it does not exist' if missing else reason}.",
         "Another process may have expired or deleted it: run the query again."
         if missing
         else "Restore the file from a copy, or read a snapshot from before it was written.",
-        code=f"{coded['code']}, SQLSTATE {coded['state']}",
+        code=f"{coded.code}, SQLSTATE {coded.state}",
         details=details,
     )
 
@@ -132,15 +148,15 @@ def _telling(error: CapturedException) -> CapturedException:
     chain = list(_chain(error))
     for candidate in chain:
         text = _CLASS_NAME.sub("", _said(candidate))
-        coded = _CODED.search(text)
-        if text and not text.startswith(_VAGUE) and not (coded and coded["code"] in _VAGUE_CODES):
+        coded = _coded(text)
+        if text and not text.startswith(_VAGUE) and not (coded and coded.code in _VAGUE_CODES):
             return candidate
     return chain[-1] if len(chain) > 1 and _said(chain[-1]) else error
 
 
 def _of_python(text: str) -> str:
     """The last error of a Python worker's traceback, without its class where the class is ours."""
-    lines = re.sub(r"\s*SQLSTATE: \w{5}\s*$", "", text).splitlines()
+    lines = re.sub(r"SQLSTATE: \w{5}$", "", text.rstrip()).splitlines()
     last_frame = max(i for i, line in enumerate(lines) if line.startswith(("  ", "Traceback")))
     raised = "\n".join(lines[last_frame + 1 :]).strip()
     return raised.partition(": ")[2] if raised.startswith("paimon_sql.errors.") else raised

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from paimon_sql.shell.report import Report
 from paimon_sql.shell.setup import Setup
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
-from paimon_sql.sql.kept_values import SECRETS
+from paimon_sql.sql.kept_values import SECRETS_IN_JAVA
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SECRETS = {"spark.sql.redaction.string.regex": SECRETS}
+_SECRETS = {"spark.sql.redaction.string.regex": SECRETS_IN_JAVA}
 """Spark's UI shows what clients say, with the keys and passwords that CREATE CATALOG is told."""
 _TICK = 0.2
 """Seconds between two looks whether a signal came: Python handles one only while this thread does something."""

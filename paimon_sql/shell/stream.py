@@ -6,16 +6,19 @@ scan of a large file does not survive.
 
 from __future__ import annotations
 
-import pickle
+import json
 import secrets
+import selectors
 import socket
 import struct
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
@@ -24,8 +27,13 @@ from paimon_sql.errors import PaimonError
 
 _Row = tuple[str | None, ...]
 
+_LOOPBACK = "127.0.0.1"
 _POLL = 0.1
+_CONNECT_SECONDS = 60.0
 _TOKEN_SIZE = 16
+_TOKEN_SECONDS = 10.0
+_MOST_STRANGERS = 64
+_PIECE = 1024 * 1024
 _SIZE = struct.Struct(">q")
 _END = -1
 _ROWS = 1000
@@ -57,10 +65,17 @@ class _Sender:
     def __call__(self, rows: Iterable[Any]) -> Iterator[int]:
         remaining = iter(rows)
         count = 0
-        with socket.create_connection((self.host, self.port)) as connection, connection.makefile("wb") as target:
+        with (
+            socket.create_connection((self.host, self.port), _CONNECT_SECONDS) as connection,
+            connection.makefile("wb") as target,
+        ):
+            # Whoever reads the rows may take their time over a page, but must be there.
+            connection.settimeout(None)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             target.write(self.token)
+            target.flush()
             while batch := [tuple(row) for row in islice(remaining, _ROWS)]:
-                data = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+                data = json.dumps(batch).encode()
                 target.write(_SIZE.pack(len(data)) + data)
                 target.flush()
                 count += len(batch)
@@ -69,15 +84,23 @@ class _Sender:
 
 
 class _Listening:
-    """A socket that listens, and what sends to it, as long as the block lasts."""
+    """A socket that listens, and what sends to it, as long as the block lasts.
+
+    It listens on this machine alone where Spark does, and on a cluster at the address at which Spark's driver listens:
+    ``spark.driver.bindAddress``, or else ``spark.driver.host``.
+    """
 
     def __init__(self, context: SparkContext) -> None:
-        self._local = context.master.startswith("local")
-        self._host = "127.0.0.1" if self._local else context.getConf().get("spark.driver.host")
+        conf = context.getConf()
+        local = context.master.startswith("local")
+        self._host = _LOOPBACK if local else str(conf.get("spark.driver.host"))
+        self._address = self._host if local else str(conf.get("spark.driver.bindAddress", self._host))
 
     def __enter__(self) -> tuple[socket.socket, _Sender]:
-        self._socket = socket.create_server((self._host if self._local else "", 0))
-        return self._socket, _Sender(self._host, self._socket.getsockname()[1])
+        address = self._address.strip("[]")
+        family = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0][0]
+        self._socket = socket.create_server((address, 0), family=family)
+        return self._socket, _Sender(self._host.strip("[]"), self._socket.getsockname()[1])
 
     def __exit__(self, *exception: object) -> None:
         self._socket.close()
@@ -89,8 +112,8 @@ def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> It
     # From now on the task cannot be run again: its rows would come twice.
     server.close()
     if connection is not None:
-        with connection, connection.makefile("rb") as source:
-            for batch in _batches(source):
+        with connection:
+            for batch in _batches(connection, job):
                 count += len(batch)
                 yield from batch
     if sum(job.result()) != count:
@@ -98,31 +121,122 @@ def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> It
 
 
 def _accepted(server: socket.socket, token: bytes, job: Future[list[int]]) -> socket.socket | None:
-    """The connection of the job's task; None where the job ended without one."""
-    server.settimeout(_POLL)
-    over = False
-    while not over:
-        # A short job may have ended with its connection still in the queue: look once more after its end.
-        over = job.done()
-        try:
-            connection, _ = server.accept()
-        except TimeoutError:
-            continue
-        connection.settimeout(None)
-        if connection.recv(_TOKEN_SIZE, socket.MSG_WAITALL) == token:
-            return connection
-        connection.close()
-        over = False
+    """The connection of the job's task; None where the job ended without one.
+
+    Others may connect, too. Each has a moment to say the token while all are waited for at once; of those that say
+    nothing only the newest are kept.
+    """
+    ended: float | None = None
+    with _Strangers(server, token) as strangers:
+        while ended is None or time.monotonic() - ended < _TOKEN_SECONDS:
+            # A short job may have ended with its connection still in the queue: look once more after its end.
+            was_over = job.done()
+            if (found := strangers.known(_POLL)) is not None:
+                return found
+            if was_over and not strangers.came:
+                break
+            if was_over and ended is None:
+                ended = time.monotonic()
     return None
 
 
-def _batches(source: BinaryIO) -> Iterator[list[_Row]]:
-    """The batches up to the end, or up to where the task broke off; its job tells why."""
-    while len(head := source.read(_SIZE.size)) == _SIZE.size:
-        (size,) = _SIZE.unpack(head)
-        if size == _END or len(data := source.read(size)) < size:
+class _Strangers:
+    """Connections that have not said the token yet."""
+
+    def __init__(self, server: socket.socket, token: bytes) -> None:
+        self._server = server
+        self._token = token
+        self._said: OrderedDict[socket.socket, tuple[bytes, float]] = OrderedDict()
+        self._selector = selectors.DefaultSelector()
+        self.came = False
+
+    def __enter__(self) -> _Strangers:
+        self._server.setblocking(False)
+        self._selector.register(self._server, selectors.EVENT_READ)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for stranger in list(self._said):
+            self._drop(stranger)
+        self._selector.close()
+
+    def known(self, seconds: float) -> socket.socket | None:
+        """Whoever says the token within so many seconds; ``came`` tells whether anything happened meanwhile."""
+        now = time.monotonic()
+        for stranger in [s for s, (_, since) in self._said.items() if now - since > _TOKEN_SECONDS]:
+            self._drop(stranger)
+        ready = [key.fileobj for key, _ in self._selector.select(seconds)]
+        self.came = bool(ready)
+        for one in ready:
+            if one is self._server:
+                self._take_in()
+            elif isinstance(one, socket.socket) and one in self._said and self._says_token(one):
+                self._selector.unregister(one)
+                del self._said[one]
+                one.setblocking(True)
+                return one
+        return None
+
+    def _take_in(self) -> None:
+        try:
+            stranger, _ = self._server.accept()
+        except OSError:
             return
-        yield pickle.loads(data)
+        stranger.setblocking(False)
+        self._said[stranger] = (b"", time.monotonic())
+        self._selector.register(stranger, selectors.EVENT_READ)
+        if len(self._said) > _MOST_STRANGERS:
+            self._drop(next(iter(self._said)))
+
+    def _says_token(self, stranger: socket.socket) -> bool:
+        said, since = self._said[stranger]
+        try:
+            data = stranger.recv(_TOKEN_SIZE - len(said))
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        said += data
+        self._said[stranger] = (said, since)
+        if len(said) == _TOKEN_SIZE and secrets.compare_digest(said, self._token):
+            return True
+        if not data or len(said) == _TOKEN_SIZE:
+            self._drop(stranger)
+        return False
+
+    def _drop(self, stranger: socket.socket) -> None:
+        del self._said[stranger]
+        self._selector.unregister(stranger)
+        stranger.close()
+
+
+def _batches(connection: socket.socket, job: Future[list[int]]) -> Iterator[list[_Row]]:
+    """The batches up to the end, or up to where the task broke off; its job tells why."""
+    while len(head := _read(connection, _SIZE.size, job)) == _SIZE.size:
+        (size,) = _SIZE.unpack(head)
+        if size < 0 or len(data := _read(connection, size, job)) < size:
+            return
+        yield [tuple(row) for row in json.loads(data)]
+
+
+def _read(connection: socket.socket, size: int, job: Future[list[int]]) -> bytes:
+    """So many bytes; fewer where the task broke off, or its job has ended and nothing comes any more."""
+    found = bytearray()
+    connection.settimeout(_POLL)
+    while len(found) < size:
+        ended = job.done()
+        try:
+            data = connection.recv(min(_PIECE, size - len(found)))
+        except TimeoutError:
+            if ended:
+                break
+            continue
+        except OSError:
+            break
+        if not data:
+            break
+        found += data
+    return bytes(found)
 
 
 def _job(session: SparkSession, work: Callable[[], list[int]]) -> Future[list[int]]:

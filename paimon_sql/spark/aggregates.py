@@ -28,7 +28,9 @@ from paimon_sql.storage.read.task import ReadTask
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)
 JUST_COUNT = PartialAggregation((), (CountRows(),))
 """The number of all rows."""
-_SIMPLE = re.compile(r"\{((COUNT\(\*\)|(MIN|MAX|COUNT)\(\w+\)),?)*\}\{(\w+,?)*\}")
+_CALL = r"(?:COUNT\(\*\)|(?:MIN|MAX|COUNT)\(\w+\))"
+_SIMPLE = re.compile(rf"\{{(?:{_CALL}(?:,{_CALL})*)?\}}\{{(?:\w+(?:,\w+)*)?\}}")
+_CONSTANT = re.compile(r"\d+|true|false|null|nan|infinity", re.IGNORECASE)
 _MAKERS: dict[str, Callable[[str, t.DataType], PartialAggregate]] = {
     "COUNT": lambda name, _: CountValues(name),
     "MIN": lambda name, kind: Extreme(name, kind, "min"),
@@ -46,7 +48,8 @@ def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) 
     functions, groups = show(aggregation.aggregateExpressions()), show(aggregation.groupByExpressions())
     if not _SIMPLE.fullmatch(f"{functions}{groups}"):
         return None
-    known = {f.name: f.type for f in fields}
+    # Spark writes a constant as it does a column of that name.
+    known = {f.name: f.type for f in fields if not _CONSTANT.fullmatch(f.name)}
     names = re.findall(r"\w+", groups)
     asked = re.findall(r"(\w+)\((\*|\w+)\)", functions)
     if not known.keys() >= {*names, *(name for _, name in asked if name != "*")}:

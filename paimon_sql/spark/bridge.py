@@ -17,6 +17,7 @@ from pyspark import SparkContext
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
+from paimon_sql.spark.callbacks import secure_callbacks
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
@@ -25,9 +26,11 @@ from paimon_sql.spark.java import Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
+from paimon_sql.spark.plan_rules import add_rules
 from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.sparks_commands import HeedPaimonsTables
 from paimon_sql.spark.streams.sink import WriteByWorkers
+from paimon_sql.spark.table_as_select import TableAsSelect
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -52,8 +55,7 @@ class AttachedSession:
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         self._retry_shuffles_whole()
-        PassOverDeadRows(jvm).add_to(session)
-        WriteByWorkers(jvm, session).add_to(session)
+        add_rules(jvm, session, [PassOverDeadRows(jvm), WriteByWorkers(jvm, session), TableAsSelect(jvm, self)])
 
     def _retry_shuffles_whole(self) -> None:
         """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.
@@ -94,7 +96,7 @@ class AttachedSession:
         # Which of both Spark asks is said by the settings of whichever session is active in the thread.
         self._registered.put(SESSION_CATALOG, extension)
         field.set(self._manager, extension)
-        HeedPaimonsTables(self.jvm, self.session, made).add_to(self.session)
+        add_rules(self.jvm, self.session, [HeedPaimonsTables(self.jvm, self.session, made)])
 
     def is_ordinary(self, table: TableName) -> bool:
         """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""
@@ -177,6 +179,7 @@ class Bridge:
 
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
+        secure_callbacks(self.jvm.gateway)
         let_go_by_itself(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
         self._of_thread = threading.local()

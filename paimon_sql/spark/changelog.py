@@ -17,13 +17,15 @@ from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.references import reference_to, references_to
 from paimon_sql.spark.scan_builder import describe
+from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.storage.commit_range import Bound, commits_between
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.commit_task import TOLD, CommitTask
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.scan.commit_changes import plan_commits, rewrites_rows
-from paimon_sql.storage.scan.plan import SPLIT_BYTES, ScanPlan
+from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table import Table
 
 _SPARKS_OWN = frozenset(
@@ -92,8 +94,9 @@ class ChangelogProxy(JavaObject):
             raise UnsupportedError(f"{self.table.name} keeps no versions of its rows.", remedy="Track its rows.")
         return reference_to(self.jvm, SEQUENCE_NUMBER.name)
 
-    def newScanBuilder(self, options: Any) -> ChangesBuilderProxy:
-        return ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
+    def newScanBuilder(self, options: Any) -> Any:
+        builder = ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
+        return under_push_down(self.jvm, self.table.options, builder, self._fields)
 
     class Java:
         implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
@@ -125,7 +128,8 @@ class ChangesBuilderProxy(JavaObject):
 
     def build(self) -> PythonScanProxy:
         predicate, names = all_of(self._predicates), tuple(f.name for f in self._columns)
-        changes, metrics = plan_commits(self._table, self._commits, predicate, SPLIT_BYTES)
+        size = split_size(self.jvm, self._table).target
+        changes, metrics = plan_commits(self._table, self._commits, predicate, size)
         plan = ScanPlan(self._table, None, [change.split for change in changes], metrics)
         tasks = [[CommitTask(self._table, change, names, predicate)] for change in changes]
         ends = f"commits {self._commits.start} to {self._commits.stop - 1}" if self._commits else "no commits"

@@ -46,6 +46,21 @@ def v2_columns(jvm: Jvm, struct: Any) -> Any:
     return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 2) else util.structTypeToV2Columns(struct)
 
 
+def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
+    """A plan that writes a query's columns into those of a table by their names.
+
+    Later versions ask besides whether the table may get new columns, which is none of Spark's business here.
+
+    Args:
+        jvm: the JVM.
+        plan: the name of the plan's class.
+        arguments: the table, the query, further members of the plan, the options of the write.
+    """
+    companion = jvm.singleton(f"{CATALYST}.plans.logical.{plan}")
+    wanted = next(m.getParameterCount() for m in companion.getClass().getMethods() if m.getName() == "byName")
+    return companion.byName(*arguments, *([False] * (wanted - len(arguments))))
+
+
 def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
     """A statement with the values of its parameters (``?`` and ``:name``) written in, as Spark itself does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")

@@ -12,6 +12,7 @@ from py4j.java_collections import JavaArray
 from paimon_sql.catalog.kinds import kind_named
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
 from paimon_sql.format.options import canonical
+from paimon_sql.format.options.catalog import TABLE_DEFAULT_PROPERTY
 from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
 from paimon_sql.format.options.table_options import TableOptions
@@ -29,7 +30,7 @@ from paimon_sql.storage.schema_change import Context
 from paimon_sql.storage.schema_validation import validate_schema
 
 PROVIDER = "paimon"
-_TABLE_DEFAULT = "table-default."
+_TABLE_DEFAULT = TABLE_DEFAULT_PROPERTY.for_name("")
 _OPTION = "option."
 _SPARKS_OWN = frozenset(
     ("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation")

@@ -19,9 +19,11 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.spark.references import reference_to
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.staged_files import StagedFiles
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -49,6 +51,7 @@ class DynamicOverwriteProxy(WriteInterface):
         self.table = table
         self._struct = struct
         self._overwrite = overwrite
+        self._committed = False
 
     def toString(self) -> str:
         return f"paimon {self.table.name}, dynamic overwrite"
@@ -95,21 +98,21 @@ class DynamicOverwriteProxy(WriteInterface):
         overwrite = self._overwrite
         if overwrite.dynamic and not messages:
             return
-        compacted = compact_due(self.table, messages, SparkExecutor(self.jvm), alone=True)
-        Committer(self.table).overwrite(
-            [*messages, *compacted], lambda latest: overwritten(self.table, latest, overwrite, messages)
-        )
+        with Transaction(self.table) as transaction:
+            self._committed = True
+            transaction.staged.add(messages)
+            compacted = compact_due(self.table, messages, SparkExecutor(self.jvm), overwrite)
+            operations.overwrite(
+                transaction,
+                [*messages, *compacted],
+                lambda latest: overwritten(self.table, latest, overwrite, messages),
+            )
 
     def abort(self, answers: Any) -> None:
-        locations = self.table.locations
-        self.table.file_io.delete_many(
-            [
-                path
-                for m in _messages(a for a in answers if a is not None)
-                for f in m.new_files
-                for path in locations.files_of(m.partition, m.bucket, f)
-            ]
-        )
+        # Once the commit has begun its transaction alone decides what becomes of the files.
+        if not self._committed:
+            with StagedFiles(self.table) as staged:
+                staged.add(_messages(a for a in answers if a is not None))
 
     class Java:
         implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]

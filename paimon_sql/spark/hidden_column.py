@@ -9,7 +9,7 @@ from typing import Any
 
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
-from paimon_sql.spark.types import spark_type
+from paimon_sql.spark.types import spark_type, type_inside
 
 
 def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Any:
@@ -39,7 +39,8 @@ class HiddenColumnProxy(JavaObject):
 
     @cached_property
     def _data_type(self) -> Any:
-        kind = json.dumps(spark_type(self._field.type))
+        # Spark replaces CHAR and VARCHAR in a table's own columns alone.
+        kind = json.dumps(type_inside(spark_type(self._field.type)))
         return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(kind)
 
     def dataType(self) -> Any:

@@ -23,6 +23,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.spark.crossed_errors import note_crossing
 
 T = TypeVar("T")
 
@@ -274,6 +275,8 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
             answer = method(self, *arguments)
         except Py4JJavaError as error:
             _on_the_way.answer = _unchecked(self.jvm, error.java_exception)
+            if isinstance(error.__context__, PaimonError):  # raised as a Java exception that the interface declares
+                note_crossing(_on_the_way.answer, error.__context__)
             raise Py4JJavaError("", _on_the_way.answer) from None
         except CapturedException as error:
             # PySpark dresses up the JVM's exceptions; on the way back they are what they were.
@@ -302,4 +305,7 @@ def to_java(jvm: Jvm, error: Exception) -> Any:
     any other one behind an exception without a message.
     """
     message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
-    return jvm.new("java.lang.IllegalArgumentException", message)
+    exception = jvm.new("java.lang.IllegalArgumentException", message)
+    if isinstance(error, PaimonError):
+        note_crossing(exception, error)
+    return exception

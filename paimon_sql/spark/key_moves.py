@@ -39,7 +39,7 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     """
     schema = task.table.schema
     lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
-    key = column_of(schema, schema.trimmed_primary_keys, lambda batch: key_bytes(schema, batch), "binary")
+    key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
     keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
     if task.places:
         keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
@@ -48,7 +48,8 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     else:
         keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _PLACES.fields[1:]))
     by_key = keyed.repartitionById(lanes, pmod(spark_hash(col(KEY)), lit(lanes))).sortWithinPartitions(KEY, _ORDER)
-    fields = [frame.schema[name] for name in schema.names]
+    # Old partitions may be NULL where no new row has one; a column without nulls would make some value of them.
+    fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
     struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
     return map_in_arrow(by_key, _relocator(task, lanes), struct)
 

@@ -18,8 +18,9 @@ from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
 from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
@@ -92,5 +93,5 @@ def empty_table(table: Table, partitions: Predicate | None) -> None:
     """Remove all rows, or those of the partitions for which a condition is true; what was there stays readable as of
     earlier snapshots.
     """
-    committer = Committer(table, operation=Operation.TRUNCATE)
-    committer.overwrite([], lambda latest: overwritten(table, latest, Overwrite(partitions), []))
+    with Transaction(table, Operation.TRUNCATE) as transaction:
+        operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))

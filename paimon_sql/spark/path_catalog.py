@@ -8,6 +8,9 @@ stand before it as its database, as in ``paimon_paths.`scan.snapshot-id=1`.`/war
 from __future__ import annotations
 
 import hashlib
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -39,6 +42,7 @@ PATHS = "paimon_paths"
 
 _FILE_SYSTEM = "file-system"
 _PATHS_OPTION = "paths"
+_MOST_FILE_SYSTEMS = 1024
 _SPARKS_OWN = frozenset(("path", _PATHS_OPTION, "versionasof", "timestampasof", "checkpointlocation", "queryname"))
 
 T = TypeVar("T")
@@ -48,11 +52,13 @@ class PathNames:
     """Tables at paths as Spark's identifiers, and back.
 
     The options of a file system hold secrets, and Spark shows identifiers: they are kept here, and an identifier only
-    says which ones are meant.
+    says which ones are meant. Tokens that change with every read do not pile up: those used last are kept.
     """
 
     def __init__(self) -> None:
-        self._file_systems: dict[str, dict[str, str]] = {}
+        self._file_systems: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._salt = os.urandom(16)
 
     def named(self, options: Mapping[str, str]) -> tuple[list[str], str]:
         """The namespace and name of the table that the options of a read or write ask for.
@@ -82,13 +88,28 @@ class PathNames:
             InvalidInputError: it means options of a file system that nobody gave.
         """
         key = _options(namespace).get(_FILE_SYSTEM)
-        if key is not None and key not in self._file_systems:
-            raise InvalidInputError(f"The options '{key}' of the file system that holds {name} are not known any more.")
-        return identifier_at(name, self._file_systems[key] if key is not None else {})
+        if key is None:
+            return identifier_at(name, {})
+        with self._lock:
+            found = self._file_systems.get(key)
+            if found is not None:
+                self._file_systems.move_to_end(key)
+        if found is None:
+            raise InvalidInputError(
+                f"The options '{key}' of the file system that holds {name} are not known any more.",
+                remedy="Read or write it anew.",
+            )
+        return identifier_at(name, found)
 
     def _kept(self, options: dict[str, str]) -> str:
-        key = hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()[:16]
-        self._file_systems[key] = options
+        # Without the salt a short password could be found by trying all.
+        text = repr(sorted(options.items())).encode("utf-8", "surrogatepass")
+        key = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
+        with self._lock:
+            self._file_systems[key] = options
+            self._file_systems.move_to_end(key)
+            if len(self._file_systems) > _MOST_FILE_SYSTEMS:
+                self._file_systems.popitem(last=False)
         return key
 
 

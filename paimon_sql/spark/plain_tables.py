@@ -41,6 +41,17 @@ class SessionTables:
             return self._folder(source_type, name, known)
         return self._table(*self._parts(name))
 
+    def places(self, source_type: str, name: str) -> list[str]:
+        """The directories that may hold files of a table: its own, and those of partitions elsewhere."""
+        if source_type in FORMATS:
+            return [name]
+        found, identifier = self._metadata(*self._parts(name))
+        location = found.storage().locationUri()
+        places = [self._path(location.get())] if location.isDefined() else []
+        if found.tracksPartitionsInCatalog():
+            places += [place for _, place in self._partitions(identifier)]
+        return places
+
     def names(self, database: str) -> list[str]:
         """The names of the tables of a database of the session's own catalog, sorted."""
         catalog = self._session.sessionState().catalog()
@@ -65,16 +76,20 @@ class SessionTables:
             raise InvalidInputError(f"'{name}' is no table of Spark's catalog {SESSION_CATALOG}.", remedy="Write db.t.")
         return ("default", parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
-    def _table(self, database: str, name: str) -> PlainTable:
+    def _metadata(self, database: str, name: str) -> tuple[Any, Any]:
+        """What Spark's catalog knows of a table, and its identifier there."""
         catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
-        full = f"{SESSION_CATALOG}.{database}.{name}"
         if not catalog.databaseExists(database) or not catalog.tableExists(identifier):
             raise NoSuchTableError(
                 f"Spark's catalog {SESSION_CATALOG} has no table {database}.{name}.",
-                name=full,
+                name=f"{SESSION_CATALOG}.{database}.{name}",
                 remedy="A folder of files is named by its path, with source_type => 'parquet', 'orc' or 'avro'.",
             )
-        found = catalog.getTableMetadata(identifier)
+        return catalog.getTableMetadata(identifier), identifier
+
+    def _table(self, database: str, name: str) -> PlainTable:
+        found, identifier = self._metadata(database, name)
+        full = f"{SESSION_CATALOG}.{database}.{name}"
         storage, provider = found.storage(), found.provider()
         kind = str(provider.get()).lower() if provider.isDefined() else ""
         if str(found.tableType().name()) == "VIEW" or kind not in FORMATS or not storage.locationUri().isDefined():
@@ -134,7 +149,7 @@ class SessionTables:
             raise InvalidInputError(
                 f"Spark cannot tell the columns of the {kind} files in {path}: {str(error).splitlines()[0]}",
                 remedy="Create the table first and name it as target_table.",
-            ) from error
+            ) from None
         return paimon_fields(json.loads(frame.schema.json()))
 
     def _drop(self, database: str, name: str) -> None:

@@ -7,14 +7,21 @@ know nothing of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.subclass import subclass_instance
 
 
 class PlanRule(ABC):
-    """A rule that rewrites optimized plans, once scans have been built."""
+    """A rule that rewrites optimized plans, once scans have been built.
+
+    Attributes:
+        roots: the simple names of the classes of plans that it looks at; of all if there are none.
+    """
+
+    roots: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -23,15 +30,26 @@ class PlanRule(ABC):
     def rewritten(self, plan: Any) -> Any:
         """The plan that stands for another one; the same object if there is nothing to change."""
 
-    def add_to(self, session: Any) -> None:
-        """Let the optimizer of a JVM session apply the rule, after the rules that it has."""
-        methods = session.sessionState().experimentalMethods()
-        rules = [*self.jvm.items(methods.extraOptimizations()), self._java_rule()]
-        getattr(methods, "extraOptimizations_$eq")(self.jvm.seq(rules))
 
-    def _java_rule(self) -> Any:
-        answers = {"apply": lambda rule, arguments, proceed: self.rewritten(arguments[0])}
-        return subclass_instance(self.jvm, f"{CATALYST}.rules.Rule", answers)
+def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
+    """Let the optimizer of a JVM session apply rules of ours, after the rules that it has.
+
+    They are one rule to Spark, which asks for each plan but once.
+    """
+    roots = frozenset[str]().union(*(rule.roots for rule in rules))
+
+    def apply(_: Any, arguments: Any, proceed: Any) -> Any:
+        plan = arguments[0]
+        root = str(plan.getClass().getSimpleName()) if roots else ""
+        for rule in rules:
+            if not rule.roots or root in rule.roots:
+                plan = rule.rewritten(plan)
+        return plan
+
+    methods = session.sessionState().experimentalMethods()
+    known = jvm.items(methods.extraOptimizations())
+    made = subclass_instance(jvm, f"{CATALYST}.rules.Rule", {"apply": apply})
+    getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
 
 
 def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:

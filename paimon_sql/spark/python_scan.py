@@ -17,7 +17,7 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.planned_scan import PlannedScanProxy
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.types import spark_struct, type_inside
 from paimon_sql.spark.worker_errors import one_message
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -108,7 +108,11 @@ def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
 
 
 def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
-    """What lets workers read such partitions; the rows have the columns of that struct, as JSON."""
+    """What lets workers read such partitions; the rows have the columns of that struct, as JSON.
+
+    To PySpark's workers a text of whatever length is a string: those of 4.1 know no other.
+    """
+    struct = type_inside(struct)
     source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
     function = jvm.pickle((read_partition, StructType.fromJson(struct)))
     schema = jvm.struct(json.dumps(struct))

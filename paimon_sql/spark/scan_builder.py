@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.options.spark import READ_CHANGELOG
+from paimon_sql.format.options.spark import READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
 from paimon_sql.spark.aggregates import (
@@ -39,6 +39,7 @@ from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.sort_orders import first_in_order
+from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
@@ -48,9 +49,9 @@ from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.file_groups import evolves
+from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.scan.told_aggregates import ToldAggregates, told_aggregates
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
@@ -82,9 +83,9 @@ class ScanBuilderProxy(JavaObject):
         self._top: TopN | None = None
         self._answers: IndexAnswers | None = None
         self._plan: ScanPlan | None = None
-        self._by_python = False
+        self._by_python = not table.options.get(READ_PUSH_DOWN_ENABLED)
         self._counts = False
-        self._told: ToldAggregates | None = None
+        self._from_metadata: MetadataAggregates | None = None
         self._averages = True
         self._aggregation: PartialAggregation | None = None
 
@@ -157,11 +158,11 @@ class ScanBuilderProxy(JavaObject):
         # Spark need not put anything together if there is but one row of each group.
         wanted = simple_aggregation(self.jvm, aggregation, self.table.schema.fields)
         if wanted is not None and not self._row_ids:
-            self._told = told_aggregates(self.table, wanted, all_of(self._predicates))
-            self._aggregation = wanted if self._told else None
-        self._counts = wanted == JUST_COUNT and self._told is None
-        if self._counts or self._told is not None:
-            return self._told is not None or self._counts_here(self._planned())
+            self._from_metadata = metadata_aggregates(self.table, wanted, all_of(self._predicates))
+            self._aggregation = wanted if self._from_metadata else None
+        self._counts = wanted == JUST_COUNT and self._from_metadata is None
+        if self._counts or self._from_metadata is not None:
+            return self._from_metadata is not None or self._counts_here(self._planned())
         # Averages are seen here alone: what is pushed has sums and counts in their place.
         fields = self.table.schema.fields
         self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
@@ -169,7 +170,7 @@ class ScanBuilderProxy(JavaObject):
 
     def pushAggregation(self, aggregation: Any) -> bool:
         # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
-        return self._counts or self._told is not None or self._aggregates(aggregation)
+        return self._counts or self._from_metadata is not None or self._aggregates(aggregation)
 
     def _aggregates(self, aggregation: Any) -> bool:
         """Whether Python workers will put rows together; the JVM does so by itself with what it reads itself."""
@@ -213,6 +214,7 @@ class ScanBuilderProxy(JavaObject):
                 row_ids=all_of(self._row_ids),
                 answers=self._answers,
                 top=self._top,
+                split_size=split_size(self.jvm, self.table),
             )
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
@@ -238,8 +240,8 @@ class ScanBuilderProxy(JavaObject):
         )
 
     def _batch(self) -> Any:
-        if self._told is not None:
-            return self._answer(self._told)
+        if self._from_metadata is not None:
+            return self._answer(self._from_metadata)
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
             return self._partially(self._aggregation, plan, predicate)
@@ -312,7 +314,7 @@ class ScanBuilderProxy(JavaObject):
 
         return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
 
-    def _answer(self, told: ToldAggregates) -> Any:
+    def _answer(self, told: MetadataAggregates) -> Any:
         """A scan that gives whole aggregates, as metadata tell them."""
         assert self._aggregation is not None
         fields = answer_fields(self._aggregation, self.table.schema.fields)
@@ -348,7 +350,7 @@ def _raise(error: PaimonError) -> pa.Table:
 
 def describe(
     table: Table,
-    plan: ScanPlan | ToldAggregates,
+    plan: ScanPlan | MetadataAggregates,
     predicate: Predicate | None,
     aggregation: PartialAggregation | None = None,
     top: TopN | None = None,

@@ -15,7 +15,9 @@ from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.references import partitioned_by
 from paimon_sql.spark.scan_builder import ScanBuilderProxy, describe
+from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.streams.source import StreamSource
@@ -45,8 +47,10 @@ class DerivedTableProxy(ReadOnlyTable):
     def newScanBuilder(self, options: Any) -> Any:
         table = under_options(self.jvm, self.session, self.table, given_options(options))
         if isinstance(self.kind, TableView):
-            return ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
-        return ScannedBuilderProxy(self.jvm, table, self.kind)
+            viewed = ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
+            return under_push_down(self.jvm, table.options, viewed, table.schema.fields)
+        scanned = ScannedBuilderProxy(self.jvm, table, self.kind)
+        return under_push_down(self.jvm, table.options, scanned, self.kind.fields(table))
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]
@@ -79,7 +83,8 @@ class ScannedBuilderProxy(JavaObject):
 
     def build(self) -> PythonScanProxy:
         predicate, names = all_of(self._predicates), [f.name for f in self._columns]
-        plan = plan_scan(self._table, predicate, parallelism=self.jvm.context.defaultParallelism)
+        size, parallelism = split_size(self.jvm, self._table), self.jvm.context.defaultParallelism
+        plan = plan_scan(self._table, predicate, parallelism=parallelism, split_size=size)
         tasks = [self._kind.task(self._table, split, names, predicate) for split in plan.splits]
         what = describe(self._table, plan, predicate).replace(
             self._table.name, f"{self._table.name}${self._kind.name}", 1

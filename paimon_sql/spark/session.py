@@ -27,6 +27,9 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTORS_JAVA_OPTIONS = "spark.executor.extraJavaOptions"
 _PYTHON = "spark.pyspark.python"
 _LOCAL = "local[*]"
+_LOOPBACK = "127.0.0.1"
+_BIND = "spark.driver.bindAddress"
+_BIND_OF_ENVIRONMENT = "SPARK_LOCAL_IP"
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
@@ -106,7 +109,11 @@ def _start(settings: dict[str, str]) -> SparkSession:
         SparkContext._ensure_initialized()
     conf = SparkConf()
     given = {**dict(conf.getAll()), **settings}
-    defaults = _defaults(given.get("spark.master", _LOCAL))
+    master = given.get("spark.master", _LOCAL)
+    defaults = _defaults(master)
+    if _is_local(master):
+        # Spark's web UI has no setting for its address; its default is all interfaces.
+        os.environ.setdefault(_BIND_OF_ENVIRONMENT, given.get(_BIND, _LOOPBACK))
     # Options of the user's own must not bring the log of Spark's own configuration back.
     java = {key: f"{defaults[key]} {given.get(key, '')}".strip() for key in (_JAVA_OPTIONS, _EXECUTORS_JAVA_OPTIONS)}
     conf.setAll(list((defaults | given | java).items()))
@@ -138,15 +145,23 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
     return session
 
 
+def _is_local(master: str) -> bool:
+    """Whether Spark runs in one process, so that no other machine needs to reach it."""
+    return master == "local" or master.startswith("local[")
+
+
 def _defaults(master: str) -> dict[str, str]:
     # How many tasks suit a cluster only Spark can tell.
-    tasks = {"spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2))} if master.startswith("local[") else {}
+    local = {"spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2))} if _is_local(master) else {}
+    # A driver whose port is open to the network takes messages from there without asking who sends them.
+    if _is_local(master) and _BIND_OF_ENVIRONMENT not in os.environ:
+        local |= {"spark.driver.host": _LOOPBACK, _BIND: _LOOPBACK}
     return {
         "spark.master": _LOCAL,
         "spark.python.daemon.module": "paimon_sql.spark.daemon",
         "spark.app.name": "paimon-sql",
         "spark.driver.memory": "4g",
-        **tasks,
+        **local,
         "spark.ui.showConsoleProgress": "false",
         "spark.log.structuredLogging.enabled": "false",
         "spark.redaction.regex": SECRET_NAMES,

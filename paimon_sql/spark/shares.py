@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from paimon_sql.spark.arrow_batches import gathered, map_in_arrow
 from paimon_sql.spark.worker_errors import answered, answering
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import gather
 from paimon_sql.storage.table import Table
 
 R = TypeVar("R")
@@ -34,7 +34,7 @@ def shared_out(
         PaimonError: a worker failed; the files of all of them are deleted.
     """
     answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
-    return all_or_nothing(table, answered(answers), written)
+    return gather(table, answered(answers), written)
 
 
 def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:

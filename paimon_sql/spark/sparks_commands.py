@@ -155,14 +155,15 @@ class HeedPaimonsTables(PlanRule):
         shared: its ``spark_catalog``.
     """
 
+    roots = frozenset(COMMANDS)
+
     def __init__(self, jvm: Jvm, session: Any, shared: SessionCatalogProxy) -> None:
         super().__init__(jvm)
         self.session = session
         self._shared = shared
 
     def rewritten(self, plan: Any) -> Any:
-        command = COMMANDS.get(str(plan.getClass().getSimpleName()))
-        return plan if command is None else command.judged(plan, self)
+        return COMMANDS[str(plan.getClass().getSimpleName())].judged(plan, self)
 
     def is_paimons(self, database: str, name: str) -> bool:
         """Whether a name is that of a table of Paimon's, as Spark's own catalog would keep it."""

@@ -20,6 +20,7 @@ from paimon_sql.errors import InvalidInputError, NotFoundError, UnsupportedError
 from paimon_sql.format.function import SQL, FunctionSchema
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.crossed_errors import error_behind
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.origins import Origin
 from paimon_sql.spark.types import CURRENT_DEFAULT, paimon_fields, paimon_type, row_struct
@@ -302,7 +303,7 @@ def _told(action: Callable[[], T]) -> T:
     try:
         return action()
     except (CapturedException, Py4JJavaError) as error:
-        raise InvalidInputError(str(error).split("\n", 1)[0].rstrip("; ")) from error
+        raise error_behind(error) or InvalidInputError(str(error).split("\n", 1)[0].rstrip("; ")) from None
 
 
 def _is(option: Any, default: bool) -> bool:

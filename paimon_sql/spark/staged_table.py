@@ -1,40 +1,69 @@
 """Tables that a statement makes together with their rows: CREATE TABLE .. AS SELECT and REPLACE TABLE.
 
-A table that is new is created at once and dropped again if its rows cannot be written. One that is replaced keeps what
-it holds until the new rows stand in files; then it is emptied, redefined and filled in one go.
+The rows are written into files that the statement's transaction owns, and committed when Spark commits the table. A
+table that is new is created at once, and dropped again if it certainly gets no rows; one that is replaced keeps what
+it holds until then.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import CommitUnknownError, PaimonError
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.write import V1WriteProxy, WriteBuilderProxy
 from paimon_sql.spark.write_job import write_rows
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.identity import is_same_table
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.replace_table import clear_and_redefine, discard, replacement
+from paimon_sql.storage.replace_table import replace_table, replacement
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 
 
 class StagedTableProxy(TableProxy):
-    """A table whose statement is not over yet; its children say what commit and abort do."""
+    """A table whose statement is not over yet; its children say what commit and abort do.
+
+    Class attributes:
+        overwrite: what the rows replace; None appends.
+    """
+
+    overwrite: ClassVar[Overwrite | None] = None
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, catalog: Catalog, identifier: Identifier) -> None:
         super().__init__(jvm, table, session)
         self.catalog = catalog
         self.identifier = identifier
+        self.transaction = Transaction(table)
+        self.messages: list[CommitMessage] = []
+
+    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
+        builder = StagedWriteBuilder(self.jvm, self, info)
+        self.transaction = Transaction(builder.table)  # the write's options hold for its commit
+        return builder
+
+    def write(self, rows: DataFrame) -> None:
+        """Write rows into files that wait for the commit."""
+        task = plan_write(self.transaction.table, self.overwrite)
+        self.messages += self.transaction.staged.take(write_rows(self.jvm, task, rows))
+        if self.overwrite is None:
+            self.transaction.require(*task.validations(self.messages))
+
+    def all_messages(self) -> list[CommitMessage]:
+        """The written rows and the compactions that they make due."""
+        compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
+        return [*self.messages, *self.transaction.staged.take(compacted)]
 
     class Java:
         implements = [*TableProxy.Java.implements, f"{CATALOG}.StagedTable"]
@@ -44,10 +73,16 @@ class CreatedTableProxy(StagedTableProxy):
     """A table that this statement has created; without its rows it goes again."""
 
     def commitStagedChanges(self) -> None:
-        pass
+        with self.transaction:
+            if self.messages:
+                operations.append(self.transaction, self.all_messages())
 
     def abortStagedChanges(self) -> None:
-        self.catalog.drop_table(self.identifier)
+        self.transaction.close()
+        table = self.transaction.table
+        # Others may have written into it meanwhile, or the lost answer may have been a yes.
+        if self.transaction.outcome is Outcome.NOT_COMMITTED and is_same_table(table) and not _has_rows(table):
+            self.catalog.drop_table(self.identifier)
 
 
 class ReplacedTableProxy(StagedTableProxy):
@@ -65,68 +100,61 @@ class ReplacedTableProxy(StagedTableProxy):
         InvalidSchemaError: the partition columns change.
     """
 
+    overwrite = Overwrite()
+
     def __init__(
         self, jvm: Jvm, old: Table, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
     ) -> None:
-        super().__init__(jvm, replace(old, schema=replacement(old.schema, schema)), session, catalog, identifier)
+        super().__init__(jvm, replace(old, schema=replacement(old, schema)), session, catalog, identifier)
         self._old = old
-        self._messages: list[CommitMessage] = []
-
-    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return StagedWriteBuilder(self.jvm, self.table, self.session, info, self._messages)
 
     def commitStagedChanges(self) -> None:
-        try:
-            clear_and_redefine(self._old, self.table.schema)
-        except PaimonError:
-            self.abortStagedChanges()
-            raise
-        table = self.catalog.table(self.identifier)
-        compacted = compact_due(table, self._messages, SparkExecutor(self.jvm))
-        try:
-            Committer(table).append([*self._messages, *compacted])
-        except CommitUnknownError:
-            self._messages.clear()  # they may be committed, so nothing may be aborted
-            raise
+        with self.transaction:
+            replace_table(self.transaction, self._old, self.all_messages())
 
     def abortStagedChanges(self) -> None:
-        discard(self.table, self._messages)
+        self.transaction.close()
 
 
 class StagedWriteBuilder(WriteBuilderProxy):
-    """Builds the write that fills a table which is not there yet."""
+    """Builds the write that fills a table whose statement is not over yet."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, messages: list[CommitMessage]) -> None:
-        super().__init__(jvm, table, session, info)
-        self._messages = messages
+    def __init__(self, jvm: Jvm, target: StagedTableProxy, info: Any) -> None:
+        super().__init__(jvm, target.table, target.session, info)
+        self._target = target
 
     def build(self) -> StagedWriteProxy:
-        return StagedWriteProxy(self.jvm, self.table, self.session, self._messages)
+        return StagedWriteProxy(self.jvm, self._target, self.table)
 
 
 class StagedWriteProxy(V1WriteProxy):
     """A write whose files wait for the statement's commit."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, messages: list[CommitMessage]) -> None:
-        super().__init__(jvm, table, session, None, None)
-        self._messages = messages
+    def __init__(self, jvm: Jvm, target: StagedTableProxy, table: Table) -> None:
+        super().__init__(jvm, table, target.session, None, None)
+        self._target = target
 
     def toInsertableRelation(self) -> Any:
-        return StagedInsertableProxy(self.jvm, self.table, self.session, self._messages)
+        return StagedInsertableProxy(self.jvm, self._target)
 
 
 class StagedInsertableProxy(JavaObject):
     """What Spark calls with the rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, messages: list[CommitMessage]) -> None:
+    def __init__(self, jvm: Jvm, target: StagedTableProxy) -> None:
         super().__init__(jvm)
-        self.table = table
-        self.session = session
-        self._messages = messages
+        self._target = target
 
     def insert(self, frame: Any, overwrite: bool) -> None:
-        rows = DataFrame(frame, SparkSession(self.jvm.context, self.session))
-        self._messages += write_rows(self.jvm, plan_write(self.table, overwrite=True), rows)
+        self._target.write(DataFrame(frame, SparkSession(self.jvm.context, self._target.session)))
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]
+
+
+def _has_rows(table: Table) -> bool:
+    """Whether the table has a snapshot, as far as its directory says."""
+    try:
+        return table.snapshots.latest_id() is not None
+    except (PaimonError, OSError):
+        return True

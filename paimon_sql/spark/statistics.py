@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from paimon_sql.format import types as t
@@ -39,13 +40,23 @@ class StatisticsProxy(JavaObject):
         types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
-            if name in types:
+            if name in types and _is_estimable(column, types[name]):
                 reference = reference_to(self.jvm, name)
                 columns.put(reference, ColumnStatisticsProxy(self.jvm, column, types[name]))
         return columns
 
     class Java:
         implements = [f"{CONNECTOR}.read.Statistics"]
+
+
+def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
+    """Whether Spark can estimate by a column's statistics (``FilterEstimation``), and does not fail.
+
+    An IN over TIMESTAMP_NTZ fails, and a range where a bound is infinite or NaN.
+    """
+    if isinstance(data_type, t.FloatType | t.DoubleType):
+        return all(math.isfinite(float(text)) for text in (column.least, column.greatest) if text is not None)
+    return not isinstance(data_type, t.TimestampType)
 
 
 class ColumnStatisticsProxy(JavaObject):

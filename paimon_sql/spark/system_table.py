@@ -18,6 +18,7 @@ from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.read_only_table import ReadOnlyTable
 from paimon_sql.spark.read_options import given_options, under_options
+from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.table import Table
 from paimon_sql.system_tables import CatalogTable, SystemTable
@@ -47,7 +48,7 @@ class MetadataTableProxy(ReadOnlyTable):
     def fields(self) -> Sequence[DataField]:
         return self._columns
 
-    def newScanBuilder(self, options: Any) -> SystemScanBuilderProxy:
+    def newScanBuilder(self, options: Any) -> Any:
         rows = self.rows_under(given_options(options))
         return SystemScanBuilderProxy(self.jvm, self._name, self._columns, rows, self.session)
 
@@ -62,6 +63,9 @@ class SystemTableProxy(MetadataTableProxy):
         super().__init__(jvm, f"{table.name}${system_table.name}", system_table.columns, session)
         self._table = table
         self._system_table = system_table
+
+    def newScanBuilder(self, options: Any) -> Any:
+        return under_push_down(self.jvm, self._table.options, super().newScanBuilder(options), self._columns)
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         table = under_options(self.jvm, self.session, self._table, options)
@@ -96,7 +100,9 @@ class SystemScanBuilderProxy(JavaObject):
 
     def pruneColumns(self, struct: Any) -> None:
         by_name = {f.name: f for f in self._all}
-        self._columns = tuple(by_name[f["name"]] for f in json.loads(struct.json())["fields"])
+        wanted = tuple(by_name[f["name"]] for f in json.loads(struct.json())["fields"])
+        # Arrow's tables without columns lose count of their rows when they are cut or joined; one column is the least.
+        self._columns = wanted or self._all[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self._all}

@@ -12,6 +12,7 @@ from paimon_sql.spark.partitions import PartitionManagement
 from paimon_sql.spark.read_options import given_options, under_options
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.schema_table import SchemaTable
+from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.spark.write import WriteBuilderProxy
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.table import Table
@@ -41,9 +42,10 @@ class TableProxy(SchemaTable, PartitionManagement):
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
 
-    def newScanBuilder(self, options: Any) -> ScanBuilderProxy:
-        return ScanBuilderProxy(
-            self.jvm, under_options(self.jvm, self.session, self.table, given_options(options)), self.session
+    def newScanBuilder(self, options: Any) -> Any:
+        table = under_options(self.jvm, self.session, self.table, given_options(options))
+        return under_push_down(
+            self.jvm, table.options, ScanBuilderProxy(self.jvm, table, self.session), table.schema.fields
         )
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:

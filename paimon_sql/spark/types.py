@@ -102,15 +102,16 @@ def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
 
 def row_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
     """The struct of rows of columns inside Spark, where a text of whatever length is a string."""
-    return {"type": "struct", "fields": [{**f, "type": _inside(f["type"])} for f in spark_struct(fields)["fields"]]}
+    return {"type": "struct", "fields": [{**f, "type": type_inside(f["type"])} for f in spark_struct(fields)["fields"]]}
 
 
-def _inside(kind: Any) -> Any:
+def type_inside(kind: Any) -> Any:
+    """A type, as Spark's JSON writes it, of values inside Spark, where a text of whatever length is a string."""
     if isinstance(kind, str):
         return "string" if kind.startswith(("char(", "varchar(")) else kind
     if kind["type"] == "struct":
-        return {**kind, "fields": [{**f, "type": _inside(f["type"])} for f in kind["fields"]]}
-    return {key: _inside(part) if key.endswith("Type") else part for key, part in kind.items()}
+        return {**kind, "fields": [{**f, "type": type_inside(f["type"])} for f in kind["fields"]]}
+    return {key: type_inside(part) if key.endswith("Type") else part for key, part in kind.items()}
 
 
 def _metadata(field: t.DataField) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Errors of ours in a Python worker reach the user as their message, without the worker's traceback."""
+"""Errors of ours in Python workers: the driver gets them as themselves, the user as a message without a traceback."""
 
 from __future__ import annotations
 
@@ -31,12 +31,7 @@ def one_message() -> Iterator[None]:
 class Failure:
     """An error of ours as a worker's answer, so that the job ends and the driver can clean up behind it."""
 
-    message: str
-    remedy: str | None
-
-    def error(self) -> PaimonError:
-        """The error, on the driver."""
-        return PaimonError(self.message, remedy=self.remedy)
+    error: PaimonError
 
 
 def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
@@ -46,14 +41,14 @@ def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
         try:
             return function(task)
         except PaimonError as error:
-            return Failure(error.message, error.remedy)
+            return Failure(error)
 
     return answer
 
 
 def answered(answers: Sequence[R | Failure]) -> Iterator[R]:
-    """What was answered, and behind it the first failure as an error."""
+    """What was answered, and behind it the first failure as the error that the worker raised."""
     yield from (answer for answer in answers if not isinstance(answer, Failure))
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
     if failure is not None:
-        raise failure.error()
+        raise failure.error

@@ -17,6 +17,7 @@ from paimon_sql.spark.write_job import run_write
 from paimon_sql.spark.write_options import write_options
 from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.table import Table
 
 _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
@@ -87,7 +88,7 @@ class V1WriteProxy(WriteInterface):
     def toStreaming(self) -> StreamingWriteProxy:
         if self._query is None:
             raise UnsupportedError("A table that a statement is making takes no stream.")
-        return StreamingWriteProxy(self.jvm, self.table, self._overwrite, self._query)
+        return StreamingWriteProxy(self.jvm, self.table, self.session, self._overwrite, self._query)
 
     def toInsertableRelation(self) -> InsertableProxy:
         return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)
@@ -104,7 +105,8 @@ class InsertableProxy(JavaObject):
 
     def insert(self, frame: Any, overwrite: bool) -> None:
         session = SparkSession(self.jvm.context, self.session)
-        run_write(self.jvm, self.table, DataFrame(frame, session), self._overwrite)
+        with Transaction(self.table) as transaction:
+            run_write(self.jvm, transaction, DataFrame(frame, session), self._overwrite)
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]

@@ -80,7 +80,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
 """The statements that are more than queries, by the words that they begin with; a choice of words is ``A|B``."""
 
 _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) - {"INSERT"} | {"EXPLAIN", "BEGIN"}
-_BY_NAME = re.compile(r"\binsert\b.*\bby\s+name\b", re.IGNORECASE | re.DOTALL)
+_INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
+_BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
@@ -193,7 +194,7 @@ def holds_ours(text: str) -> bool:
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
-    if word in ("WITH", "INSERT") and _BY_NAME.search(text):
+    if word in ("WITH", "INSERT") and (insert := _INSERT.search(text)) and _BY_NAME.search(text, insert.end()):
         return True
     if word == "WITH" and _CHANGES.search(text):
         return True

@@ -8,6 +8,7 @@ strings ``r'..'``, back-quoted names, nested bracketed comments, ``--`` comments
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 Kind = Literal["word", "quoted", "string", "number", "hint", "op", "end"]
@@ -35,7 +36,7 @@ _TOKEN = re.compile(
   | (?P<word>    \w (?: \w | \$(?!\{) )* )
   | (?P<string>  ' [^'\\]* (?: (?:\\.|'') [^'\\]* )* ' | " [^"\\]* (?: (?:\\.|"") [^"\\]* )* " )
   | (?P<quoted>  ` [^`]* (?: `` [^`]* )* ` )
-  | (?P<dollar>  \$ (?P<tag>[A-Za-z]*) \$ .*? \$ (?P=tag) \$ )
+  | (?P<dollar>  \$ [A-Za-z]* \$ )
   | (?P<hint>    /\*\+ )
   | (?P<comment> /\* )
   | (?P<open>    ['"`] )
@@ -43,7 +44,26 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_DOLLAR = re.compile(r"(?=(\$[A-Za-z]*\$))")
 _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
+
+
+class _DollarQuotes:
+    """Where texts between ``$tag$`` and ``$tag$`` end, found in one pass however many of them are never closed."""
+
+    def __init__(self, text: str, end: int) -> None:
+        self._text = text
+        self._end = end
+
+    def end_of(self, opening: re.Match[str]) -> int:
+        """The offset after the text that a sign opens; after its first ``$`` where nothing closes it."""
+        if self._last[opening[0]] < opening.end():
+            return opening.start() + 1
+        return self._text.index(opening[0], opening.end(), self._end) + len(opening[0])
+
+    @cached_property
+    def _last(self) -> dict[str, int]:
+        return {sign[1]: sign.start() for sign in _DOLLAR.finditer(self._text, 0, self._end)}
 
 
 def scan(text: str, start: int = 0, end: int | None = None) -> list[Token] | None:
@@ -55,6 +75,7 @@ def scan(text: str, start: int = 0, end: int | None = None) -> list[Token] | Non
     tokens: list[Token] = []
     position = start
     match_at = _TOKEN.match
+    dollars = _DollarQuotes(text, end)
     while position < end:
         match = match_at(text, position, end)
         if match is None:
@@ -73,7 +94,7 @@ def scan(text: str, start: int = 0, end: int | None = None) -> list[Token] | Non
                 return None
             stop = closed
         elif kind == "hint":
-            closed = _end_of_hint(text, stop, end)
+            closed = _end_of_hint(text, stop, end, dollars)
             if closed is None:
                 return None
             stop = closed
@@ -84,7 +105,15 @@ def scan(text: str, start: int = 0, end: int | None = None) -> list[Token] | Non
             tokens.append(Token("quoted", match[0], "", position, stop))
         elif kind == "number":
             tokens.append(Token("number", match[0], "", position, stop))
-        elif kind != "space":  # a string, raw or not, or dollar-quoted text
+        elif kind == "dollar":
+            stop = dollars.end_of(match)
+            value = text[position:stop]
+            tokens.append(
+                Token("op", value, value, position, stop)
+                if value == "$"
+                else Token("string", value, "", position, stop)
+            )
+        elif kind != "space":  # a string, raw or not
             tokens.append(Token("string", match[0], "", position, stop))
         position = stop
     return tokens
@@ -101,7 +130,7 @@ def _end_of_comment(text: str, position: int, end: int) -> int | None:
     return None
 
 
-def _end_of_hint(text: str, position: int, end: int) -> int | None:
+def _end_of_hint(text: str, position: int, end: int, dollars: _DollarQuotes) -> int | None:
     """The offset after the hint whose opening ends at ``position``; ``*/`` inside a string does not close it."""
     while position < end and (match := _TOKEN.match(text, position, end)):
         kind = match.lastgroup
@@ -109,7 +138,11 @@ def _end_of_hint(text: str, position: int, end: int) -> int | None:
             return match.end()
         if kind == "open":
             return None
-        closed = _end_of_comment(text, match.end(), end) if kind == "comment" else match.end()
+        closed: int | None = match.end()
+        if kind == "comment":
+            closed = _end_of_comment(text, match.end(), end)
+        elif kind == "dollar":
+            closed = dollars.end_of(match)
         if closed is None:
             return None
         position = closed

@@ -29,8 +29,7 @@ def tag_batch(table: Table) -> str | None:
     Returns:
         The tag's name; None if the table wants none.
     """
-    latest = table.snapshots.latest()
-    if table.options.get(TAG_AUTOMATIC_CREATION) != "batch" or latest is None:
+    if table.options.get(TAG_AUTOMATIC_CREATION) != "batch" or (latest := table.snapshots.latest()) is None:
         return None
     zone_name: str | None = table.options.get(SINK_PROCESS_TIME_ZONE)
     custom: str | None = table.options.get(TAG_BATCH_CUSTOMIZED_NAME)

@@ -1,29 +1,37 @@
-"""The bytes of blobs that lie elsewhere: in files of any file system, or behind addresses of the web."""
+"""The bytes of blobs that lie elsewhere: in files of any file system, or behind addresses of the web.
+
+Where a blob lies is told by a descriptor, and descriptors are bytes that anybody may have written: what they name is
+opened only below places that the catalog allows.
+"""
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError
-from paimon_sql.format.blob_reference import BlobDescriptor, decode_descriptor, is_descriptor, is_view
-from paimon_sql.format.options import TableOptions
+from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
+from paimon_sql.format.blob_reference import TO_THE_END, BlobDescriptor, decode_descriptor, is_descriptor, is_view
 from paimon_sql.format.options.row_tracking import (
+    BLOB_AS_DESCRIPTOR,
     BLOB_COPY_BUFFER_SIZE,
     BLOB_DESCRIPTOR_PROPERTY,
     BLOB_DESCRIPTOR_SOURCE_TABLE,
     BLOB_WRITE_NULL_ON_FETCH_FAILURE,
     BLOB_WRITE_NULL_ON_MISSING_FILE,
 )
+from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.storage.external.places import WEB_PORTS, shown
+from paimon_sql.storage.external.web import WebAnswer
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 from paimon_sql.storage.file_io.refusals import refusals
+from paimon_sql.storage.table import Table
 
 _LEAST_PIECE = 1024 * 1024
-_SECONDS = 60.0
-_NOT_FOUND = 404
+_LARGEST_VALUE = 2**31 - 1
+"""The bytes of the largest blob that can be a value."""
+_SETTINGS = "blob-descriptor."
 
 
 class _Stream(Protocol):
@@ -34,37 +42,76 @@ class _Stream(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class _Guard:
+    """What descriptors of others may name: the catalog's places, those that are the table's own, and some files."""
+
+    access: ExternalAccess
+    own: tuple[str, ...]
+    trusted: frozenset[str]
+
+
 @dataclass
 class BlobFetcher:
     """Reads what descriptors name.
 
     Attributes:
         file_io: reads files.
+        guard: says what may be read; None where the table itself has made all descriptors.
         piece: how many bytes are read at a time.
         null_if_missing: whether what does not exist is null, and no error.
         null_if_failing: whether what cannot be read for another reason is.
     """
 
     file_io: FileIO
+    guard: _Guard | None
     piece: int = _LEAST_PIECE
     null_if_missing: bool = False
     null_if_failing: bool = False
     _held: tuple[str, _Stream] | None = field(default=None, init=False, repr=False)
 
     @classmethod
-    def of(cls, file_io: FileIO, options: TableOptions) -> BlobFetcher:
-        """What reads the blobs that are written to a table.
+    def asked(cls, table: Table) -> BlobFetcher | None:
+        """What reads the blobs that are written to a table; None unless the write takes descriptors for them.
+
+        Raises:
+            NotAllowedError: the table's options lead to an endpoint that the catalog does not allow.
+        """
+        return cls.stored(table) if table.options.get(BLOB_AS_DESCRIPTOR) else None
+
+    @classmethod
+    def stored(cls, table: Table, trusted: Iterable[str] = ()) -> BlobFetcher:
+        """What reads the blobs of descriptors that stand among a table's rows, or are written to it.
 
         Args:
-            file_io: what reads the table's files.
-            options: the table's.
+            table: the table.
+            trusted: files that may be read wherever they are, as tables of the same warehouse tell of them.
+
+        Raises:
+            NotAllowedError: the table's options lead to an endpoint that the catalog does not allow.
         """
+        options, access = table.options, table.access
+        settings = {names[0]: v for names, v in options.matching(BLOB_DESCRIPTOR_PROPERTY) if v is not None}
+        if settings and not options.get(BLOB_DESCRIPTOR_SOURCE_TABLE):
+            # In another store the warehouse's name is another place.
+            access.check_settings(settings, _SETTINGS)
+            file_io = ResolvingFileIO(settings)
+            own: tuple[str, ...] = ()
+        else:
+            file_io = ResolvingFileIO(table.file_io.options)
+            own = tuple(place for place in (access.warehouse, table.path) if place is not None)
         return cls(
-            _file_io(file_io, options),
+            file_io,
+            _Guard(access, own, frozenset(trusted)),
             max(_LEAST_PIECE, options.get(BLOB_COPY_BUFFER_SIZE)),
             options.get(BLOB_WRITE_NULL_ON_MISSING_FILE),
             options.get(BLOB_WRITE_NULL_ON_FETCH_FAILURE),
         )
+
+    @classmethod
+    def own(cls, table: Table) -> BlobFetcher:
+        """What reads the table's own blobs, by descriptors that reading it has made: none may be missing."""
+        return cls(table.file_io, None, max(_LEAST_PIECE, table.options.get(BLOB_COPY_BUFFER_SIZE)))
 
     @staticmethod
     def is_reference(data: memoryview) -> bool:
@@ -76,6 +123,7 @@ class BlobFetcher:
 
         Raises:
             MissingFileError: there is no such file.
+            NotAllowedError: the catalog does not allow what it names.
             PaimonError: it cannot be read.
         """
         if is_view(data):
@@ -92,10 +140,12 @@ class BlobFetcher:
         except MissingFileError as error:
             if self.null_if_missing:
                 return None
-            shown = _shown(descriptor.uri)
+            name = shown(descriptor.uri)
             raise MissingFileError(
-                f"Cannot read {shown}, which a descriptor of a blob names: it does not exist.", path=shown
+                f"Cannot read {name}, which a descriptor of a blob names: it does not exist.", path=name
             ) from error
+        except (NotAllowedError, InvalidInputError):
+            raise
         except PaimonError:
             if self.null_if_failing:
                 return None
@@ -103,9 +153,23 @@ class BlobFetcher:
         return self._read(stream, descriptor)
 
     def content(self, descriptor: BlobDescriptor) -> bytes | None:
-        """All bytes that a descriptor names."""
+        """All bytes that a descriptor names.
+
+        Raises:
+            PaimonError: they are more than a value can hold.
+        """
         pieces = self.pieces(descriptor)
-        return None if pieces is None else b"".join(pieces)
+        if pieces is None:
+            return None
+        found = bytearray()
+        for piece in pieces:
+            found += piece
+            if len(found) > _LARGEST_VALUE:
+                raise PaimonError(
+                    f"{shown(descriptor.uri)} holds more than {_LARGEST_VALUE} bytes, which no value can hold.",
+                    remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
+                )
+        return bytes(found)
 
     def close(self) -> None:
         """Let go of the file that was read last."""
@@ -115,19 +179,26 @@ class BlobFetcher:
 
     def _opened(self, descriptor: BlobDescriptor) -> _Stream:
         uri = descriptor.uri
+        if descriptor.offset < 0 or descriptor.length < TO_THE_END:
+            raise InvalidInputError(f"A descriptor of a blob in {shown(uri)} names bytes that no file has.")
         if self._held is not None and self._held[0] == uri:
-            return self._held[1]
+            return self._held[1]  # blobs of one file often follow one another
         self.close()
-        if uri.lower().startswith(("http://", "https://")):
-            return _WebStream(uri)
-        with refusals("read", uri):
-            # Blobs of one file often follow one another.
-            self._held = (uri, self.file_io.open_input(uri))
+        path = uri
+        if self.guard is not None and uri not in self.guard.trusted:
+            access = self.guard.access
+            place = access.blob_place(uri, self.guard.own)
+            if place.scheme in WEB_PORTS:
+                return WebAnswer("GET", uri, seconds=access.blob_seconds, most_bytes=access.blob_bytes)
+            if place.scheme == "file":
+                path = _regular(place.local_path)
+        with refusals("read", shown(uri)):
+            self._held = (uri, self.file_io.open_input(path))
         return self._held[1]
 
     def _read(self, stream: _Stream, descriptor: BlobDescriptor) -> Iterator[bytes]:
         try:
-            with refusals("read", _shown(descriptor.uri)):
+            with refusals("read", shown(descriptor.uri)):
                 stream.seek(descriptor.offset)
                 left = descriptor.length
                 while left:
@@ -137,51 +208,14 @@ class BlobFetcher:
                     yield data
                     left -= len(data) if left > 0 else 0
         finally:
-            if isinstance(stream, _WebStream):
+            if isinstance(stream, WebAnswer):
                 stream.close()
         if left > 0:
-            raise PaimonError(f"{_shown(descriptor.uri)} ends {left} bytes before the blob that is said to be in it.")
+            raise PaimonError(f"{shown(descriptor.uri)} ends {left} bytes before the blob that is said to be in it.")
 
 
-class _WebStream:
-    """An answer of the web, which is read once from its beginning."""
-
-    def __init__(self, uri: str) -> None:
-        try:
-            self._answer = urllib.request.urlopen(uri, timeout=_SECONDS)
-        except urllib.error.HTTPError as error:
-            if error.code == _NOT_FOUND:
-                raise MissingFileError(f"Cannot read {_shown(uri)}: it does not exist.", path=_shown(uri)) from error
-            raise PaimonError(f"Cannot read {_shown(uri)}: the server answered {error.code}.") from error
-        except (OSError, ValueError) as error:
-            raise PaimonError(f"Cannot read {_shown(uri)}: {error}.") from error
-
-    def seek(self, offset: int) -> None:
-        """Pass over bytes."""
-        while offset > 0:
-            passed = len(self._answer.read(min(offset, _LEAST_PIECE)))
-            if not passed:
-                return
-            offset -= passed
-
-    def read(self, size: int) -> bytes:
-        """The next bytes; none at the end."""
-        data: bytes = self._answer.read(size)
-        return data
-
-    def close(self) -> None:
-        """Let the connection go."""
-        self._answer.close()
-
-
-def _shown(uri: str) -> str:
-    """An address without what may be secret in it."""
-    return uri.partition("?")[0]
-
-
-def _file_io(file_io: FileIO, options: TableOptions) -> FileIO:
-    """What reads the files that descriptors name: with settings of its own, or those of the table's own files."""
-    own = {names[0]: value for names, value in options.matching(BLOB_DESCRIPTOR_PROPERTY) if value is not None}
-    if own and not options.get(BLOB_DESCRIPTOR_SOURCE_TABLE):
-        return ResolvingFileIO(own)
-    return ResolvingFileIO(getattr(file_io, "options", None))
+def _regular(path: Path) -> str:
+    """The path, unless a device or pipe stands there, which has no end."""
+    if path.exists() and not path.is_file():
+        raise PaimonError(f"Cannot read {path}, which a descriptor of a blob names: it is no file.")
+    return str(path)

@@ -13,10 +13,10 @@ from paimon_sql.errors import InvalidInputError, InvalidOptionError, Unsupported
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
 from paimon_sql.format.options.table import BRANCH_MERGE_ENABLED
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -80,7 +80,8 @@ def merge_branch(table: Table, source: str, target: str, *, dry_run: bool = Fals
         return Changes([_prepared(e) for e in merged])
 
     # The files are the source's, so that no failure may remove them.
-    snapshot = Committer(other).commit(CommitKind.APPEND, changes, BATCH_COMMIT_IDENTIFIER)
+    with Transaction(other) as transaction:
+        snapshot = transaction.commit(CommitKind.APPEND, changes)
     after_commit(other)
     return BranchMerge(merged, snapshot)
 

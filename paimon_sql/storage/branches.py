@@ -11,6 +11,7 @@ from paimon_sql.format.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
+from paimon_sql.storage.links import refuse_links
 from paimon_sql.storage.names import check_file_name
 
 _PREFIX = "branch-"
@@ -87,19 +88,26 @@ class BranchManager:
             AlreadyExistsError: there is a branch of that name.
         """
         root = self.root(name)
-        in_place = self.file_io.is_object_store(root)
-        folder = root if in_place else temporary_sibling(root)
-        if in_place and self.exists(name):
-            raise _taken(name)
-        try:
-            for path, data in files.items():
-                self.file_io.write_bytes(f"{folder}/{path}", data)
-            if not in_place and not self._moved(folder, root):
+        if self.file_io.is_object_store(root):
+            if self.exists(name):
                 raise _taken(name)
+            self._write(root, files)
+            return
+        hidden = temporary_sibling(root)
+        try:
+            self._write(hidden, files)
+            is_there = self._moved(hidden, root)
         except Exception:
-            if not in_place:
-                self.file_io.delete_dir(folder, recursive=True)
-            raise
+            if self.file_io.answers_are_final(root):
+                self.file_io.delete_dir(hidden, recursive=True)
+            raise  # otherwise it may get its name later, and must have its files then
+        if not is_there:
+            self.file_io.delete_dir(hidden, recursive=True)
+            raise _taken(name)
+
+    def _write(self, folder: str, files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            self.file_io.write_durably(f"{folder}/{path}", data)
 
     def rename(self, name: str, target: str) -> None:
         """Give a branch another name; on an object store its files move one by one.
@@ -118,6 +126,7 @@ class BranchManager:
             self._authority.delete_branch(name)
             return
         root = self.root(name)
+        refuse_links(self.file_io, [f"{root}/{SCHEMA}"], lambda path: self._paths.root)
         if self.file_io.is_object_store(root):
             self.file_io.delete_dir(f"{root}/{SCHEMA}", recursive=True)
         else:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow.compute as pc
+
 from paimon_sql.errors import (
     AlreadyExistsError,
     InvalidInputError,
@@ -28,9 +30,12 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branches import BranchManager, check_branch_name
 from paimon_sql.storage.changelogs import without_lost_changelog
+from paimon_sql.storage.commit.identity import changed_table, is_same_table
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_directory import remove_if_dropped
 from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.travel import is_retained, kept_snapshot
 
@@ -190,9 +195,11 @@ def create_branch(
         snapshot = kept_snapshot(table, snapshot_id)
     if snapshot is not None:
         files[f"{SNAPSHOT}/snapshot-{snapshot.id}"] = without_lost_changelog(table, snapshot).to_json().encode()
-    ids = table.schemas.ids()
-    newest = ids[-1] if snapshot is None else snapshot.schema_id
-    for i in sorted((i for i in ids if i <= newest), reverse=True):
+    schema = table.schemas.latest()
+    if schema is None:
+        raise changed_table(table)
+    newest = schema.id if snapshot is None else _newest_used(table, snapshot)
+    for i in sorted((i for i in table.schemas.ids() if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
     made = NewBranch(name, newest, snapshot)
     if table.authority is not None:
@@ -208,6 +215,11 @@ def create_branch(
         return made
     _sweep(table)
     table.branches.create(name, files)
+    # If it is not there, it has gone with the table that got another name.
+    if not is_same_table(table) and table.branches.exists(name):
+        table.branches.remove(name)
+        remove_if_dropped(table.file_io, table.paths.root)
+        raise changed_table(table)
     if snapshot is not None and not _is_kept(table, snapshot):
         table.branches.remove(name)
         raise NoSuchSnapshotError(
@@ -278,6 +290,19 @@ def content_of(table: Table, name: str) -> BranchContent:
     """How much a branch holds; nothing is read but the names of its files."""
     branch = replace(table, branch=name)
     return BranchContent(name, len(branch.snapshots.directory.versions()), len(branch.tags.names()))
+
+
+def _newest_used(table: Table, snapshot: Snapshot) -> int:
+    """The greatest id of a schema that a snapshot, its files or one before it was written under.
+
+    A writer that opened the table before ALTER TABLE may commit behind one that knew the new columns, and then its
+    snapshot names the older schema.
+    """
+    if table.schemas.ids()[-1] <= snapshot.schema_id:
+        return snapshot.schema_id
+    before = (s.schema_id for s in table.snapshots.all() if s.id <= snapshot.id)
+    used: int = pc.max(live_files(table, snapshot).entries["schema_id"]).as_py() or 0
+    return max(snapshot.schema_id, used, *before)
 
 
 def _is_kept(table: Table, snapshot: Snapshot) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
@@ -13,18 +14,20 @@ from paimon_sql.format.options.scan import (
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.chains import Chain
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.storage.commit.staged_files import gather
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.raw_reader import with_inserts
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.chain import ChainFiles, chained_partitions
 from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.scan.plan import SPLIT_BYTES
 from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split_size import SPLIT_BYTES
 from paimon_sql.storage.scan.two_branches import BranchFiles, check_columns
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
@@ -131,23 +134,32 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
         CommitConflictError: another job wrote one of the partitions meanwhile; nothing was changed.
     """
     table = plan.table
-    answers = all_or_nothing(table, executor.map(run_make_whole, plan.tasks), lambda written: written)
-    messages = [message for written in answers for message in written]
-    committer = Committer(table, fresh=True)
-    if plan.whole:
-        what = Overwrite(dynamic=True)
-        made = committer.overwrite(messages, lambda latest: overwritten(table, latest, what, messages))
-        return MadeWhole(messages, made)
+    with Transaction(table) as transaction:
+        answers = gather(table, executor.map(run_make_whole, plan.tasks), lambda written: written)
+        messages = transaction.staged.take(message for written in answers for message in written)
+        if plan.whole:
+            what = Overwrite(dynamic=True)
+            made = operations.overwrite(
+                transaction, messages, lambda latest: overwritten(table, latest, what, messages)
+            )
+            return MadeWhole(messages, made)
+        transaction.require(_partitions_are_new(messages))
+        snapshots = operations.append(transaction, messages)
+        return MadeWhole(messages, snapshots[0] if snapshots else None)
 
-    def guard(latest: Snapshot | None) -> None:
-        if {m.partition for m in messages}.intersection(live_files(table, latest).partitions):
+
+def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
+    partitions = {m.partition for m in messages}
+
+    def check(proposal: Proposal) -> None:
+        table = proposal.table
+        if partitions.intersection(live_files(table, proposal.latest).partitions):
             raise CommitConflictError(
                 f"{table.name}: another job wrote a partition while it was being made whole.",
                 remedy="Read it: it is whole now. Or call with overwrite => true.",
             )
 
-    snapshots = committer.append(messages, guard=guard)
-    return MadeWhole(messages, snapshots[0] if snapshots else None)
+    return Validation("partitions that are made whole are new", check)
 
 
 def run_make_whole(task: MakeWholeTask) -> list[CommitMessage]:

@@ -35,8 +35,8 @@ class ChangelogManager:
 
     def keep(self, snapshot: Snapshot) -> None:
         """Write down a snapshot that is about to expire as a changelog."""
-        self.directory.file_io.write_bytes(self.directory.path(snapshot.id), snapshot.to_json().encode())
-        self.directory.write_hint(LATEST, snapshot.id)
+        self.directory.file_io.write_durably(self.directory.path(snapshot.id), snapshot.to_json().encode())
+        self.directory.advance_hint(LATEST, snapshot.id)
 
     def remove(self, snapshot_id: int) -> bool:
         """Remove a changelog's file and nothing else: True if it was there."""

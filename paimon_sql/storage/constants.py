@@ -34,7 +34,7 @@ class ConstantCall:
 
 Constant: TypeAlias = ConstantText | ConstantCall
 
-_NUMBER = re.compile(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:BD|[LSYDF])?", re.IGNORECASE)
+_NUMBER = re.compile(r"([+-]?\s*(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:BD|[LSYDF])?", re.IGNORECASE)
 _WORD = re.compile(r"true|false|null", re.IGNORECASE)
 _TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X|R)?\s*(?=['\"])", re.IGNORECASE)
 _CALL = re.compile(rf"(?:system\.builtin\.)?({'|'.join(CONSTRUCTORS)})\s*\(", re.IGNORECASE)

@@ -53,11 +53,11 @@ class ConsumerManager:
 
     def reset(self, name: str, next_snapshot: int) -> None:
         """Set how far a consumer has come, making it if need be."""
-        self.file_io.write_bytes(self.path(name), Consumer(next_snapshot).to_json().encode())
+        self.file_io.write_durably(self.path(name), Consumer(next_snapshot).to_json().encode())
 
     def remove(self, name: str) -> bool:
         """Forget a consumer: True if there was one of that name."""
-        return self.file_io.delete(self.path(name))
+        return self.file_io.delete_durably(self.path(name))
 
     def expire(self, before_millis: int) -> list[str]:
         """Forget the consumers whose files were not touched since a time; their names.
@@ -67,4 +67,6 @@ class ConsumerManager:
         """
         stale = [s for s in self.files() if s.mtime_millis < before_millis]
         self.file_io.delete_many([s.path for s in stale])
+        if stale:
+            self.file_io.sync_directory(self.directory)
         return [s.name.removeprefix(_PREFIX) for s in stale]

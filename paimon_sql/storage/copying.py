@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError
+from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.global_index.meta import source_snapshot, written_source
 from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry
@@ -23,12 +23,12 @@ from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED, ROW_T
 from paimon_sql.format.options.table import BRANCH, PATH
 from paimon_sql.format.paths import beside
 from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.storage.branching import NAMING_OPTIONS
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
@@ -37,12 +37,15 @@ from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.schemas import descends
 from paimon_sql.storage.table import Table
 
 _CHUNK = 8 * 1024 * 1024
 _PART_BYTES = 128 * 1024 * 1024
 _PART_FILES = 256
 """How much one task copies at most."""
+
+_LOOKS = 3
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIKE = (
@@ -103,12 +106,14 @@ class CopyPlan:
 
     Attributes:
         source: the table.
+        definition: its schema, as it was when the snapshot was the newest.
         snapshot: its snapshot whose files they are; None for a table that never held any.
         files: the entries of the data files.
         indexes: the entries of the index files.
     """
 
     source: Table
+    definition: TableSchema
     snapshot: Snapshot | None
     files: list[ManifestEntry] = field(default_factory=list)
     indexes: list[IndexManifestEntry] = field(default_factory=list)
@@ -131,11 +136,21 @@ def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
         source: the table or branch.
         partitions: a condition on partition columns; None for all.
     """
-    latest = source.snapshots.latest()
+    latest, definition = _newest(source)
     files = entries(filter_partitions(source, live_files(source, latest).entries, partitions))
     chosen = {e.partition for e in files}
     indexes = [e for e in index_entries(source, latest) if partitions is None or e.partition in chosen]
-    return CopyPlan(source, latest, files, indexes)
+    return CopyPlan(source, definition, latest, files, indexes)
+
+
+def _newest(source: Table) -> tuple[Snapshot | None, TableSchema]:
+    """The newest snapshot and its table's definition: looked at again where a REPLACE TABLE came between the two."""
+    for _ in range(_LOOKS):
+        latest = source.snapshots.latest()
+        definition = source.schemas.latest() or source.schema
+        if latest is None or descends(definition, source.schemas.get(latest.schema_id)):
+            break
+    return latest, definition
 
 
 def schemas_of_copy(plan: CopyPlan) -> list[TableSchema]:
@@ -144,8 +159,7 @@ def schemas_of_copy(plan: CopyPlan) -> list[TableSchema]:
     They count from 0, have the options of today, and none of those that name a place or a branch; the copy of a
     materialized table is an ordinary one.
     """
-    source = plan.source
-    newest = source.schemas.latest() or source.schema
+    source, newest = plan.source, plan.definition
     apart = {PATH.key, BRANCH.key, *(option.key for option in NAMING_OPTIONS)}
     kept = shown_options(newest) if is_materialized(newest) else newest.options
     options = {k: v for k, v in kept.items() if k not in apart}
@@ -198,21 +212,20 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
         CommitConflictError: the source's files went while they were copied; nothing was changed.
     """
     names, ids = _Names(), _schema_ids(plan, target)
-    made = (target.snapshots.latest_id() or 0) + 1
-    numbered = _numbered_anew(plan, made)
+    number = (target.snapshots.latest_id() or 0) + 1
+    numbered = _numbered_anew(plan, number)
     files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(f, names, ids))) for e, f in numbered]
-    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names, made))) for e in plan.indexes]
+    indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names, number))) for e in plan.indexes]
     pairs = [*_data_paths(plan.source, target, files)]
     pairs += [(index_path(plan.source, old), index_path(target, new), old.file.file_size) for old, new in indexes]
-    try:
+    with Transaction(target, Operation.OVERWRITE) as transaction:
+        transaction.staged.add_paths(copy for _, copy, _ in pairs)
         _copy(plan, target, pairs, executor)
         added = Changes([new for _, new in files], [], [new for _, new in indexes])
-        return _commit(plan, target, added)
-    except CommitUnknownError:
-        raise
-    except BaseException:
-        target.file_io.delete_many(copy for _, copy, _ in pairs)
-        raise
+        made = _commit(plan, transaction, added)
+    if made is not None:
+        after_commit(target, [made])
+    return made
 
 
 def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], executor: Executor) -> None:
@@ -235,7 +248,8 @@ def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], 
         ) from error
 
 
-def _commit(plan: CopyPlan, target: Table, added: Changes) -> Snapshot | None:
+def _commit(plan: CopyPlan, transaction: Transaction, added: Changes) -> Snapshot | None:
+    target = transaction.table
     places = frozenset(e.partition for e in added.entries)
     taken = plan.snapshot.next_row_id if plan.snapshot is not None else None
 
@@ -247,10 +261,7 @@ def _commit(plan: CopyPlan, target: Table, added: Changes) -> Snapshot | None:
 
     if changes(target.snapshots.latest()).is_empty():
         return None
-    committer = Committer(target, operation=Operation.OVERWRITE)
-    made = committer.commit(CommitKind.OVERWRITE, changes, BATCH_COMMIT_IDENTIFIER)
-    after_commit(target, [made])
-    return made
+    return transaction.commit(CommitKind.OVERWRITE, changes)
 
 
 class _Names:
@@ -341,7 +352,7 @@ def _data_paths(
 def _schema_ids(plan: CopyPlan, target: Table) -> dict[int, int]:
     """The target's schema for each that the files were written under: the newest with the same columns."""
     theirs = {s.id: s for s in target.schemas.all()}
-    newest = plan.source.schemas.latest() or plan.source.schema
+    newest = plan.definition
     found = {}
     for number in sorted({newest.id, *(e.file.schema_id for e in plan.files)}):
         fields = plan.source.schemas.get(number).fields

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -18,11 +16,14 @@ from paimon_sql.format.options.partition import (
 )
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.partition import unescape_path_name
+from paimon_sql.storage.external.places import shown
+from paimon_sql.storage.external.web import WebAnswer
 from paimon_sql.storage.partition_listing import PartitionListing, as_done
 from paimon_sql.storage.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table import Table
 
-_SECONDS = 60
+_SECONDS = 60.0
+_MOST_BYTES = 64 * 1024
 
 
 class DoneAction(ABC):
@@ -63,43 +64,64 @@ class SuccessFile(DoneAction):
 
 
 class HttpReport(DoneAction):
-    """A message to a web server, which must answer ``{"result": "SUCCESS"}``."""
+    """A message to a web server that the catalog allows, which must answer ``{"result": "SUCCESS"}``.
+
+    The table's option alone causes no request: whoever can change a table could reach any server from here.
+    """
 
     name = "http-report"
 
     def check(self) -> None:
-        url = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL) or ""
-        if not url.lower().startswith(("http://", "https://")):
-            key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+        self._url()
+
+    def _url(self) -> str:
+        key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+        url: str | None = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        if not url:
             raise InvalidOptionError(
-                f"The action '{self.name}' needs the option '{key}', which is '{url}'.",
+                f"{self.table.name}: the action '{self.name}' needs the option '{key}'.",
                 key=key,
                 remedy="Set it to the address of the server, as http://host/path.",
             )
+        self.table.access.check_url(url, key)
+        return url
 
     def tell(self, partition: str) -> None:
-        options = self.table.options
-        url: str = options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL) or ""
+        options, url = self.table.options, self._url()
         body = {
             "partition": partition,
             "table": self.table.name,
             "path": self.table.path,
             "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
         }
-        request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
-                result = json.loads(answer.read()).get("result")
-        except (OSError, ValueError, AttributeError) as error:
-            reason = f"{error.code}" if isinstance(error, urllib.error.HTTPError) else str(error)
+            with WebAnswer(
+                "POST",
+                url,
+                seconds=_SECONDS,
+                most_bytes=_MOST_BYTES,
+                body=json.dumps(body).encode(),
+                headers={"Content-Type": "application/json"},
+            ) as answer:
+                result = _result(answer.read())
+        except PaimonError as error:
             raise PaimonError(
-                f"{self.table.name}: {url} could not be told that partition {partition} is done: {reason}."
+                f"{self.table.name}: {shown(url)} could not be told that partition {partition} is done: {error.message}"
             ) from error
-        if str(result).upper() != "SUCCESS":
+        if result.upper() != "SUCCESS":
             raise PaimonError(
-                f"{self.table.name}: {url} answered '{result}' and not 'SUCCESS' when told that partition {partition}"
-                " is done."
+                f"{self.table.name}: {shown(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
+                f" {partition} is done."
             )
+
+
+def _result(answer: bytes) -> str:
+    """The result that a server's answer holds; empty if it is none of the kind."""
+    try:
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        return ""
+    return str(said.get("result")) if isinstance(said, dict) else ""
 
 
 class _OfMetastore(DoneAction):

@@ -8,24 +8,29 @@ in between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import (
     CommitConflictError,
     InvalidInputError,
     MissingFileError,
     NoSuchSnapshotError,
-    PaimonError,
     UnsupportedError,
 )
 from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.rollback import drop_changelogs, drop_newest_first
+from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.rewinds import Rewind, with_generation
+from paimon_sql.storage.rollback import drop_changelogs, drop_newest_first, mark_rewind, overtaken, withdraw
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_directory import remove_if_dropped
+from paimon_sql.storage.tagging import held, is_guard
 from paimon_sql.storage.tags import is_same_commit
-from paimon_sql.storage.versioned import EARLIEST, LATEST, VersionedDirectory
+from paimon_sql.storage.unfinished import begun
+from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 _ATTEMPTS = 6
 
@@ -45,6 +50,7 @@ class FastForwardPlan:
         added_tags: the tags of the branch that come, or replace one of their name.
         dropped_schemas: the schemas of the table that the branch does not have, ascending.
         added_schemas: those of the branch that come, or replace one of their number, ascending.
+        rewind: the last rollback of the table before this was planned, None if there was none.
     """
 
     shared: int
@@ -57,6 +63,7 @@ class FastForwardPlan:
     added_tags: list[str] = field(default_factory=list)
     dropped_schemas: list[int] = field(default_factory=list)
     added_schemas: list[int] = field(default_factory=list)
+    rewind: Rewind | None = None
 
     def is_empty(self) -> bool:
         """Whether the table is what the branch is."""
@@ -83,7 +90,7 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
     Raises:
         NotFoundError: there is no such branch.
         InvalidInputError: the branch is main, the table itself, or has no snapshot.
-        CommitConflictError: others keep committing to the table; run it again.
+        CommitUnknownError: it has not come to its end; run it again.
     """
     if name in (MAIN_BRANCH, table.branch):
         what = "the table itself" if name == table.branch else "what branches come from"
@@ -93,24 +100,37 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
     branch = branch_of(table, name)
     if table.authority is not None:
         return _forwarded_by(table.authority, table, branch, dry_run=dry_run)
-    first: FastForwardPlan | None = None
-    missed: PaimonError | None = None
+    plan = _undisturbed_plan(table, branch)
+    if not dry_run:
+        with begun(f"{table.name}: the fast-forward to branch '{name}'"):
+            _follow(table, branch, plan)
+    return plan
+
+
+def _follow(table: Table, branch: Table, plan: FastForwardPlan) -> None:
+    """Carry a plan out, and others until the table is what the branch is."""
     for _ in range(_ATTEMPTS):
-        try:
-            plan = plan_fast_forward(table, branch)
-            first = first or plan
-            if dry_run or plan.is_empty():
-                return first
+        if plan.is_empty():
+            table.snapshots.directory.settle_latest()
+            return
+        with suppress(NoSuchSnapshotError, MissingFileError):  # it expired between two looks
             _carry_out(table, branch, plan)
-            missed = None
-        except (NoSuchSnapshotError, MissingFileError) as error:
-            missed = error  # it expired between two looks, or is lost for good
-        table.snapshots.forget()
-        branch.snapshots.forget()
-    raise missed or CommitConflictError(
-        f"{table.name}: others keep committing while it is fast-forwarded to branch '{name}'.",
-        remedy="Stop the writers and run it again.",
-    )
+        plan = _undisturbed_plan(table, branch)
+    raise CommitConflictError(f"{table.name}: others keep committing meanwhile.", remedy="Stop the writers.")
+
+
+def _undisturbed_plan(table: Table, branch: Table) -> FastForwardPlan:
+    """What is to be done; tried again where a snapshot expires between two looks, as one that is lost stays so."""
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(NoSuchSnapshotError, MissingFileError):
+            return _present_plan(table, branch)
+    return _present_plan(table, branch)
+
+
+def _present_plan(table: Table, branch: Table) -> FastForwardPlan:
+    table.snapshots.forget()
+    branch.snapshots.forget()
+    return plan_fast_forward(table, branch)
 
 
 def _forwarded_by(authority: VersionAuthority, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
@@ -134,6 +154,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     Raises:
         InvalidInputError: the branch has no snapshot.
     """
+    rewind = table.snapshots.rewinds.read() if table.authority is None else None
     theirs = _retained(branch)
     if not theirs:
         raise InvalidInputError(
@@ -146,6 +167,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     base = kept[-1] if kept else 0
     tags, own_tags = _tag_files(branch), _tag_files(table)
     later = {t.name for t in table.tags.all() if t.snapshot.id > shared}
+    needed = max((table.snapshots.get(i).schema_id for i in kept), default=-1)
     schemas, own_schemas = set(branch.schemas.ids()), set(table.schemas.ids())
     return FastForwardPlan(
         shared,
@@ -156,35 +178,52 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         [i for i in theirs if i > base and not _is_theirs(table, branch, i)],
         sorted(n for n in later if tags.get(n) != own_tags.get(n)),
         sorted(n for n, data in tags.items() if own_tags.get(n) != data),
-        sorted(own_schemas - schemas),
+        sorted(i for i in own_schemas - schemas if i > needed),
         sorted(i for i in schemas if i not in own_schemas or _differs(table, branch, i)),
+        rewind,
     )
 
 
 def _carry_out(table: Table, branch: Table, plan: FastForwardPlan) -> None:
+    table = _lasting(table, plan)
+    base = plan.kept[-1] if plan.kept and plan.dropped else 0
+    with held(table, table.snapshots.get(base), f"fast-forward-to-{base}") if base else nullcontext():
+        _replace_history(table, branch, plan)
+
+
+def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None:
     snapshots, file_io = table.snapshots.directory, table.file_io
     tags = _tag_files(branch)
     for name in plan.dropped_tags:
         table.tags.remove(name)
     base = plan.kept[-1] if plan.kept else 0
-    start = plan.kept[0] if plan.kept else _retained(branch)[0]
-    snapshots.write_hint(EARLIEST, start)
+    start = base or _retained(branch)[0]
+    _begin(table, start, is_fresh=not base)
+    rewind = mark_rewind(table, base) if plan.dropped else plan.rewind
     if base:
-        snapshots.write_hint(LATEST, base)
+        snapshots.reset_hint(LATEST, base)
     else:
         snapshots.delete_hint(LATEST)
-    drop_newest_first(table, plan.dropped)
+    if plan.dropped and rewind is not None:
+        drop_newest_first(table, overtaken(table, plan.dropped, rewind))
     drop_changelogs(table, plan.shared)
     _bring_schemas(table, branch, plan)
     for i in plan.added:
-        if not _created(snapshots, i, branch.snapshots.directory.read(i)):
+        if not _created(table, i, branch.snapshots.directory.read(i), rewind):
             return  # a rival was quicker: what it made goes in the next round
-    for name in plan.added_tags:
-        file_io.write_bytes(table.tags.path(name), tags[name])
+    for name in (name for name in plan.added_tags if name in tags):
+        file_io.write_durably(table.tags.path(name), tags[name])
         if not branch.tags.exists(name):
             table.tags.remove(name)  # deleted meanwhile, perhaps with what only it kept
-    snapshots.write_hint(LATEST, plan.current)
+    snapshots.reset_hint(LATEST, plan.current)
+    snapshots.settle_latest()
     _drop_expired(table, branch, plan, start)
+
+
+def _lasting(table: Table, plan: FastForwardPlan) -> Table:
+    """The table by a schema that the plan leaves as it is, which tells whether the table is still the same one."""
+    changed = {*plan.dropped_schemas, *plan.added_schemas}
+    return next((replace(table, schema=s) for s in table.schemas.all() if s.id not in changed), table)
 
 
 def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int) -> None:
@@ -193,21 +232,48 @@ def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int
     That expiry says first which snapshots of the branch go, and then looks whether this hint was written.
     """
     snapshots = table.snapshots.directory
-    snapshots.write_hint(EARLIEST, start)
+    _begin(table, start, is_fresh=not plan.kept)
     earliest = branch.snapshots.earliest_id() or 0
     gone = [i for i in plan.added if i < earliest]
     if gone and not plan.kept:
-        snapshots.write_hint(EARLIEST, earliest)
+        snapshots.reset_hint(EARLIEST, earliest)
     drop_newest_first(table, gone)
+    snapshots.settle_earliest(start)
+
+
+def _begin(table: Table, start: int, *, is_fresh: bool) -> None:
+    """Let the table's history begin no later than a snapshot, which the branch holds too.
+
+    Earlier ones that the table keeps may be expiring: they come back for nobody.
+    """
+    snapshots = table.snapshots.directory
+    if is_fresh:
+        snapshots.reset_hint(EARLIEST, start)
+    else:
+        snapshots.settle_earliest(start)
 
 
 def _bring_schemas(table: Table, branch: Table, plan: FastForwardPlan) -> None:
-    """The commits that both share need none of the schemas that change here."""
-    schemas = table.schemas.directory
+    """The commits that both share need none of the schemas that change here.
+
+    Raises:
+        NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
+    """
+    schemas, brought = table.schemas.directory, dict[int, bytes]()
+    require_same_table(table)
     for i in reversed(plan.dropped_schemas):
-        schemas.file_io.delete(schemas.path(i))
+        schemas.file_io.delete_durably(schemas.path(i))
     for i in plan.added_schemas:
-        schemas.file_io.write_bytes(schemas.path(i), branch.schemas.directory.read(i))
+        brought[i] = branch.schemas.directory.read(i)
+        schemas.file_io.write_durably(schemas.path(i), brought[i])
+    if brought and not is_same_table(table):
+        for i, data in brought.items():
+            with suppress(MissingFileError):
+                if schemas.read(i) == data:
+                    schemas.file_io.delete_durably(schemas.path(i))
+        schemas.file_io.delete_dir(schemas.directory)
+        remove_if_dropped(table.file_io, table.path)
+        raise changed_table(table)
 
 
 def _shared(table: Table, branch: Table, mine: list[int], theirs: list[int]) -> int:
@@ -239,18 +305,43 @@ def _tagged(table: Table) -> dict[int, Snapshot]:
 
 
 def _tag_files(table: Table) -> dict[str, bytes]:
-    return {name: table.file_io.read_bytes(table.tags.path(name)) for name in table.tags.names()}
+    """What the tags hold, those apart that other statements hold snapshots by."""
+    return {n: table.file_io.read_bytes(table.tags.path(n)) for n in table.tags.names() if not is_guard(n)}
 
 
 def _differs(table: Table, branch: Table, schema_id: int) -> bool:
     return table.schemas.directory.read(schema_id) != branch.schemas.directory.read(schema_id)
 
 
-def _created(directory: VersionedDirectory, number: int, data: bytes) -> bool:
+def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> bool:
+    """Whether this call made a snapshot of the table; a rival's of that id stays as it is.
+
+    Others may roll the table back before this call has made it: then it is none of the history, and is withdrawn.
+
+    Args:
+        table: the table.
+        number: the snapshot's id.
+        data: the snapshot as the branch holds it.
+        rewind: the last rollback that this fast-forward knows of.
+
+    Raises:
+        NoSuchTableError: the table was dropped or replaced; the snapshot is withdrawn.
+    """
+    require_same_table(table)
+    directory = table.snapshots.directory
     path = directory.path(number)
-    if directory.file_io.can_create_exclusively(path):
-        return directory.file_io.try_create_exclusive(path, data)
-    if directory.exists(number):
-        return False
-    directory.file_io.write_bytes(path, data)
-    return True
+    snapshot = parse_snapshot(data, path)
+    if rewind is not None and rewind.covers(number):
+        snapshot = replace(snapshot, properties=with_generation(snapshot.properties or {}, number, rewind))
+        data = snapshot.to_json().encode()
+    with table.lock.held(table.branch) as hold:
+        hold.confirm()
+        if not directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
+            return False
+    last = table.snapshots.rewinds.read()
+    if (is_same := is_same_table(table)) and (last is None or not last.is_stray(snapshot)):
+        return True
+    withdraw(table, number, data)
+    if not is_same:
+        raise changed_table(table)
+    return False

@@ -10,8 +10,8 @@ from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexe
 from paimon_sql.format.manifest import ManifestEntry
 from paimon_sql.format.paths import INDEX_SUFFIX, beside, file_index_name, next_file_index_name
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import gather
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.read.file_indexes import index_file
@@ -81,5 +81,5 @@ def remade(
 ) -> list[CommitMessage]:
     """Make the indexes of data files anew; what is to be committed, a message for each file that has others now."""
     tasks = [IndexRewriteTask(table, e, dry_run) for e in entries]
-    answers = all_or_nothing(table, executor.map(IndexRewriteTask.run, tasks), lambda m: [] if m is None else [m])
+    answers = gather(table, executor.map(IndexRewriteTask.run, tasks), lambda m: [] if m is None else [m])
     return [message for message in answers if message is not None]

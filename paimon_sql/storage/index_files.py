@@ -11,7 +11,6 @@ from paimon_sql.format.index_manifest import (
     DeletionVectorRange,
     IndexFileMeta,
     IndexManifestEntry,
-    read_index_manifest,
 )
 from paimon_sql.format.options.index import DELETION_VECTORS_BITMAP64, INDEX_FILE_IN_DATA_FILE_DIR
 from paimon_sql.format.paths import index_name
@@ -23,8 +22,7 @@ def index_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifest
     """The index files of a snapshot."""
     if snapshot is None or snapshot.index_manifest is None:
         return []
-    path = table.paths.manifest(snapshot.index_manifest)
-    return read_index_manifest(table.file_io.read_bytes(path), path)
+    return table.manifests.read_indexes(snapshot.index_manifest)
 
 
 def index_path(table: Table, entry: IndexManifestEntry) -> str:

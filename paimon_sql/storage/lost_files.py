@@ -11,8 +11,9 @@ import pyarrow as pa
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.doomed import DEFAULT_THREADS
 from paimon_sql.storage.file_io import FileIO
@@ -97,7 +98,8 @@ def remove_lost(table: Table, base: Snapshot, lost: Sequence[LostFile]) -> Snaps
         place = e.partition, e.bucket
         message = messages.get(place, CommitMessage(*place, e.total_buckets))
         messages[place] = replace(message, deleted_files=(*message.deleted_files, e.file))
-    return Committer(table).append(list(messages.values()))[0]
+    with Transaction(table, base=base) as transaction:
+        return operations.append(transaction, list(messages.values()))[0]
 
 
 def _not_there(file_io: FileIO, folder: str, paths: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from paimon_sql.errors import MissingFileError, PaimonError
+from paimon_sql.format.bounded import load_json
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.threads import spread
 
@@ -68,7 +69,7 @@ class MaintenanceRun:
 def parse_run(text: bytes) -> MaintenanceRun | None:
     """A record's file; None for one that is none. Members of later versions are passed over."""
     try:
-        body = json.loads(text)
+        body = load_json(text)
         return MaintenanceRun(**{k: v for k, v in body.items() if k in MaintenanceRun.__dataclass_fields__})
     except (ValueError, TypeError, AttributeError):
         return None

@@ -10,13 +10,15 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import pyarrow as pa
 
-from paimon_sql.format.index_manifest import IndexManifestEntry, write_index_manifest
+from paimon_sql.format.index_manifest import IndexManifestEntry, read_index_manifest, write_index_manifest
 from paimon_sql.format.manifest import (
     ManifestEntry,
     ManifestFileMeta,
+    check_names,
     describe_manifest,
     manifest_table,
     read_manifest,
@@ -24,6 +26,8 @@ from paimon_sql.format.manifest import (
     write_manifest,
     write_manifest_list,
 )
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.scan import SCAN_MANIFEST_PARALLELISM
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.schema import TableSchema
@@ -31,6 +35,8 @@ from paimon_sql.format.simple_stats import SimpleStats
 from paimon_sql.format.statistics import StatsCollector
 from paimon_sql.format.stats_mode import FULL
 from paimon_sql.format.types import DataField
+from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
+from paimon_sql.storage.external_roots import ExternalRoots
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.threads import spread
 
@@ -98,16 +104,24 @@ class ManifestListCache:
 
 CACHE = ManifestCache()
 LISTS = ManifestListCache()
+_THREADS = 4
 
 
 class ManifestStore:
-    """The ``manifest`` folder of a table."""
+    """The ``manifest`` folder of a table.
 
-    def __init__(self, file_io: FileIO, paths: TablePaths, schema: TableSchema) -> None:
+    What is read or written names files in the table's directories only: an UnsafePathError otherwise.
+    """
+
+    def __init__(
+        self, file_io: FileIO, paths: TablePaths, schema: TableSchema, access: ExternalAccess = NO_ACCESS
+    ) -> None:
+        self._access = access
         self.file_io = file_io
         self._paths = paths
         self._schema = schema
         self._run = uuid.uuid4()
+        self._threads: int = TableOptions(schema.options).get(SCAN_MANIFEST_PARALLELISM) or _THREADS
         self._numbers = {"manifest": 0, "manifest-list": 0, "index-manifest": 0}
 
     def path(self, name: str) -> str:
@@ -125,8 +139,17 @@ class ManifestStore:
         path = self.path(name)
         table = CACHE.get(path)
         if table is None:
-            table = read_manifest(self.file_io.read_bytes(path), path)
+            table = self.read_uncached(name)
             CACHE.put(path, table)
+        else:
+            self._check_external(table, path)
+        return table
+
+    def read_uncached(self, name: str) -> pa.Table:
+        """A manifest's entries from the disk, whatever is remembered of it."""
+        path = self.path(name)
+        table = read_manifest(self.file_io.read_bytes(path), path)
+        self._check_external(table, path)
         return table
 
     def held(self, name: str) -> pa.Table | None:
@@ -139,14 +162,12 @@ class ManifestStore:
 
     def read_once(self, name: str) -> pa.Table:
         """A manifest's entries, not to be remembered: for one that is about to go, or that is read among very many."""
-        path = self.path(name)
-        table = CACHE.get(path)
-        return read_manifest(self.file_io.read_bytes(path), path) if table is None else table
+        return self.read(name) if CACHE.get(self.path(name)) is not None else self.read_uncached(name)
 
-    def read_all(self, names: Sequence[str], threads: int = 4) -> list[pa.Table]:
+    def read_all(self, names: Sequence[str]) -> list[pa.Table]:
         """Several manifests, in order, those not cached by several threads."""
         missing = [n for n in names if CACHE.get(self.path(n)) is None]
-        read = dict(zip(missing, spread(self.read, missing, threads), strict=True))
+        read = dict(zip(missing, spread(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
     def read_list(self, name: str | None) -> list[ManifestFileMeta]:
@@ -172,6 +193,8 @@ class ManifestStore:
         """Write one manifest and describe it as manifest lists do."""
         table = entries if isinstance(entries, pa.Table) else manifest_table(entries)
         name = self.new_name("manifest")
+        check_names(table, self.path(name))
+        self._check_external(table, self.path(name))
         data = write_manifest(table, self._compression)
         self.file_io.write_bytes(self.path(name), data)
         CACHE.put(self.path(name), table)
@@ -195,6 +218,22 @@ class ManifestStore:
         name = self.new_name("index-manifest")
         self.file_io.write_bytes(self.path(name), write_index_manifest(entries, self._compression))
         return name
+
+    def read_indexes(self, name: str) -> list[IndexManifestEntry]:
+        """The entries of an index manifest."""
+        path = self.path(name)
+        entries = read_index_manifest(self.file_io.read_bytes(path), path)
+        external = pa.array([e.file.external_path for e in entries], pa.string())
+        self.external_roots.check(external, "the index file", path)
+        return entries
+
+    @cached_property
+    def external_roots(self) -> ExternalRoots:
+        """Where files of the table may stand outside of its directory."""
+        return ExternalRoots(self.file_io, self._paths, self._schema, self._access)
+
+    def _check_external(self, entries: pa.Table, path: str) -> None:
+        self.external_roots.check(entries["external_path"], "the data file", path)
 
     @property
     def _compression(self) -> str:

@@ -14,25 +14,28 @@ from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 
-from paimon_sql.errors import CommitUnknownError, InvalidInputError, MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsafePathError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.binary_row import RowCodec
+from paimon_sql.format.bounded import decoding, load_json
 from paimon_sql.format.data_file import DataFileMeta, FileSource, wall_clock_millis
+from paimon_sql.format.file_names import is_straight_path, unsafe_path
 from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.partition import DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.statistics import StatsCollector
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage, append_changes
+from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copying import CopyTask, run_copy
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
+from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.files.columns import columns_of
 from paimon_sql.storage.files.registry import file_format
+from paimon_sql.storage.links import refuse_links
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
@@ -247,17 +250,20 @@ def take_over(
     if not pairs:
         return None
     moves = not keep and _stand_together(pairs)
-    committer, changes = Committer(target), append_changes(messages)
-    user = committer.commit_user
-    back = _move(target, pairs, threads, user) if moves else _copy(source, target, pairs, executor)
-    try:
-        # The files are the source's until they are committed: no committer may clean them away.
-        made = committer.commit(CommitKind.APPEND, lambda latest: changes, BATCH_COMMIT_IDENTIFIER)
-    except CommitUnknownError:
-        raise
-    except BaseException:
-        back()
-        raise
+    changes = append_changes(messages)
+    with Transaction(target) as transaction:
+        if moves:
+            # The files are the source's until they are committed: they are put back, and never deleted.
+            _move(target, pairs, threads, transaction.user)
+        else:
+            transaction.staged.add_paths(copy for _, copy in pairs)
+            _copy(source, target, pairs, executor)
+        try:
+            made = transaction.commit(CommitKind.APPEND, lambda latest: changes)
+        except BaseException:
+            if moves and transaction.outcome is Outcome.OPEN:
+                _move_back(target)
+            raise
     if moves:
         target.file_io.delete(_journal(target))
     elif not keep:
@@ -266,17 +272,29 @@ def take_over(
     return made
 
 
-def put_back(target: Table) -> int:
+def put_back(target: Table, sources: Sequence[str] | None = None) -> int:
     """Undo a migration that ended before its commit: how many files went back to where they were.
+
+    Args:
+        target: the table that was to get the files.
+        sources: the directories that they came from; None for any.
 
     Raises:
         PaimonError: a file cannot go back, or nobody can tell whether the commit was made; the journal stays.
+        UnsafePathError: the journal names other files than such a migration moves; nothing was moved.
     """
     path = _journal(target)
     try:
-        journal = _Journal(**json.loads(target.file_io.read_bytes(path)))
+        data = target.file_io.read_bytes(path)
     except MissingFileError:
         return 0
+    with decoding("a journal of a migration", path):
+        journal = _Journal(**load_json(data))
+        pairs = [(str(origin), str(copy)) for origin, copy in journal.moved]
+    for origin, copy in pairs:
+        _check_moved(copy, [target.path], path)
+        _check_moved(origin, sources, path)
+    refuse_links(target.file_io, [copy for _, copy in pairs], lambda _: target.path)
     done = 0
     if not _was_committed(target, journal):
         done = _rename_all(target.file_io, [(copy, origin) for origin, copy in journal.moved], 1)
@@ -313,15 +331,10 @@ def _was_committed(target: Table, journal: _Journal) -> bool:
     return False
 
 
-def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_user: str) -> Callable[[], None]:
-    """Move files; what puts them back."""
+def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_user: str) -> None:
+    """Move files; on an error they are back in their places."""
     journal = _Journal(list(pairs), commit_user, target.snapshots.latest_id() or 0)
-    target.file_io.write_bytes(_journal(target), json.dumps(asdict(journal)).encode())
-
-    def back() -> None:
-        target.snapshots.forget()
-        put_back(target)
-
+    target.file_io.write_durably(_journal(target), json.dumps(asdict(journal)).encode())
     try:
         moved = _rename_all(target.file_io, pairs, threads)
         if moved < len(pairs):
@@ -330,9 +343,13 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
                 remedy="Stop the writers of the source and migrate it again.",
             )
     except BaseException:
-        back()
+        _move_back(target)
         raise
-    return back
+
+
+def _move_back(target: Table) -> None:
+    target.snapshots.forget()
+    put_back(target)
 
 
 def _stand_together(pairs: Sequence[tuple[str, str]]) -> bool:
@@ -350,23 +367,19 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
     return sum(spread(one, list(pairs), threads))
 
 
-def _copy(
-    source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor
-) -> Callable[[], None]:
-    """Copy files; what removes the copies."""
+def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
     sizes = [file.size for file in source.files]
     tasks = [CopyTask(source.file_io, target.file_io, (pair,), size) for pair, size in zip(pairs, sizes, strict=True)]
+    for _ in executor.map(run_copy, tasks):
+        pass
 
-    def remove() -> None:
-        target.file_io.delete_many(copy for _, copy in pairs)
 
-    try:
-        for _ in executor.map(run_copy, tasks):
-            pass
-    except BaseException:
-        remove()
-        raise
-    return remove
+def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> None:
+    """Nothing if a path of a journal leads straight to something below one of some directories."""
+    if not is_straight_path(file):
+        raise unsafe_path(file, "a file", journal)
+    if directories is not None and not any(is_under(file, directory) for directory in directories):
+        raise UnsafePathError(f"it names {file}, and files were moved from {', '.join(directories)}", path=journal)
 
 
 def _journal(target: Table) -> str:

@@ -62,7 +62,7 @@ _LISTS: frozenset[Option[object]] = frozenset(
 """The options whose values list columns."""
 _MEMBERS = (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD, FIELD_TS_FIELD)
 _VECTOR_DIM = re.compile(r"field\.(.+)\.vector-dim")
-_PLACEHOLDER = re.compile(r"<([^>]+)>")
+_PLACEHOLDER = re.compile(r"<([^<>]+)>")
 
 
 @dataclass(frozen=True, slots=True)

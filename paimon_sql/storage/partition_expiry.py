@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.data_file import wall_clock_millis
+from paimon_sql.format.data_file import epoch_millis, wall_clock_millis
 from paimon_sql.format.durations import MILLISECOND
 from paimon_sql.format.manifest import FileKind, entries
 from paimon_sql.format.options.partition import (
@@ -23,13 +23,14 @@ from paimon_sql.format.options.partition import (
     PARTITION_EXPIRATION_TIME,
 )
 from paimon_sql.format.partition import PartitionPaths
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.value_text import cast_text
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.commit.growth import growth_error
 from paimon_sql.storage.commit.indexes import indexes_of_partitions
 from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.partition_changes import changed_since
 from paimon_sql.storage.partition_times import PartitionTimes
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
@@ -46,7 +47,7 @@ class ExpiredPartition:
     Attributes:
         partition: its values, serialised.
         text: its values, as ``dt=2024-01-31, hour=8``.
-        time: when it was, in nanoseconds of the wall clock since 1970.
+        time: when it was, in nanoseconds since 1970: of the wall clock as its values tell it, else of its last change.
         files: the number of its live files.
         records: the records in them.
         bytes: their size.
@@ -102,7 +103,10 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
             remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
         )
     now = wall_clock_millis() if now_millis is None else now_millis
-    before = now * _NANOS_A_MILLI - life // MILLISECOND * _NANOS_A_MILLI
+    by_update = _strategy(table) == UPDATE_TIME
+    # Ages that count from a change are lengths of time, whatever clocks were set to meanwhile.
+    before_millis = (epoch_millis(now) if by_update else now) - life // MILLISECOND
+    before = before_millis * _NANOS_A_MILLI
     if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
         raise refusal
     result = PartitionExpiry()
@@ -112,8 +116,9 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     else:
         due: list[ExpiredPartition] = []
         staying = []
+        young: set[bytes] = changed_since(table, before_millis) if by_update else set()
         for found in _partitions(table, table.snapshots.latest(), result.without_time):
-            (due if found.time < before else staying).append(found)
+            (due if found.time < before and found.partition not in young else staying).append(found)
         due.sort(key=lambda p: (p.time, p.text))
         result.partitions, result.left = sorted(due[:most], key=_as_text), max(0, len(due) - most)
     result.snapshots = [None] * len(result.partitions)
@@ -211,7 +216,8 @@ def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
         return Changes(removed, [], indexes_of_partitions(table, latest, partitions))
 
     try:
-        return SnapshotMaker(table).commit(CommitKind.OVERWRITE, changes, BATCH_COMMIT_IDENTIFIER)
+        with Transaction(table) as transaction:
+            return transaction.commit(CommitKind.OVERWRITE, changes)
     except _NothingLeftError:
         return None
 
@@ -232,7 +238,9 @@ def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]
             f"{f.name}={default_name if values[f.name] is None else cast_text(values[f.name], f.type)}" for f in fields
         )
         changed = row["creation_time_millis_max"]
-        time = times.of(values) if not by_update else None if changed is None else changed * _NANOS_A_MILLI
+        time = (
+            times.of(values) if not by_update else None if changed is None else epoch_millis(changed) * _NANOS_A_MILLI
+        )
         if time is None:
             without_time.append(shown)
             continue

@@ -178,7 +178,7 @@ class In(Predicate):
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values, wanted = columns[self.column], self.values
         if pa.types.is_floating(values.type):
-            values, wanted = _canonical(values), _canonical(wanted)
+            values, wanted = canonical_floats(values), canonical_floats(wanted)
         found = pc.is_in(values, value_set=wanted)
         return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
 
@@ -197,7 +197,7 @@ class In(Predicate):
         return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
 
 
-def _canonical(values: pa.Array) -> pa.Array:
+def canonical_floats(values: pa.Array) -> pa.Array:
     """Floating-point values with the same bits where they are equal: zeros of either sign are, and all NaNs."""
     positive = pc.add(values, pa.scalar(0, values.type))
     return pc.if_else(pc.is_nan(positive), pa.scalar(float("nan"), values.type), positive)

@@ -7,25 +7,28 @@ the files themselves after that and the old snapshots last, where the next expir
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.format.manifest import FileKind, entries
 from paimon_sql.format.options.commit import MANIFEST_SORT_ENABLED
 from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
 from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
-from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files
+from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files, without
 from paimon_sql.storage.expire.protectors import Uses, other_branches, snapshot_protector, uses_of
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.live_files import live_files, manifests_of
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import is_guard
 from paimon_sql.storage.tags import is_same_commit
+from paimon_sql.storage.unfinished import begun
 from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 
@@ -61,7 +64,8 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
 
     Raises:
         UnsupportedError: the table was opened by a branch.
-        CommitConflictError: tags or branches were made meanwhile; the table is empty, but its old files are left.
+        CommitConflictError: another statement holds a snapshot; nothing was done.
+        CommitUnknownError: it has not come to its end, as where tags or branches were made meanwhile; run it again.
     """
     if table.branch != MAIN_BRANCH:
         raise UnsupportedError(
@@ -72,13 +76,28 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
     plan = _planned(table, latest)
     if dry_run:
         return plan
+    _check_holders(table)
     if latest is not None:
         plan.snapshot = latest = _emptied(table, latest)
         table.snapshots.forget()
-    files = _files(table, latest)
-    _forget_holders(table, plan)
+    with begun(f"{table.name}: the purge"):
+        _purged(table, plan, latest)
+    return plan
+
+
+def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
+    """Let go whatever is not of the snapshot that the purge has made."""
+    before = table.snapshots.directory.hint(EARLIEST)
     if latest is not None:
-        table.snapshots.directory.write_hint(EARLIEST, latest.id)
+        # From here on no rollback, tag or branch begins with what goes: they look at the hint behind their first tag.
+        table.snapshots.directory.advance_hint(EARLIEST, latest.id)
+    _check_holders(table)
+    files = _files(table, FIRST_SNAPSHOT_ID if latest is None else latest.id)
+    _check_stands(table, latest, before)
+    _forget_holders(table, plan)
+    _check_stands(table, latest, before)
+    if latest is not None:
+        table.snapshots.directory.sync_hint(EARLIEST)
     if table.tags.names() or table.branches.names():
         raise CommitConflictError(
             f"{table.name}: tags or branches were made while it was purged; it is empty, but its old files are left.",
@@ -88,20 +107,59 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
     if latest is not None:
         old = [i for i in table.snapshots.directory.versions() if i < latest.id]
         delete_all(table, [table.snapshots.directory.path(i) for i in old])
+        table.file_io.sync_directory(table.snapshots.directory.directory)
     table.snapshots.forget()
-    return plan
+
+
+def _check_holders(table: Table) -> None:
+    """Nothing if no other statement holds a snapshot by a tag of its own.
+
+    Raises:
+        CommitConflictError: one does, or was killed while it did.
+    """
+    for name in table.tags.names():
+        if is_guard(name):
+            raise CommitConflictError(
+                f"{table.name}: another statement is at work with a snapshot that the tag '{name}' keeps.",
+                remedy="Wait for its end and purge the table again. If it was killed, delete the tag.",
+            )
+
+
+def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) -> None:
+    """Nothing if the snapshot that a purge has made is of the history: no rollback has gone to one before it.
+
+    Args:
+        table: the table.
+        emptied: the snapshot; None in a table without any.
+        before: the hint of the earliest snapshot before the purge, which comes back.
+
+    Raises:
+        CommitConflictError: it is not.
+    """
+    if emptied is None:
+        return
+    table.snapshots.forget()
+    with suppress(NoSuchSnapshotError):
+        if is_same_commit(table.snapshots.get(emptied.id), emptied):
+            return
+    table.snapshots.directory.withdraw_hint(EARLIEST, emptied.id, before)
+    raise CommitConflictError(
+        f"{table.name} was rolled back while it was purged; no file was deleted.",
+        remedy="Look at $snapshots, and purge the table again.",
+    )
 
 
 def _planned(table: Table, latest: Snapshot | None) -> Purge:
     branches = [table, *other_branches(table)]
     bare = latest if latest is not None and not _holds_anything(table, latest) else None
+    statistics = [latest.statistics] if latest is not None and latest.statistics else []
     return Purge(
         sum(len(b.snapshots.directory.versions()) for b in branches) - (bare is not None),
         sum(len(_changelogs(b).ids()) for b in branches),
         [name for b in branches for name in b.tags.names()],
         [b.branch for b in branches[1:]],
         [name for b in branches for name in b.consumers.names()],
-        _files(table, bare, frozenset({latest.statistics} if latest and latest.statistics else ())),
+        _files(table, None if bare is None else bare.id, frozenset(statistics)),
     )
 
 
@@ -111,44 +169,50 @@ def _holds_anything(table: Table, snapshot: Snapshot) -> bool:
 
 def _emptied(table: Table, latest: Snapshot) -> Snapshot:
     """The newest snapshot, which holds nothing, not even manifests that tell what was deleted."""
-    maker = SnapshotMaker(table, operation=Operation.TRUNCATE)
 
     def everything(base: Snapshot | None) -> Changes:
         live = [replace(e, kind=FileKind.DELETE) for e in entries(live_files(table, base).entries)]
         return Changes(live, [], [e.as_delete() for e in index_entries(table, base)])
 
     if not everything(latest).is_empty():
-        latest = maker.commit(CommitKind.OVERWRITE, everything, BATCH_COMMIT_IDENTIFIER)
+        with Transaction(table, Operation.TRUNCATE) as transaction:
+            latest = transaction.commit(CommitKind.OVERWRITE, everything)
         table.snapshots.forget()
     return ManifestCompactor(table.with_options({MANIFEST_SORT_ENABLED.key: "false"})).run() or latest
 
 
-def _files(table: Table, kept: Snapshot | None, metadata: frozenset[str] = frozenset()) -> DoomedFiles:
-    """The files that any branch leads to, except for those of the snapshot that stays.
+def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset()) -> DoomedFiles:
+    """The files that any branch leads to, except for those of the snapshots of the table that stay.
 
     What cannot be read leads nowhere any more; the search for orphan files finds what it led to.
+
+    Args:
+        table: the table.
+        first: the snapshot that a purge has made; it stays, with those that others have made since.
+        metadata: the names of files in ``statistics`` that stay.
     """
-    uses = Uses(frozenset(), metadata)
-    if kept is not None:
-        uses = uses_of(table, [snapshot_protector(table, kept)], [], None)
+    own = list(table.snapshots.all())
+    staying = [s for s in own if first is not None and s.id >= first]
+    uses = uses_of(table, [snapshot_protector(table, s, with_changelog=True) for s in staying], [], None)
+    uses = Uses(uses.data, uses.metadata | metadata)
     files = DoomedFiles()
-    snapshots = [
-        s for b in [table, *other_branches(table)] for s in _all_of(b) if not (kept and is_same_commit(s, kept))
-    ]
+    found = [*_kept_elsewhere(table), *own]
+    found += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
+    snapshots = [s for s in found if not any(is_same_commit(s, other) for other in staying)]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
     lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}
     lists.update((s.delta_manifest_list, s.delta_manifest_list_size or 0) for s in snapshots)
     for owner, add in ((lists, files.add_data), (changelogs, files.add_changelog)):
         metas = {m.file_name: m for found in lists_that_are_left(table, owner).values() for m in found}
-        add(table, distinct_files(manifests_that_are_left(table, list(metas.values()))))
+        add(table, without(distinct_files(manifests_that_are_left(table, list(metas.values()))), uses))
     add_manifests(table, files, {**lists, **{n: size for n, size in changelogs.items() if n}}, uses)
     for snapshot in snapshots:
         add_indexes(table, files, snapshot, uses)
     return files
 
 
-def _all_of(branch: Table) -> Sequence[Snapshot]:
-    return [*branch.snapshots.all(), *(t.snapshot for t in branch.tags.all()), *_changelogs(branch).all()]
+def _kept_elsewhere(branch: Table) -> Sequence[Snapshot]:
+    return [*(t.snapshot for t in branch.tags.all()), *_changelogs(branch).all()]
 
 
 def _forget_holders(table: Table, plan: Purge) -> None:
@@ -156,13 +220,15 @@ def _forget_holders(table: Table, plan: Purge) -> None:
     for branch in other_branches(table):
         table.branches.remove(branch.branch)
     for name in table.tags.names():
-        table.tags.remove(name)
+        if not is_guard(name):  # of a statement that has begun meanwhile: nothing is removed beneath it
+            table.tags.remove(name)
     for name in table.consumers.names():
         table.consumers.remove(name)
     changelogs = _changelogs(table)
     for hint in (EARLIEST, LATEST):
         changelogs.directory.delete_hint(hint)
     delete_all(table, [changelogs.directory.path(i) for i in changelogs.ids()])
+    table.file_io.sync_directory(changelogs.directory.directory)
 
 
 def _changelogs(branch: Table) -> ChangelogManager:

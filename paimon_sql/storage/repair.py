@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError, PaimonError
-from paimon_sql.format.manifest import read_manifest
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
@@ -15,10 +16,14 @@ from paimon_sql.storage.expire.protectors import other_branches
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.rollback import bring_back
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.unreadable import set_aside_unreadable
 from paimon_sql.storage.versioned import EARLIEST, LATEST, VersionedDirectory
 
+_PATIENCE = 1.0
+"""Seconds in which a living writer has withdrawn a snapshot that came too late."""
 _ALL = 2**31 - 1
 _NOTHING_MORE = Retention(most=_ALL, least=_ALL, older_than_millis=0, limit=1)
 
@@ -30,15 +35,18 @@ class Findings:
     Attributes:
         repaired: what was put right, or would be.
         problems: what only a copy of a file or another statement can mend.
+        aside: where files stood that were set aside, or would be.
     """
 
     repaired: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    aside: set[str] = field(default_factory=set)
 
     def take(self, other: Findings) -> None:
         """Add those of another table or branch."""
         self.repaired += other.repaired
         self.problems += other.problems
+        self.aside |= other.aside
 
 
 def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> tuple[int, int]:
@@ -73,15 +81,16 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
             remedy="To let old snapshots go, CALL sys.expire_snapshots.",
         )
     if not dry_run:
-        directory.write_hint(EARLIEST, snapshot_id)
+        directory.reset_hint(EARLIEST, snapshot_id)
     return earliest, sum(earliest <= i < snapshot_id for i in ids)
 
 
 def repair(table: Table, *, dry_run: bool = False) -> Findings:
     """Look through the metadata of a table and of its branches, and put right what can be.
 
-    Hints are set to what is there, an expiry that was interrupted is finished. Everything that snapshots, tags,
-    changelogs and consumers lead to, data files excepted, is looked for and what tells of other files is read.
+    Files that cannot be read are set aside where the table can go on without them. Hints are set to what is there, an
+    expiry that was interrupted is finished. Everything that snapshots, tags, changelogs and consumers lead to, data
+    files excepted, is looked for and what tells of other files is read.
 
     Args:
         table: the table, whichever of its branches it was opened by.
@@ -89,7 +98,7 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
     """
     found = Findings()
     for branch in [table, *other_branches(table)]:
-        for one in (_schemas, _hints, _gaps, _contents, _consumers):
+        for one in (_unreadable, _strays, _schemas, _hints, _gaps, _contents, _consumers):
             _tried(branch, found, one, dry_run)
         if not found.problems:
             _tried(branch, found, _leftovers, dry_run)
@@ -107,14 +116,54 @@ def _called(branch: Table) -> str:
     return branch.name if branch.branch == MAIN_BRANCH else f"{branch.name}, branch '{branch.branch}'"
 
 
+def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
+    aside = set_aside_unreadable(branch, dry_run=dry_run)
+    found.aside |= aside.paths
+    found.repaired += [f"{_called(branch)}: {said}" for said in aside.said]
+    found.problems += [f"{_called(branch)}: {problem}" for problem in aside.problems]
+
+
+def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
+    """End a rollback that was killed: bring its target back, and withdraw what it has left, and late snapshots.
+
+    A writer that lives withdraws its own at once.
+    """
+    if branch.authority is not None or branch.snapshots.rewinds.read() is None:
+        return
+    target = branch.snapshots.latest()
+    if target is not None and not branch.snapshots.exists(target.id):
+        found.repaired.append(
+            f"{_called(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
+        )
+        if not dry_run:
+            bring_back(branch, target)
+    if not branch.snapshots.strays():
+        return
+    time.sleep(_PATIENCE)
+    for number in reversed(branch.snapshots.strays()):
+        path = branch.snapshots.directory.path(number)
+        found.repaired.append(
+            f"{_called(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
+        )
+        found.aside.add(path)
+        if not dry_run:
+            branch.file_io.delete_durably(path)
+    branch.snapshots.forget()
+
+
+def _versions(directory: VersionedDirectory, found: Findings) -> list[int]:
+    """All numbers there are, without those that were set aside, or would be."""
+    return [i for i in directory.versions() if directory.path(i) not in found.aside]
+
+
 def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
-    if not branch.schemas.all():
+    if not [branch.schemas.get(i) for i in _versions(branch.schemas.directory, found)]:
         found.problems.append(f"{_called(branch)}: it has no schema. CALL sys.delete_branch.")
 
 
 def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
     for directory in (branch.snapshots.directory, ChangelogManager(branch.file_io, branch.paths.branch_root).directory):
-        numbers = directory.versions()
+        numbers = _versions(directory, found)
         for hint, right in _right_hints(directory, numbers):
             said = directory.hint(hint)
             told = "nothing" if said is None else said
@@ -127,7 +176,7 @@ def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
                 lost = " What it named is lost." if said is not None and said > right else ""
                 found.repaired.append(f"{_called(branch)}: {path} said {told}; it was set to {right}.{lost}")
                 if not dry_run:
-                    directory.write_hint(hint, right)
+                    directory.reset_hint(hint, right)
 
 
 def _right_hints(directory: VersionedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
@@ -140,12 +189,14 @@ def _right_hints(directory: VersionedDirectory, numbers: Sequence[int]) -> Itera
 
 def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
     directory = branch.snapshots.directory
-    numbers = directory.versions()
-    missing = [i for i in directory.missing() if numbers and i < numbers[-1]]
+    numbers = _versions(directory, found)
+    first = max(directory.earliest() or 0, min(numbers, default=0))
+    gaps = [range(a + 1, b) for a, b in pairwise([first - 1, *(i for i in numbers if i >= first)]) if b - a > 1]
+    missing = [gap for gap in gaps if directory.path(gap.start) in found.aside or not directory.exists(gap.start)]
     if missing:
-        first = next(i for i in numbers if i > missing[-1])
+        first = next(i for i in numbers if i >= missing[-1].stop)
         found.problems.append(
-            f"{_called(branch)}: {len(missing)} snapshots are missing, {missing[0]} among them."
+            f"{_called(branch)}: {sum(map(len, missing))} snapshots are missing, {missing[0].start} among them."
             f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
         )
 
@@ -155,14 +206,15 @@ def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
     earliest = branch.snapshots.earliest_id() or 0
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
     known: set[str] = set()
-    for i in branch.snapshots.directory.versions():
+    for i in _versions(branch.snapshots.directory, found):
         if i >= earliest:
             with _problems(branch, found, f"snapshot {i}"):
                 _read_through(branch, branch.snapshots.get(i), known)
     for name in branch.tags.names():
-        with _problems(branch, found, f"tag '{name}'"):
-            _read_through(branch, branch.tags.get(name).snapshot, known)
-    for i in changelogs.ids():
+        if branch.tags.path(name) not in found.aside:
+            with _problems(branch, found, f"tag '{name}'"):
+                _read_through(branch, branch.tags.get(name).snapshot, known)
+    for i in _versions(changelogs.directory, found):
         with _problems(branch, found, f"changelog {i}"):
             changelogs.find(i)
 
@@ -171,15 +223,16 @@ def _read_through(branch: Table, snapshot: Snapshot, known: set[str]) -> None:
     branch.schemas.get(snapshot.schema_id)
     for meta in manifests_of(branch, snapshot):
         if meta.file_name not in known:
-            read_manifest(branch.file_io.read_bytes(path := branch.manifests.path(meta.file_name)), path)
+            branch.manifests.read_uncached(meta.file_name)
             known.add(meta.file_name)
     index_entries(branch, snapshot)
 
 
 def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
     for name in branch.consumers.names():
-        with _problems(branch, found, f"consumer '{name}'"):
-            branch.consumers.find(name)
+        if branch.consumers.path(name) not in found.aside:
+            with _problems(branch, found, f"consumer '{name}'"):
+                branch.consumers.find(name)
 
 
 def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:

@@ -1,73 +1,118 @@
 """REPLACE TABLE: a new definition and new rows in the place of the old ones, whose snapshots stay readable.
 
-The new columns take ids that were never used, so no old file can be taken for theirs. What the table held is removed
-by a snapshot of its own before the new definition appears: a reader sees the old rows, or none, or the new ones, but
-never old rows under new columns.
+The new columns take ids that were never used, so no old file can be taken for theirs. One snapshot removes the old rows
+and brings the new ones: a reader sees the old table or the new one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
-from paimon_sql.errors import CommitConflictError, InvalidSchemaError
+from paimon_sql.errors import CommitConflictError, InvalidSchemaError, PaimonError
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import RowType, field_ids, reassign_ids
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.identity import SAME_DEFINITION, changed_table, is_same_table
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.storage.commit.transaction import Outcome, Transaction
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
 
-def replacement(old: TableSchema, new: TableSchema) -> TableSchema:
-    """The version that puts a new definition in the place of an old one.
+def replacement(table: Table, new: TableSchema) -> TableSchema:
+    """The version that puts a new definition in the place of a table's.
 
     Args:
-        old: the newest version of the table.
+        table: the table as it is.
         new: the definition, as of a new table.
 
     Raises:
         InvalidSchemaError: the partition columns change, which old and new manifests could not do together.
     """
+    old, newest = table.schema, table.schemas.newest()  # looked at once: ids of versions and of columns come from it
     if [(f.name, f.type) for f in old.partition_fields] != [(f.name, f.type) for f in new.partition_fields]:
         raise InvalidSchemaError(
             f"The partition columns of a table that is replaced cannot change from {_names(old)} to {_names(new)}.",
             remedy="Drop the table and create it anew.",
         )
-    row = reassign_ids(RowType(True, new.fields), count(old.highest_field_id + 1).__next__)
+    row = reassign_ids(RowType(True, new.fields), count(newest.highest_field_id + 1).__next__)
     assert isinstance(row, RowType)
-    highest = max(field_ids(row), default=old.highest_field_id)
-    return replace(new, id=old.id + 1, fields=row.fields, highest_field_id=highest)
+    highest = max(field_ids(row), default=newest.highest_field_id)
+    return replace(new, id=newest.id + 1, fields=row.fields, highest_field_id=highest)
 
 
-def clear_and_redefine(table: Table, schema: TableSchema) -> None:
-    """Remove all rows of a table and give it its new definition.
+def replace_table(transaction: Transaction, old: Table, messages: Sequence[CommitMessage]) -> Snapshot:
+    """Give a table a new definition and new rows by one snapshot; on an error it has its old ones.
+
+    The new version of the schema is written first, under which the snapshot is then made. Until that is there, readers
+    go on with the version before (`SchemaManager.latest`).
 
     Args:
-        table: the table, opened at the version that ``schema`` follows.
-        schema: what `replacement` made.
+        transaction: commits the rows; its table is the one with the new definition, which `replacement` made.
+        old: the table as it was.
+        messages: the new rows.
 
     Raises:
-        CommitConflictError: the definition was changed meanwhile; nothing was removed if that was seen in time.
+        CommitConflictError: the definition was changed meanwhile.
     """
-    if table.schemas.ids()[-1] != table.schema.id:
+    table = transaction.table
+    if not is_same_table(old):
+        raise changed_table(old)
+    if old.snapshots.latest_id() is None:
+        # A definition counts once a snapshot has it: so the old one needs one, too, to count until then.
+        with Transaction(old) as empty:
+            operations.annotate(empty)
+    if not table.schemas.try_add(table.schema, old.schema):
         raise _changed_meanwhile(table)
     everything = Overwrite()
-    Committer(table).overwrite([], lambda latest: overwritten(table, latest, everything, []))
-    if not table.schemas.try_add(schema):
+    transaction.waive(SAME_DEFINITION)
+    transaction.require(Validation("the definition was not changed meanwhile", _check_newest))
+    try:
+        # What is replaced has other columns, so that no chain of it goes on.
+        made = operations.overwrite(
+            transaction,
+            messages,
+            lambda latest: overwritten(table, latest, everything, []),
+            even_if_empty=True,
+        )
+    except BaseException:
+        if transaction.outcome is Outcome.OPEN:
+            _withdraw(old, table.schema)
+        raise
+    assert made is not None
+    with suppress(PaimonError, OSError):  # the snapshot stands: what fails now is no failure of the statement
+        _put_on_top(replace(table).schemas)
+    return made
+
+
+def _check_newest(proposal: Proposal) -> None:
+    table = proposal.table
+    if table.schemas.ids()[-1:] != [table.schema.id]:
         raise _changed_meanwhile(table)
 
 
-def discard(table: Table, messages: Sequence[CommitMessage]) -> None:
-    """Delete the files of rows that were written and will not be committed."""
-    paths = [
-        path
-        for message in messages
-        for file in (*message.new_files, *message.changelog_files)
-        for path in table.locations.files_of(message.partition, message.bucket, file)
-    ]
-    table.file_io.delete_many(paths)
+def _withdraw(old: Table, schema: TableSchema) -> None:
+    """Take the new version of the schema back; one that others have added meanwhile was built on the old one."""
+    if not is_same_table(replace(old, schema=schema)):
+        return  # the table is gone
+    schemas = replace(old).schemas
+    if schemas.newest().id == schema.id:
+        schemas.remove(schema.id)
+    else:
+        _put_on_top(schemas)
+
+
+def _put_on_top(schemas: SchemaManager) -> None:
+    """Let the newest version be the table's own, for readers who look no farther; a rival's may stand over it."""
+    latest = schemas.latest()
+    if latest is not None and schemas.newest().id != latest.id:
+        schemas.evolve(lambda current: replace(current))
 
 
 def _names(schema: TableSchema) -> str:

@@ -6,17 +6,23 @@ files finds them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.changelogs import ChangelogManager, without_lost_changelog
+from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_directory import remove_if_dropped
 from paimon_sql.storage.tagging import held
-from paimon_sql.storage.tags import is_same_commit
+from paimon_sql.storage.tags import NamedTag, is_same_commit
 from paimon_sql.storage.travel import kept_snapshot, snapshot_at_time, snapshot_at_watermark
-from paimon_sql.storage.versioned import EARLIEST, LATEST
+from paimon_sql.storage.unfinished import begun
+from paimon_sql.storage.versioned import LATEST
 
 _ATTEMPTS = 5
 _AT_ONCE = 64
@@ -106,13 +112,51 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         return _rolled_back_by(table.authority, table, target, latest, tags)
     with held(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
-        _bring_back(table, target)
-        snapshots.directory.write_hint(LATEST, target.id)
-        result.snapshots = _drop_later(table, target)
-        _bring_back(table, target)  # an expiry that had begun before may have taken its file
-    result.changelogs = drop_changelogs(table, target.id)
+        bring_back(table, target)
+        with begun(f"{table.name}: the rollback to snapshot {target.id}"):
+            rewind = mark_rewind(table, target.id)
+            snapshots.directory.reset_hint(LATEST, target.id)
+            result.snapshots = _drop_later(table, target, rewind)
+            # Whoever makes a tag makes sure of the snapshot afterwards: that one misses it, or the tag is seen here.
+            result.tags += [
+                tag.name for tag in table.tags.all() if _was_dropped(table, target, tag) and table.tags.remove(tag.name)
+            ]
+            bring_back(table, target)  # an expiry that had begun before may have taken its file
+            snapshots.directory.settle_latest()  # a commit that was dropped may have written the hint after its end
+            result.changelogs = drop_changelogs(table, target.id)
+            with suppress(MissingFileError):  # it may have expired again
+                table.file_io.sync([snapshots.directory.path(target.id)], snapshots.directory.directory)
     snapshots.forget()
     return result
+
+
+def mark_rewind(table: Table, target_id: int) -> Rewind:
+    """Let the table have gone back: what later snapshots say, and what is built on them, counts no more.
+
+    Raises:
+        NoSuchTableError: the table was dropped or replaced; the mark is taken back.
+    """
+    rewinds, directory = table.snapshots.rewinds, table.snapshots.directory
+    newest = max(directory.versions(), default=target_id)
+    rewind = rewinds.write(target_id, newest + 1)
+    later = max(directory.versions(), default=target_id)
+    if later > newest:  # a writer was quicker than the mark
+        rewind = rewinds.extend(later + 1)
+    if not is_same_table(table):
+        rewinds.take_back(rewind)
+        remove_if_dropped(table.file_io, table.path)
+        raise changed_table(table)
+    return rewind
+
+
+def _was_dropped(table: Table, target: Snapshot, tag: NamedTag) -> bool:
+    """Whether a tag keeps a later snapshot than the target that is none of the history any more."""
+    if tag.snapshot.id <= target.id:
+        return False
+    table.snapshots.forget()
+    if table.snapshots.exists(tag.snapshot.id):
+        return not _is_of_history(table, tag.snapshot)
+    return (table.snapshots.latest_id() or 0) < tag.snapshot.id
 
 
 def _is_of_history(table: Table, target: Snapshot) -> bool:
@@ -123,11 +167,11 @@ def _is_of_history(table: Table, target: Snapshot) -> bool:
         return True
 
 
-def _drop_later(table: Table, target: Snapshot) -> int:
-    """Remove all later snapshots: how many there were."""
+def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
+    """Remove all later snapshots that the mark takes out of the history: how many there were."""
     dropped = 0
     for _ in range(_ATTEMPTS):
-        later = _later(table, target)
+        later = overtaken(table, _later(table, target), rewind)
         if not later:
             return dropped
         dropped += drop_newest_first(table, later)
@@ -160,22 +204,79 @@ def _later_changelogs(table: Table, target_id: int) -> list[int]:
     return [i for i in manager.ids() if i > target_id]
 
 
-def _bring_back(table: Table, target: Snapshot) -> None:
-    """Make sure that the snapshot's file stands and is not taken for an expired one."""
+def bring_back(table: Table, target: Snapshot) -> None:
+    """Make sure that the snapshot's file stands and is not taken for an expired one.
+
+    Raises:
+        CommitConflictError: another rollback has dropped it, and went back farther.
+        NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
+    """
     directory = table.snapshots.directory
     if not directory.exists(target.id):
+        # Snapshots expire in the order of their ids: one that has expired has none before it.
+        if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
+            raise CommitConflictError(
+                f"{table.name}: another job rolls back to a snapshot before {target.id} at the same time.",
+                remedy="Look at $snapshots before you roll back again.",
+            )
         data = without_lost_changelog(table, target).to_json().encode()
-        directory.file_io.write_bytes(directory.path(target.id), data)
-    if (table.snapshots.earliest_id() or target.id) > target.id:
-        directory.write_hint(EARLIEST, target.id)
+        with table.lock.held(table.branch) as hold:
+            hold.confirm()
+            directory.file_io.try_create_exclusive(directory.path(target.id), data, locked=hold.is_locked)
+        if not is_same_table(table):
+            withdraw(table, target.id, data)
+            raise changed_table(table)
+    directory.settle_earliest(target.id)
+
+
+def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:
+    """Remove a snapshot's file if it is the one that this call wrote: it is none of the history."""
+    directory = table.snapshots.directory
+    with suppress(MissingFileError):
+        if directory.read(snapshot_id) == data:
+            directory.file_io.delete_durably(directory.path(snapshot_id))
+    remove_if_dropped(table.file_io, table.path)
+
+
+def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> list[int]:
+    """Those of some snapshots that a mark takes out of the history.
+
+    Whoever made one of the mark's generation knew of it and built on what is left: that one stays, or what others build
+    on it meanwhile would stand on nothing. Snapshots of other engines have no generation and go.
+    """
+    directory = table.snapshots.directory
+    found = []
+    for i in ids:
+        try:
+            snapshot = parse_snapshot(directory.read(i), directory.path(i))
+        except MissingFileError:
+            continue
+        except CorruptFileError:
+            found.append(i)
+            continue
+        if snapshot.writer_version != WRITER_VERSION or rewind.is_stray(snapshot):
+            found.append(i)
+    return found
 
 
 def drop_newest_first(table: Table, ids: list[int]) -> int:
-    """Remove the files of snapshots, given in ascending order, from the newest on: how many were there."""
+    """Remove the files of snapshots, given in ascending order, from the newest on: how many were there.
+
+    On a file system with directories each is gone for good before the next one goes: a loss of power must not bring
+    one back whose predecessor is gone, as it would be the newest one again once others have filled the gap.
+
+    Raises:
+        NoSuchTableError: the table was dropped or replaced; what remains is another table's.
+    """
     directory, dropped = table.snapshots.directory, 0
+    at_once = _AT_ONCE if directory.file_io.is_object_store(directory.directory) else 1
     while ids:
-        ids, part = ids[:-_AT_ONCE], ids[-_AT_ONCE:]
-        dropped += directory.file_io.delete_many([directory.path(i) for i in reversed(part)])
+        require_same_table(table)
+        ids, part = ids[:-at_once], ids[-at_once:]
+        if at_once == 1:
+            dropped += directory.file_io.delete_durably(directory.path(part[0]))
+        else:
+            dropped += directory.file_io.delete_many([directory.path(i) for i in reversed(part)])
     return dropped
 
 
@@ -185,4 +286,6 @@ def drop_changelogs(table: Table, target_id: int) -> int:
     later = _later_changelogs(table, target_id)
     if later:
         manager.directory.delete_hint(LATEST)
-    return sum(manager.remove(i) for i in reversed(later))
+    dropped = sum([manager.remove(i) for i in reversed(later)])
+    manager.directory.file_io.sync_directory(manager.directory.directory)
+    return dropped

@@ -11,11 +11,15 @@ from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.rewinds import Rewind, RewindMark
+from paimon_sql.storage.tags import TagManager
 from paimon_sql.storage.threads import spread
 from paimon_sql.storage.versioned import VersionedDirectory
 
 _REMEMBERED = 64
 _THREADS = 16
+_PROBED = 16
+"""How many numbers of a gap are looked at before the directory is listed."""
 _LISTED = 20_000
 
 
@@ -55,7 +59,9 @@ class SnapshotManager:
     def __init__(
         self, file_io: FileIO, root: str, authority: VersionAuthority | None = None, branch: str = MAIN_BRANCH
     ) -> None:
-        self.directory = VersionedDirectory(file_io, f"{root}/snapshot", "snapshot-")
+        self.directory = VersionedDirectory(file_io, f"{root}/snapshot", "snapshot-", self._counts)
+        self.rewinds = RewindMark(file_io, root)
+        self._tags = TagManager(file_io, root)
         self._authority = authority
         self._branch = branch
         self._known: dict[int, Snapshot] = {}
@@ -63,7 +69,7 @@ class SnapshotManager:
     def latest_id(self) -> int | None:
         """The id of the newest snapshot, None for a table that nothing was written to."""
         if self._authority is None:
-            return self.directory.latest()
+            return self._without_strays(self.directory.latest())
         found = self.latest()
         return None if found is None else found.id
 
@@ -81,10 +87,55 @@ class SnapshotManager:
                 return self.get(newest)
             except NoSuchSnapshotError:
                 # It expired between the two looks; a rival has made a newer one then.
-                if (found := self.latest_id()) == newest:
+                if (found := self.latest_id()) != newest:
+                    newest = found
+                elif tags := self._tags.of_snapshot(newest):
+                    return tags[0].snapshot  # a rollback goes back to it, and holds it
+                else:
                     raise
-                newest = found
         return None
+
+    def _without_strays(self, newest: int | None) -> int | None:
+        """The newest snapshot that is no stray, of those up to a number.
+
+        That of a rollback which has not come to its end is its target, though an expiry that had begun before may have
+        taken its file, until the rollback brings it back: a tag holds it.
+        """
+        rewind = self.rewinds.read()
+        while newest is not None and rewind is not None and rewind.covers(newest):
+            try:
+                if not rewind.is_stray(self._read(newest)):
+                    break
+            except MissingFileError:
+                newest = self.directory.latest()
+                continue
+            later, newest = newest, newest - 1
+            if not self.directory.exists(newest):  # a rollback is at work, or was killed: it leaves gaps
+                newest = max((i for i in self.directory.versions() if i < later), default=None)
+        return newest if newest is not None or rewind is None else rewind.target or None
+
+    def _counts(self, snapshot_id: int) -> bool:
+        """Whether a hint may name a snapshot: one that is there, and no stray."""
+        rewind = self.rewinds.read()
+        if rewind is None or not rewind.covers(snapshot_id):
+            return True
+        found = self._if_there(snapshot_id)
+        return found is not None and not rewind.is_stray(found)
+
+    def stray_behind(self, newest: Snapshot | None, rewind: Rewind) -> int | None:
+        """The number of a snapshot that came too late and stands behind the newest one; None if there is none."""
+        last = self.directory.latest()
+        if last is None or (newest is not None and last <= newest.id):
+            return None
+        found = self._if_there(last)
+        return last if found is not None and rewind.is_stray(found) else None
+
+    def strays(self) -> list[int]:
+        """The numbers of all snapshots that a rollback has overtaken and that still stand, in ascending order."""
+        rewind = self.rewinds.read() if self._authority is None else None
+        covered = [] if rewind is None else [i for i in self.directory.versions() if rewind.covers(i)]
+        read = {i: self._if_there(i) for i in covered}
+        return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_stray(found)]
 
     def exists(self, snapshot_id: int) -> bool:
         """Whether that snapshot is retained."""
@@ -176,12 +227,15 @@ class SnapshotManager:
         return found
 
     def _nearest(self, start: int, end: int) -> Snapshot | None:
-        for snapshot_id in range(start, end + 1):
+        for snapshot_id in range(start, min(start + _PROBED, end + 1)):
             if self.exists(snapshot_id):
                 return self.get(snapshot_id)
-        return None
+        later = (i for i in self.directory.versions() if start + _PROBED <= i <= end)
+        return next((self.get(i) for i in later), None)
 
     def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
         earliest, latest = self.earliest_id(), self.latest_id()
         held = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
+        if snapshot_id == latest:
+            held = "a rollback to it has not come to its end; run it again"
         return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {held}.", name=str(snapshot_id))

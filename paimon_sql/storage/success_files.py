@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from paimon_sql.errors import MissingFileError
+from paimon_sql.format.bounded import load_json
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.instants import present_millis
 
@@ -29,7 +30,7 @@ def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None
 def _creation(file_io: FileIO, path: str) -> int | None:
     """When a success file was made, None if there is none or it does not tell."""
     try:
-        body = json.loads(file_io.read_bytes(path))
+        body = load_json(file_io.read_bytes(path))
     except (MissingFileError, ValueError):
         return None
     made = body.get(_CREATION) if isinstance(body, dict) else None

@@ -13,6 +13,7 @@ from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.consumers import ConsumerManager
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.locations import Locations
 from paimon_sql.storage.locks import UNLOCKED, TableLock
@@ -42,6 +43,7 @@ class Table:
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
         listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
         authority: who keeps its versions in the place of its folder; None where the files decide.
+        access: what its catalog allows its data and options to name outside of it.
         executor: who reads its manifests where they hold very much; None where the process does so by itself.
     """
 
@@ -55,6 +57,7 @@ class Table:
     lock: TableLock = UNLOCKED
     listing: PartitionListing | None = None
     authority: VersionAuthority | None = None
+    access: ExternalAccess = NO_ACCESS
     executor: Executor | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
@@ -84,7 +87,7 @@ class Table:
     @cached_property
     def tags(self) -> TagManager:
         """The tags."""
-        return TagManager(self.file_io, self.paths.branch_root)
+        return TagManager(self.file_io, self.paths.branch_root, self.lock, self.branch)
 
     @cached_property
     def branches(self) -> BranchManager:
@@ -104,7 +107,7 @@ class Table:
     @cached_property
     def manifests(self) -> ManifestStore:
         """The manifests."""
-        return ManifestStore(self.file_io, self.paths, self.schema)
+        return ManifestStore(self.file_io, self.paths, self.schema, self.access)
 
     def at_schema(self, schema_id: int) -> Table:
         """The same table with the columns of another schema version, under today's options."""

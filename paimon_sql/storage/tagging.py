@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
+from paimon_sql.errors import CommitUnknownError, InvalidInputError, NoSuchSnapshotError, PaimonError
 from paimon_sql.format.options.tag import TAG_CREATE_SUCCESS_FILE, TAG_DEFAULT_TIME_RETAINED
 from paimon_sql.format.snapshot import Snapshot, Tag
 from paimon_sql.storage.expire.doomed import DoomedFiles
@@ -17,11 +17,14 @@ from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
 from paimon_sql.storage.listed_partitions import tell_of_tags
 from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tags import check_tag_name
+from paimon_sql.storage.table_directory import remove_if_dropped
+from paimon_sql.storage.tags import check_tag_name, is_same_commit
 from paimon_sql.storage.travel import is_retained, kept_snapshot
 
 _LONGEST_HELD = timedelta(days=1)
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_GUARD = re.compile(
+    r"(?:(?:rollback|fast-forward)-to-\d+|.+-replaced)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL
+)
 
 
 @dataclass
@@ -119,7 +122,8 @@ def replace_tag(
 def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
     """Keep a snapshot meanwhile, by a tag whose name begins with ``why``.
 
-    What a killed process leaves behind of it goes with the next one's that says the same, or ends in a day.
+    What a killed process leaves behind of it ends in a day. Nobody else removes it: who made it may only stand still.
+    So does that of a statement whose outcome is unknown: what it asked for may be carried out later.
 
     Raises:
         NoSuchSnapshotError: it has expired.
@@ -128,13 +132,21 @@ def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
     _create(table, guard, snapshot, _LONGEST_HELD)
     try:
         yield
-        for name in table.tags.names():
-            if name.startswith(f"{why}-") and _UUID.fullmatch(name.removeprefix(f"{why}-")):
-                left = table.tags.find(name)
-                if left is not None and left.snapshot.id == snapshot.id:
-                    table.tags.remove(name)
-    finally:
+    except (PaimonError, OSError) as error:
+        if not isinstance(error, CommitUnknownError):
+            _let_go(table, guard)
+        raise
+    _let_go(table, guard)
+
+
+def _let_go(table: Table, guard: str) -> None:
+    with suppress(PaimonError, OSError):  # its time comes
         table.tags.remove(guard)
+
+
+def is_guard(name: str) -> bool:
+    """Whether a tag of that name was made by `held`, for as long as a statement runs."""
+    return _GUARD.fullmatch(name) is not None
 
 
 def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -> Tag:
@@ -182,16 +194,31 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
 
 
 def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
-    tag = table.tags.create(name, snapshot, time_retained)
-    if _is_kept(table, snapshot, name):
-        return tag
-    table.tags.remove(name)
-    free_tagged(table, snapshot)
+    try:
+        tag = table.tags.create(name, snapshot, time_retained)
+        if _is_kept(table, snapshot, name):
+            return tag
+    except (PaimonError, OSError):
+        raise
+    except BaseException:
+        with suppress(PaimonError, OSError):
+            found = table.tags.find(name)
+            if found is not None and is_same_commit(found.snapshot, snapshot) and not _is_kept(table, snapshot, name):
+                _withdraw(table, name, snapshot)
+        raise
+    _withdraw(table, name, snapshot)
     raise NoSuchSnapshotError(
         f"{table.name}: snapshot {snapshot.id} expired meanwhile, so that no tag can keep it.",
         name=str(snapshot.id),
         remedy="Tag a later one.",
     )
+
+
+def _withdraw(table: Table, name: str, snapshot: Snapshot) -> None:
+    """Remove a tag that came too late to keep its snapshot."""
+    table.tags.remove(name)
+    free_tagged(table, snapshot)
+    remove_if_dropped(table.file_io, table.paths.root)
 
 
 def _tell(table: Table, name: str) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.format.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.names import check_file_name
 from paimon_sql.storage.success_files import SUCCESS
 from paimon_sql.storage.threads import spread
@@ -32,11 +34,20 @@ class NamedTag:
 
 
 class TagManager:
-    """The tag files of one table or branch; nothing here looks at data files."""
+    """The tag files of one table or branch; nothing here looks at data files.
 
-    def __init__(self, file_io: FileIO, root: str) -> None:
+    Args:
+        file_io: the file system.
+        root: the directory of the table or branch.
+        lock: keeps others away while a tag is made.
+        branch: the branch that the lock is asked for.
+    """
+
+    def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
         self.file_io = file_io
         self.directory = f"{root}/tag"
+        self._lock = lock
+        self._branch = branch
 
     def path(self, name: str) -> str:
         """Where a tag stands."""
@@ -117,12 +128,9 @@ class TagManager:
         """
         path, tag = self.path(name), _new(snapshot, time_retained, now)
         data = tag.to_json().encode()
-        if self.file_io.can_create_exclusively(path):
-            made = self.file_io.try_create_exclusive(path, data)
-        else:
-            made = not self.file_io.exists(path)
-            if made:
-                self.file_io.write_bytes(path, data)
+        with self._lock.held(self._branch) as hold:
+            hold.confirm()
+            made = self.file_io.try_create_exclusive(path, data, locked=hold.is_locked)
         if not made:
             raise self.taken(name)
         return tag
@@ -143,7 +151,7 @@ class TagManager:
             NoSuchSnapshotError: there is no tag of that name.
         """
         before = self.get(name)
-        self.file_io.write_bytes(self.path(name), _new(snapshot, time_retained, now).to_json().encode())
+        self.file_io.write_durably(self.path(name), _new(snapshot, time_retained, now).to_json().encode())
         return before
 
     def rename(self, name: str, target: str) -> None:
@@ -160,8 +168,11 @@ class TagManager:
             raise self.taken(target)
 
     def remove(self, name: str) -> bool:
-        """Remove a tag's file and nothing else: True if it was there."""
-        return self.file_io.delete(self.path(name))
+        """Remove a tag's file and nothing else: True if it was there.
+
+        It does not come back by a loss of power: files that only it kept may be deleted next.
+        """
+        return self.file_io.delete_durably(self.path(name))
 
     def missing(self, name: str) -> NoSuchSnapshotError:
         """The error of a tag that is not there."""
@@ -190,7 +201,12 @@ def is_same_commit(one: Snapshot, other: Snapshot) -> bool:
 
     Their manifest lists tell, as no two commits share a name; other members may differ by the version that wrote them.
     """
-    return (one.id, one.delta_manifest_list) == (other.id, other.delta_manifest_list)
+    return commit_key(one) == commit_key(other)
+
+
+def commit_key(snapshot: Snapshot) -> tuple[int, str]:
+    """What tells a commit from all others of its table."""
+    return snapshot.id, snapshot.delta_manifest_list
 
 
 def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:

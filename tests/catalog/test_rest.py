@@ -128,8 +128,8 @@ def test_databases_have_properties(catalog: RestCatalog, rest: RestServer) -> No
 
 def test_lists_have_all_pages(catalog: RestCatalog, name: Name) -> None:
     names = [f"v{i:03}" for i in range(101)]
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(lambda n: catalog.create_view(name(n), VIEW), names))
+    for n in names:  # one by one: their server forgets views that are made at the same time
+        catalog.create_view(name(n), VIEW)
     assert catalog.list_views(name("").database) == names
 
 
@@ -314,7 +314,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(
 
     monkeypatch.setattr(RestClient, "post", twice)
     core.insert(table, (2, "b"))
-    assert core.rows(catalog.table(name("t"))) == [(1, "a"), (2, "b")]
+    assert sorted(core.rows(catalog.table(name("t")))) == [(1, "a"), (2, "b")]
     assert catalog.table(name("t")).snapshots.latest_id() == 2
 
     # Where the question what came of it finds no answer either, nothing is taken away.
@@ -332,7 +332,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(
     with pytest.raises(CommitUnknownError, match="whether snapshot 3 was committed could not be found out"):
         core.insert(table, (3, "c"))
     monkeypatch.undo()
-    assert core.rows(catalog.table(name("t"))) == [(1, "a"), (2, "b"), (3, "c")]
+    assert sorted(core.rows(catalog.table(name("t")))) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_a_commit_that_the_server_refuses_leaves_nothing(
@@ -371,7 +371,7 @@ def test_commits_of_many_at_the_same_time_lose_nothing(catalog: RestCatalog, res
         list(threads.map(commit, (0, 10)))
     rest.client.answer()
     wanted = sorted([(i, "ours") for s in (0, 10) for i in range(s, s + 6)] + [(i, "java") for i in range(100, 108)])
-    assert core.rows(catalog.table(name("t"))) == wanted
+    assert sorted(core.rows(catalog.table(name("t")))) == wanted
     assert rest.java("read", name("t")) == sorted(f"{i}={v}" for i, v in wanted)
     assert rest.java("latest", name("t"))[:2] == [str(catalog.table(name("t")).snapshots.latest_id()), "20"]
 
@@ -390,12 +390,12 @@ def test_branches_and_rollbacks_are_the_server_s(catalog: RestCatalog, rest: Res
     with pytest.raises(AlreadyExistsError):
         create_branch(table, "b", tag="two")
     core.insert(catalog.table(replace(name("t"), branch="b")), (3, "b"))
-    assert core.rows(catalog.table(replace(name("t"), branch="b"))) == [(1, "a"), (2, "a"), (3, "b")]
-    assert core.rows(catalog.table(name("t"))) == [(1, "a"), (2, "a")]
+    assert sorted(core.rows(catalog.table(replace(name("t"), branch="b")))) == [(1, "a"), (2, "a"), (3, "b")]
+    assert sorted(core.rows(catalog.table(name("t")))) == [(1, "a"), (2, "a")]
     rename_branch(catalog.table(name("t")), "b", "c")
     assert rest.java("branches", name("t")) == ["c"]
     done = fast_forward(catalog.table(name("t")), "c")
-    assert done.added == [3] and core.rows(catalog.table(name("t"))) == [(1, "a"), (2, "a"), (3, "b")]
+    assert done.added == [3] and sorted(core.rows(catalog.table(name("t")))) == [(1, "a"), (2, "a"), (3, "b")]
     assert rest.java("latest", name("t"))[0] == "3"
     with pytest.raises(UnsupportedError, match="fast-forwards the table itself"):
         create_branch(catalog.table(name("t")), "e", tag="two")
@@ -408,7 +408,7 @@ def test_branches_and_rollbacks_are_the_server_s(catalog: RestCatalog, rest: Res
     assert rollback_to_snapshot(catalog.table(name("t")), 2, dry_run=True).snapshots == 1
     result = rollback_to_snapshot(catalog.table(name("t")), 2)
     assert (result.previous, result.current, result.snapshots) == (3, 2, 1)
-    assert core.rows(catalog.table(name("t"))) == [(1, "a"), (2, "a")]
+    assert sorted(core.rows(catalog.table(name("t")))) == [(1, "a"), (2, "a")]
     core.insert(catalog.table(name("t")), (4, "d"))
     assert rollback_to_tag(catalog.table(name("t")), "two").previous == 3
     assert rest.java("latest", name("t"))[0] == "2"
@@ -473,7 +473,7 @@ def test_files_are_reached_with_what_the_server_lends(
     table = lending.table(name("t"))
     core.insert(table, (2, "b"))
     copied = pickle.loads(pickle.dumps(lending.table(name("t"))))
-    assert core.rows(copied) == [(1, "a"), (2, "b")] and len(asked) == 1
+    assert sorted(core.rows(copied)) == [(1, "a"), (2, "b")] and len(asked) == 1
     assert keys["s3.secret-key"] not in repr(table.file_io) + repr(asked[0].token())
     lend(300, **{"s3.secret-key": "another"})
     clock.time = lambda: time.time() + 14 * 60

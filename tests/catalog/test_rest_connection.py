@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import connection
+from paimon_sql.catalog.rest import connection, transport
 from paimon_sql.catalog.rest.client import RestClient, configured
 from paimon_sql.errors import (
     AlreadyExistsError,
@@ -88,7 +88,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
         monkeypatch.setattr(connection, "_wait", lambda retry, said: waits.append((retry, said)))
         waits.clear()
         yield found
-        connection._pools.clear()
+        transport._pools.clear()
         server.shutdown()
         thread.join()
 

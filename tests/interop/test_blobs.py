@@ -50,14 +50,14 @@ def test_both_sides_write_and_read_blobs(spark: SparkSession, java: JavaPaimon, 
     spark.sql(f"DROP TABLE {name}")
 
 
-def test_both_sides_follow_descriptors(spark: SparkSession, java: JavaPaimon, warehouse: Path, tmp_path: Path) -> None:
+def test_both_sides_follow_descriptors(spark: SparkSession, java: JavaPaimon, warehouse: Path) -> None:
     name = "default.described"
-    (tmp_path / "x").write_bytes(b"0123")
+    (warehouse / "x").write_bytes(b"0123")
     spark.sql(
         f"CREATE TABLE {name} (id INT, d BINARY) TBLPROPERTIES ({_OPTIONS}, 'blob-field' = 'd',"
         " 'blob-descriptor-field' = 'd')"
     )
-    spark.sql(f"INSERT INTO {name} VALUES (1, sys.path_to_descriptor('{tmp_path / 'x'}')), (2, NULL)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, sys.path_to_descriptor('{warehouse / 'x'}')), (2, NULL)")
     assert java.read(warehouse, name) == [[1, "0x30313233"], [2, None]]
     assert [tuple(row) for row in spark.sql(f"SELECT * FROM {name} ORDER BY id").collect()] == [(1, b"0123"), (2, None)]
     spark.sql(f"DROP TABLE {name}")

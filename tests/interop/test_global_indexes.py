@@ -18,12 +18,12 @@ from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.schema import new_schema
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.predicates import Comparison, IsNull, Predicate, StartsWith
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 from .java import JavaPaimon
 
@@ -64,7 +64,7 @@ def made(warehouse: Path, name: str) -> Context:
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     for part in (batch.slice(0, 150), batch.slice(150)):
         fresh = replace(table)
-        Committer(fresh).append(plan_write(fresh).run([part]))
+        commits.append(fresh, plan_write(fresh).run([part]))
     return Context(catalog, "default")
 
 

@@ -17,8 +17,8 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
 NAMES = ("create_branch", "delete_branch", "rename_branch", "fast_forward", "merge_branch")
@@ -50,7 +50,7 @@ def call(context: Context) -> Call:
 def insert(context: Context, name: str, *ids: int) -> None:
     table = context.table(name)
     batch = pa.RecordBatch.from_arrays([pa.array(ids, pa.int32())], schema=arrow_schema(table.schema.fields))
-    Committer(table).append(plan_write(table).run([batch]))
+    commits.append(table, plan_write(table).run([batch]))
 
 
 @pytest.mark.parametrize("name", NAMES)

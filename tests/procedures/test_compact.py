@@ -17,8 +17,8 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
 COLUMNS = (DataField(0, "a", IntType()), DataField(1, "b", IntType()), DataField(2, "p", IntType()))
@@ -40,7 +40,7 @@ def context(tmp_path: Path) -> Context:
                 pa.array([0, 1] * 10, pa.int32())
             ]
             batch = pa.RecordBatch.from_arrays(values, schema=pa.schema(arrow_schema(table.schema.fields)))
-            Committer(table).append(plan_write(table).run([batch]))
+            commits.append(table, plan_write(table).run([batch]))
     return context
 
 

@@ -19,11 +19,11 @@ from paimon_sql.format.types import BigIntType, DataField, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema_change import SetOption, apply_changes
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 FIELDS = [
     DataField(0, "k", BigIntType()),
@@ -78,7 +78,7 @@ def write(context: Context, name: str, rows: Sequence[Row], kind: int = RowKind.
     arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
     kinds = pa.array([int(kind)] * len(rows), pa.int8())
-    Committer(table).append(plan_write(table).run([batch.append_column("_VALUE_KIND", kinds)]))
+    commits.append(table, plan_write(table).run([batch.append_column("_VALUE_KIND", kinds)]))
 
 
 def read(context: Context, name: str, day: str | None = None) -> list[Row]:

@@ -16,8 +16,8 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import BooleanType, DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "v", string_type())]
 IN_THE_CONNECTORS_PLACE = {"compact_manifest", "remove_orphan_files", "remove_unexisting_files", "drop_global_index"}
@@ -51,7 +51,7 @@ def context(tmp_path: Path) -> Context:
             table = context.table(name)
             values = [pa.array([n, 7], pa.int32()), pa.array(["a", "b"])]
             batch = pa.RecordBatch.from_arrays(values, schema=arrow_schema(table.schema.fields))
-            Committer(table).append(plan_write(table).run([batch]))
+            commits.append(table, plan_write(table).run([batch]))
     asked = {"file-index.bitmap.columns": "v"}
     catalog.alter_table(Identifier("d", "indexed"), lambda s: replace(s, id=s.id + 1, options={**s.options, **asked}))
     return context

@@ -19,8 +19,8 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, DateType, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 Call = Callable[..., list[dict[str, Any]]]
 FIELDS = [
@@ -60,7 +60,7 @@ def insert(context: Context, *days: str | None, table: str = "t", **options: str
         {n: pa.array(v, pa.int32()).cast(pa.date32()) if n == "day" else v for n, v in rows.items()},
         schema=arrow_schema(FIELDS),
     )
-    Committer(opened).append(plan_write(opened).run([batch]))
+    commits.append(opened, plan_write(opened).run([batch]))
 
 
 def state(context: Context) -> set[tuple[str, int]]:

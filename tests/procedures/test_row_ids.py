@@ -18,10 +18,10 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "p", string_type())]
 EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
@@ -44,7 +44,7 @@ def context(tmp_path: Path) -> Context:
             table = context.table(name)
             columns = [pa.array([1, 2], pa.int32()), pa.array([p, p])]
             batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(table.schema.fields))
-            Committer(table).append(plan_write(table).run([batch]))
+            commits.append(table, plan_write(table).run([batch]))
     return context
 
 
@@ -59,7 +59,7 @@ def delete_first_rows(context: Context, name: str) -> None:
     table = context.table(name)
     base = table.snapshots.latest()
     gone = [(e, DeletionVector([0])) for e in entries(live_files(table, base).entries)]
-    Committer(table).append(mark(table, base, gone))
+    commits.append(table, mark(table, base, gone))
 
 
 def test_row_ids_are_given_anew_once(context: Context) -> None:

@@ -24,9 +24,9 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
 
@@ -61,7 +61,7 @@ def insert(context: Context, count: int) -> None:
     for i in range(count):
         table = context.table("t")
         batch = pa.RecordBatch.from_arrays([pa.array([i], pa.int32())], schema=arrow_schema(table.schema.fields))
-        Committer(table).append(plan_write(table).run([batch]))
+        commits.append(table, plan_write(table).run([batch]))
 
 
 def versions(table: Table) -> list[int]:

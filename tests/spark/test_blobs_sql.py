@@ -21,7 +21,8 @@ def test_every_way_of_writing_fills_files_of_blobs(sql: Sql, spark: SparkSession
     sql(f"COPY INTO t FROM '{tmp_path}/f' FILE_FORMAT = (TYPE = PARQUET)")
     assert sql("SELECT id, length(b) FROM t ORDER BY id") == [*((i, 100) for i in range(4)), (4, 2), (5, 4)]
     sql("INSERT OVERWRITE t PARTITION (p = 'p1') VALUES (7, NULL)")
-    sql(f"CREATE TABLE c TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'b') AS SELECT * FROM t {AS_DESCRIPTORS}")
+    sql(f"CREATE TABLE c TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'b') AS SELECT * FROM t WHERE id < 0")
+    sql(f"INSERT INTO c {AS_DESCRIPTORS} SELECT * FROM t {AS_DESCRIPTORS}")
     assert sql("SELECT * FROM c WHERE id > 2 ORDER BY id") == [(4, b"df", "p0"), (7, None, "p1")]
     assert sql("SELECT count(*) FROM c$files WHERE file_path LIKE '%.blob' AND write_cols[0] = 'b'")[0] != (0,)
     assert "files 1 of" in str(sql("EXPLAIN SELECT id FROM c WHERE p = 'p0'"))
@@ -65,23 +66,25 @@ def test_changes_tell_rows_with_their_blobs(sql: Sql) -> None:
         sql("SELECT * FROM t /*+ OPTIONS('incremental-between' = '1,3') */")
 
 
-def test_references_are_made_by_functions_and_kept_by_changes(sql: Sql, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"0123")
+def test_references_are_made_by_functions_and_kept_by_changes(sql: Sql, spark: SparkSession) -> None:
+    photos = Path(str(spark.conf.get("spark.sql.catalog.paimon.warehouse"))) / "photos"
+    photos.mkdir()
+    (photos / "x").write_bytes(b"0123")
     here = sql("SELECT current_database()")[0][0]
     sql(f"CREATE TABLE t (id INT, b BINARY) TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'b')")
-    sql(f"INSERT INTO t VALUES (1, sys.path_to_descriptor('{tmp_path}/x')), (2, X'02')")
+    sql(f"INSERT INTO t {AS_DESCRIPTORS} VALUES (1, sys.path_to_descriptor('{photos}/x')), (2, X'02')")
     sql(
         f"CREATE TABLE v (id INT, d BINARY, v BINARY) TBLPROPERTIES ({EVOLVES}, 'blob-descriptor-field' = 'd',"
         " 'blob-view-field' = 'v')"
     )
     sql(
-        f"INSERT INTO v SELECT id, sys.path_to_descriptor(concat('{tmp_path}/', 'x')),"
+        f"INSERT INTO v SELECT id, sys.path_to_descriptor(concat('{photos}/', 'x')),"
         f" sys.blob_view('{here}.t', 'b', _ROW_ID) FROM t"
     )
     sql("MERGE INTO v USING (SELECT 1 AS id) s ON v.id = s.id WHEN MATCHED THEN UPDATE SET v = v.v, d = v.d, id = 10")
     assert sql("SELECT * FROM v ORDER BY id") == [(2, b"0123", b"\x02"), (10, b"0123", b"0123")]
     shown = sql(f"SELECT sys.descriptor_to_string(d) FROM v {AS_DESCRIPTORS}")
-    assert shown[0] == (f"BlobDescriptor{{version=2, uri='{tmp_path}/x', offset=0, length=-1}}",)
+    assert shown[0] == (f"BlobDescriptor{{version=2, uri='{photos}/x', offset=0, length=-1}}",)
     assert sql("SELECT sys.descriptor_to_string(CAST(NULL AS BINARY))") == [(None,)]
     for call, reason in (
         ("sys.blob_view('t', 'b', 1)", "db.t or catalog.db.t"),

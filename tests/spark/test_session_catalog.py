@@ -188,6 +188,16 @@ def test_a_name_is_had_once(sql: Sql, database: str) -> None:
     assert (sql("SELECT max(v) FROM p"), sql("SELECT max(w) FROM o")) == ([("a",)], [("ü",)])
 
 
+def test_dataframes_make_tables_with_options_and_overwrite_their_rows(sql: Sql, session: SparkSession) -> None:
+    frame = session.sql("SELECT 7 AS id, 'x' AS v")
+    frame.write.format("paimon").mode("overwrite").saveAsTable("p")
+    assert sql("SELECT * FROM p") == [(7, "x")]
+    frame.write.format("paimon").option("primary-key", "id").option("bucket", "2").saveAsTable("made")
+    for table, bucket in (("p", "1"), ("made", "2")):
+        assert ("primary-key", "id") in sql(f"SHOW TBLPROPERTIES {table}")
+        assert ("bucket", bucket) in sql(f"SHOW TBLPROPERTIES {table}")
+
+
 def test_dataframes_write_both_kinds(sql: Sql, session: SparkSession) -> None:
     frame = session.sql("SELECT 7 AS id, 'x' AS v")
     frame.write.format("paimon").saveAsTable("saved")

@@ -11,8 +11,11 @@ from typing import Any
 
 import pyspark
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+
+from paimon_sql.storage.commit import epochs
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 
@@ -29,9 +32,9 @@ def feed(spark: SparkSession, tmp_path: Path) -> Callable[[int, int], DataFrame]
     return add
 
 
-def written(stream: DataFrame, table: str, checkpoint: Path, mode: str = "append") -> StreamingQuery:
+def written(stream: DataFrame, table: str, checkpoint: Path, mode: str = "append", **options: str) -> StreamingQuery:
     """The query that has written all there was of a stream to a table."""
-    writer = stream.writeStream.option("checkpointLocation", str(checkpoint)).outputMode(mode)
+    writer = stream.writeStream.options(checkpointLocation=str(checkpoint), **options).outputMode(mode)
     query = writer.trigger(availableNow=True).toTable(table)
     query.awaitTermination()
     return query
@@ -98,15 +101,15 @@ def test_a_stream_of_a_process_that_is_killed_behind_its_commit_delivers_each_ro
     program = f"""
         import os
         import paimon_sql
-        from paimon_sql.storage.commit.committer import Committer
+        from paimon_sql.storage.commit.transaction import Transaction
 
-        append = Committer.append
+        commit = Transaction.commit
 
-        def append_and_die(self, *given, **named):
-            append(self, *given, **named)
+        def commit_and_die(self, *given, **named):
+            commit(self, *given, **named)
             os._exit(9)
 
-        Committer.append = append_and_die
+        Transaction.commit = commit_and_die
         spark = paimon_sql.connect({str(spark.conf.get("spark.sql.catalog.paimon.warehouse"))!r}, **{{
             "spark.master": "local[1]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}})
         rows = spark.readStream.schema("k INT, v STRING").parquet({str(tmp_path / "in")!r})
@@ -118,6 +121,49 @@ def test_a_stream_of_a_process_that_is_killed_behind_its_commit_delivers_each_ro
     assert sql("SELECT count(*) FROM t") == [(10,)]
     written(feed(10, 12), "t", tmp_path / "cp")
     assert sql("SELECT count(*), count(DISTINCT k) FROM t") == [(12, 12)]
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots carry nothing on, as those of other engines; clocks are exact."""
+    monkeypatch.setattr("paimon_sql.storage.commit.attempt.carried_on", lambda *given: {})
+    monkeypatch.setattr(epochs, "_SKEW_MILLIS", 0)
+
+
+def expired_behind_others(sql: Sql, table: str) -> None:
+    """Let snapshots of other writers follow, and all before them expire."""
+    for number in range(-3, 0):
+        sql(f"INSERT INTO {table} VALUES ({number}, 'other')")
+    sql(f"CALL sys.expire_snapshots(table => '{table}', retain_max => 1, retain_min => 1)")
+
+
+def test_a_new_stream_begins_on_a_table_whose_snapshots_have_expired(
+    forgetful: None, sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path
+) -> None:
+    sql("CREATE TABLE t (k INT, v STRING)")
+    expired_behind_others(sql, "t")
+    written(feed(0, 10), "t", tmp_path / "cp")
+    written(feed(10, 12), "t", tmp_path / "cp")
+    assert sql("SELECT count(*) FROM t WHERE k >= 0") == [(12,)]
+
+
+@pytest.mark.parametrize(("said", "rows"), [("skip", 12), ("commit", 22)])
+def test_a_stream_whose_snapshots_have_expired_asks_before_it_repeats_a_micro_batch(
+    forgetful: None, sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path, said: str, rows: int
+) -> None:
+    sql("CREATE TABLE t (k INT, v STRING)")
+    written(feed(0, 10), "t", tmp_path / "cp")
+    expired_behind_others(sql, "t")
+    for name in ("0", ".0.crc"):
+        (tmp_path / "cp" / "commits" / name).unlink(missing_ok=True)
+    stream = feed(10, 12)
+    with pytest.raises(StreamingQueryException, match=r"whether micro-batch 0 of stream .* is not known"):
+        written(stream, "t", tmp_path / "cp")
+    assert sql("SELECT count(*) FROM t WHERE k >= 0") == [(10,)]
+    written(stream, "t", tmp_path / "cp", **{"write.stream.unknown-epoch": said})
+    assert sql("SELECT count(*) FROM t WHERE k >= 0") == [(rows,)]
+    written(feed(12, 13), "t", tmp_path / "cp", **{"write.stream.unknown-epoch": said})
+    assert sql("SELECT count(*) FROM t WHERE k >= 0") == [(rows + 1,)]
 
 
 def test_whole_results_replace_each_other(sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path) -> None:
@@ -248,3 +294,24 @@ def test_a_stream_that_missed_snapshots_says_so(spark: SparkSession, sql: Sql, t
     sql("CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)")
     with pytest.raises(Exception, match="changes of snapshot 2 are not known any more"):
         read(spark, "t", tmp_path / "cp")
+
+
+@pytest.mark.smoke
+def test_a_stream_writes_texts_of_a_given_length(
+    sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path
+) -> None:
+    columns = "k INT, v CHAR(3), w VARCHAR(4), s STRUCT<a: ARRAY<CHAR(2)>>, d CHAR(2) DEFAULT 'd'"
+    sql(f"CREATE TABLE t ({columns}, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '1', 'file.format' = 'orc')")
+    written(feed(0, 2).selectExpr("k", "v", "v AS w", "struct(array('a') AS a) AS s"), "t", tmp_path / "cp")
+    sql("INSERT INTO t VALUES (1, 'x', 'y', struct(array('b')), 'e')")
+    wanted = [(0, "v0 ", "v0", (["a "],), "d "), (1, "x  ", "y", (["b "],), "e ")]
+    assert sorted(sql("SELECT * FROM t")) == wanted
+
+
+def test_a_stream_with_texts_that_are_too_long_is_refused_and_writes_nothing(
+    sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path
+) -> None:
+    sql("CREATE TABLE t (k INT, v VARCHAR(2))")
+    with pytest.raises(StreamingQueryException, match="EXCEED_LIMIT_LENGTH"):
+        written(feed(9, 11), "t", tmp_path / "cp")
+    assert sql("SELECT count(*) FROM t") == [(0,)]

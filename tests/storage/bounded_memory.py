@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.types import BigIntType, DataField, IntType, TimestampType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 from tests.storage import core_tables as core
 
 TIMES = 5
@@ -103,10 +103,10 @@ def phases(folder: Path, scenario: str, budget: int) -> dict[str, Callable[[], o
 
     def load() -> None:
         messages = plan_write(table).run(batches(rows, _PARTITIONS))
-        Committer(table).append(messages)
+        commits.append(table, messages)
 
     def compact() -> None:
-        Committer(core.again(table)).compact(compact_table(core.again(table), LocalExecutor(1), full=True))
+        commits.compact(core.again(table), compact_table(core.again(table), LocalExecutor(1), full=True))
 
     def read() -> None:
         assert count(table) == rows

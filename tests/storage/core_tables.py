@@ -16,7 +16,6 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered
@@ -27,6 +26,7 @@ from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
 Row = tuple[Any, ...]
@@ -52,7 +52,7 @@ def make_table(
 def again(table: Table, options: Mapping[str, str] | None = None, file_io: FileIO | None = None) -> Table:
     """The table as another statement opens it, which remembers nothing."""
     schema = replace(table.schema, options={**table.schema.options, **(options or {})})
-    kept = {"lock": table.lock, "listing": table.listing, "authority": table.authority}
+    kept = {"lock": table.lock, "listing": table.listing, "authority": table.authority, "access": table.access}
     return Table(table.name, table.path, file_io or table.file_io, schema, table.branch, **kept)
 
 
@@ -73,19 +73,19 @@ def written(table: Table, *rows: Row, kinds: Sequence[int] | None = None) -> lis
 
 def insert(table: Table, *rows: Row) -> Snapshot:
     """Append rows."""
-    return Committer(again(table)).append(written(again(table), *rows))[-1]
+    return commits.append(again(table), written(again(table), *rows))[-1]
 
 
 def remove(table: Table, *rows: Row) -> Snapshot:
     """Write deletes of these rows."""
-    return Committer(again(table)).append(written(again(table), *rows, kinds=[RowKind.DELETE] * len(rows)))[-1]
+    return commits.append(again(table), written(again(table), *rows, kinds=[RowKind.DELETE] * len(rows)))[-1]
 
 
 def overwrite(table: Table, *rows: Row, partitions: Predicate | None = None, dynamic: bool = False) -> Snapshot | None:
     """Replace all rows, those of some partitions, or those of the partitions that occur."""
     table, what = again(table), Overwrite(partitions, dynamic)
     messages = plan_write(table, what).run([batch_of(table, rows)])
-    return Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, what, messages))
+    return commits.overwrite(table, messages, lambda latest: overwritten(table, latest, what, messages))
 
 
 def compacted(table: Table, *, full: bool = True) -> list[CommitMessage]:
@@ -95,7 +95,7 @@ def compacted(table: Table, *, full: bool = True) -> list[CommitMessage]:
 
 def compact(table: Table, *, full: bool = True) -> Snapshot | None:
     """Compact a keyed table."""
-    return Committer(again(table)).compact(compacted(table, full=full))
+    return commits.compact(again(table), compacted(table, full=full))
 
 
 def triggered(table: Table, messages: Sequence[CommitMessage]) -> list[CommitMessage]:

@@ -49,6 +49,14 @@ class MortalFileIO(LocalFileIO):
         self._step(path, data)
         super().write_bytes(path, data)
 
+    def write_durably(self, path: str, data: bytes) -> None:
+        self._step(path, data)
+        super().write_durably(path, data)
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        self._step()
+        super().sync(paths, root)
+
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         self._step(path, data)
         return super().try_create_exclusive(path, data, locked=locked)
@@ -89,6 +97,9 @@ class UncertainFileIO(LocalFileIO):
 
     def is_object_store(self, path: str) -> bool:
         return self.remote
+
+    def answers_are_final(self, path: str) -> bool:
+        return not self.remote
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         if not self.times or "/snapshot/" not in path:

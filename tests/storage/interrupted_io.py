@@ -45,6 +45,10 @@ class InterruptedFileIO(LocalFileIO):
         self._step()
         super().write_bytes(path, data)
 
+    def write_durably(self, path: str, data: bytes) -> None:
+        self._step()
+        super().write_durably(path, data)
+
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         self._step()
         return super().try_create_exclusive(path, data, locked=locked)

@@ -25,7 +25,6 @@ import pyarrow as pa
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
 from paimon_sql.storage.compact.run import compact_due, compact_table
 from paimon_sql.storage.executor import LocalExecutor
@@ -39,7 +38,8 @@ from paimon_sql.storage.purge import purge
 from paimon_sql.storage.repair import repair
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.tagging import create_tag, delete_tags, is_guard, rename_tag, replace_tag
+from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
 from tests.storage.child_processes import in_child
@@ -128,7 +128,7 @@ def state(table: Table) -> State:
             if s.id >= earliest:
                 found[f"{name} {s.id}"] = tuple(small.rows_at(branch, s))
         for t in branch.tags.all():
-            if not t.name.count("-replaced-"):
+            if not is_guard(t.name):
                 found[f"{name} tag {t.name}"] = tuple(small.rows_at(branch, t.snapshot))
     return found
 
@@ -256,17 +256,17 @@ def with_lost(folder: Path) -> Table:
 
 
 def insert_row(table: Table) -> None:
-    Committer(table).append(core.written(table, (50, "new", "x")))
+    commits.append(table, core.written(table, (50, "new", "x")))
 
 
 def upsert_with_compaction(table: Table) -> None:
     messages = core.written(table, (0, "new", "x"))
     due = table.with_options({"write-only": "false", "num-sorted-run.compaction-trigger": "2"})
-    Committer(table).append([*messages, *compact_due(due, messages, LocalExecutor(1))])
+    commits.append(table, [*messages, *compact_due(due, messages, LocalExecutor(1))])
 
 
 def compact(table: Table) -> None:
-    Committer(table).compact(compact_table(table, LocalExecutor(1), full=True))
+    commits.compact(table, compact_table(table, LocalExecutor(1), full=True))
 
 
 def forget_file(table: Table) -> None:

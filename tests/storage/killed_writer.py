@@ -21,8 +21,8 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.child_processes import in_child
 from tests.storage.faulty_io import Died, MortalFileIO
@@ -107,7 +107,7 @@ def append(table: Table, number: int) -> None:
 
 def append_and_compact(table: Table, number: int) -> None:
     messages = core.written(table, row(number))
-    Committer(table).append([*messages, *core.triggered(table, messages)])
+    commits.append(table, [*messages, *core.triggered(table, messages)])
 
 
 def write_over(table: Table, number: int) -> None:

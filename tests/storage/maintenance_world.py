@@ -27,7 +27,6 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
 from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -49,6 +48,7 @@ from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
 
@@ -244,7 +244,7 @@ class World:
         file = self.chance.choice(entries(live_files(table, latest).entries))
         vector = DeletionVector(sorted(self.chance.sample(range(file.file.row_count), 1)))
         before = rows_of(table, latest)  # type: ignore[arg-type]
-        Committer(table).append(mark(table, latest, [(file, vector)]))
+        commits.append(table, mark(table, latest, [(file, vector)]))
         table = self.opened(branch)
         after = rows_of(table, table.snapshots.latest())  # type: ignore[arg-type]
         assert not after - before and (before - after).total() <= 1
@@ -255,8 +255,8 @@ class World:
         table, rows = self.opened(branch), self.some_rows()
         what = Overwrite(dynamic=bool(table.schema.partition_keys) and self.chance.random() < 0.5)
         messages = plan_write(table, what).run([core.batch_of(table, rows)])
-        messages += compact_due(table, messages, LocalExecutor(1), alone=True)
-        Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, what, messages))
+        messages += compact_due(table, messages, LocalExecutor(1), what)
+        commits.overwrite(table, messages, lambda latest: overwritten(table, latest, what, messages))
         gone = {r[2] for r in rows} if what.dynamic else set("xy")
         kept = Counter(r for r in self.live[branch].elements() if r[2] not in gone)
         self.live[branch] = self.put(kept, rows)
@@ -264,7 +264,7 @@ class World:
     def compact(self, branch: str) -> None:
         table = self.opened(branch)
         full = self.chance.random() < 0.5
-        Committer(table).compact(compact_table(table, LocalExecutor(1), full=full))
+        commits.compact(table, compact_table(table, LocalExecutor(1), full=full))
 
     def compact_manifests(self, branch: str) -> None:
         sort = {"manifest-sort.enabled": "true"} if self.table.schema.partition_keys else {}
@@ -277,11 +277,11 @@ class World:
             return False
         column, kind = self.chance.choice(["v", "id"]), self.chance.choice(list(INDEX_KINDS))
         if self.chance.random() < 0.3:
-            Committer(table, fresh=True).index(dropped(index_files_of(table, column, kind, None)))
+            commits.change_indexes(table, dropped(index_files_of(table, column, kind, None)))
             return True
         plan = plan_index(table, index_column(table, column, kind), table.snapshots.latest(), None)
         if plan.tasks:
-            Committer(table, fresh=True).index(build_index(table, LocalExecutor(1), plan))
+            commits.change_indexes(table, build_index(table, LocalExecutor(1), plan))
         return True
 
     # Tags, branches, consumers.
@@ -461,7 +461,7 @@ def rows_of(table: Table, snapshot: Snapshot) -> Rows:
 
 
 def _append(table: Table, messages: list[CommitMessage]) -> None:
-    Committer(table).append([*messages, *compact_due(table, messages, LocalExecutor(1))])
+    commits.append(table, [*messages, *compact_due(table, messages, LocalExecutor(1))])
 
 
 _WEIGHTS = {

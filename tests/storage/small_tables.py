@@ -18,7 +18,6 @@ from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField, IntType, string_type
 from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.expire.protectors import other_branches
@@ -30,6 +29,7 @@ from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 COLUMNS = (
     DataField(0, "id", IntType(False)),
@@ -78,14 +78,14 @@ def insert(table: Table, *rows: Row, changelog: bool = False) -> Snapshot:
     if changelog:
         copies = plan_write(table).run([batch_of(table, rows)])
         messages = [replace(m, changelog_files=c.new_files) for m, c in zip(messages, copies, strict=True)]
-    return Committer(table).append(messages)[-1]
+    return commits.append(table, messages)[-1]
 
 
 def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
     """Replace all rows, or with ``dynamic`` those of the partitions that occur."""
     messages = plan_write(table, True).run([batch_of(table, rows)])
-    made = Committer(table).overwrite(
-        messages, lambda latest: overwritten(table, latest, Overwrite(dynamic=dynamic), messages)
+    made = commits.overwrite(
+        table, messages, lambda latest: overwritten(table, latest, Overwrite(dynamic=dynamic), messages)
     )
     assert made is not None
     return made
@@ -93,7 +93,7 @@ def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
 
 def compact(table: Table) -> Snapshot | None:
     """Compact a keyed table fully."""
-    return Committer(table).compact([task.run() for task in plan_compaction(table, full=True)])
+    return commits.compact(table, [task.run() for task in plan_compaction(table, full=True)])
 
 
 def rows_at(table: Table, snapshot: Snapshot, predicate: Predicate | None = None) -> list[Row]:
@@ -128,11 +128,11 @@ def amend_latest(table: Table, **members: Any) -> None:
 
 
 def on_disk(table: Table) -> set[str]:
-    """All files of the table but schemas, hints, tags, consumers, snapshots and changelogs."""
+    """All files of the table but schemas, hints, tags, consumers, snapshots, changelogs and marks of rollbacks."""
     root = Path(table.path)
     files = {p for p in root.rglob("*") if p.is_file()}
     apart = {"schema", "snapshot", "tag", "consumer", "changelog"}
-    return {str(p) for p in files if p.parent.name not in apart}
+    return {str(p) for p in files if p.parent.name not in apart and p.name != "REWIND"}
 
 
 def reachable(table: Table) -> set[str]:

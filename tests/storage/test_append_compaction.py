@@ -10,13 +10,13 @@ from core_tables import Row, again, insert, live, make_table, rows, written
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import entries
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import compact_due, compact_table, plan_table
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 FIXED = {"bucket": "1", "bucket-key": "id"}
 
@@ -24,7 +24,7 @@ FIXED = {"bucket": "1", "bucket-key": "id"}
 def compacted(table: Table, *, full: bool = True) -> bool:
     """Compact an append table; whether there was anything to do."""
     table = again(table)
-    return Committer(table).compact(compact_table(table, LocalExecutor(), full=full)) is not None
+    return commits.compact(table, compact_table(table, LocalExecutor(), full=full)) is not None
 
 
 def some(first: int, count: int = 3) -> list[Row]:
@@ -76,7 +76,7 @@ def test_a_write_compacts_the_neighbours_that_it_makes_too_many(tmp_path: Path) 
     table = filled(tmp_path, {**FIXED, "compaction.min.file-num": "3"}, 2)
     messages = written(again(table), *some(70))
     due = compact_due(again(table), messages, LocalExecutor())
-    Committer(again(table)).append([*messages, *due])
+    commits.append(again(table), [*messages, *due])
     assert [e.file.row_count for e in live(table)] == [9]
     assert sorted(r[0] for r in rows(table)) == [0, 1, 2, 10, 11, 12, 70, 71, 72]
     only_written = again(table, {"write-only": "true"})
@@ -88,7 +88,7 @@ def test_deleted_rows_and_their_vectors_go(tmp_path: Path) -> None:
     latest = again(table).snapshots.latest()
     held = list(entries(live_files(again(table), latest).entries))
     gone = [(held[0], DeletionVector([1])), (held[1], DeletionVector([0, 2]))]
-    Committer(again(table)).append(mark(again(table), latest, gone))
+    commits.append(again(table), mark(again(table), latest, gone))
     before = sorted(rows(table))
     assert len(before) == 6
     assert compacted(table)
@@ -111,7 +111,7 @@ def test_rows_that_are_deleted_while_their_files_are_compacted_do_not_come_back(
         delete(table, n, 0)
     before = sorted(rows(table))
     with pytest.raises(CommitConflictError):
-        Committer(planned).compact(messages or plan.run(LocalExecutor()))
+        commits.compact(planned, messages or plan.run(LocalExecutor()))
     assert sorted(rows(table)) == before
 
 
@@ -119,4 +119,4 @@ def delete(table: Table, file: int, place: int) -> None:
     """Mark a row of one of the files."""
     latest = again(table).snapshots.latest()
     held = sorted(entries(live_files(again(table), latest).entries), key=lambda e: e.file.creation_time_millis or 0)
-    Committer(again(table)).append(mark(again(table), latest, [(held[file], DeletionVector([place]))]))
+    commits.append(again(table), mark(again(table), latest, [(held[file], DeletionVector([place]))]))

@@ -25,12 +25,13 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.blob_reference import BlobDescriptor, BlobView, decode_descriptor, decode_view
 from paimon_sql.format.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.row_level.columns import check_columns
+from paimon_sql.storage.row_level.columns import columns_unchanged
 from paimon_sql.storage.schema_change import AddColumn, apply_changes
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -46,6 +47,7 @@ OPTIONS = {
     "compaction.min.file-num": "2",
     "blob.target-file-size": "30 b",
 }
+AS_BYTES = {"blob-as-descriptor": "false"}
 ROWS: list[tuple[Any, ...]] = [
     (1, b"one", "x", [b"a", None, b""], [("k", b"v"), ("n", None)]),
     (2, None, "y", None, None),
@@ -65,8 +67,13 @@ class Recording(LocalFileIO):
         return super().open_input(path)
 
 
-def blob_table(path: Path, options: dict[str, str] | None = None, columns: tuple[DataField, ...] = COLUMNS) -> Table:
-    return make_table(path / "t", {**OPTIONS, **(options or {})}, columns=columns)
+def blob_table(
+    path: Path,
+    options: dict[str, str] | None = None,
+    columns: tuple[DataField, ...] = COLUMNS,
+    access: ExternalAccess = NO_ACCESS,
+) -> Table:
+    return replace(make_table(path / "t", {**OPTIONS, **(options or {})}, columns=columns), access=access)
 
 
 def files(table: Table) -> list[tuple[str, int, int]]:
@@ -160,12 +167,12 @@ def test_a_change_of_blobs_writes_no_others_and_those_of_rivals_are_not_lost(tmp
     rolled = again(table, {"blob.target-file-size": "1 b"})
     for column, value, fails in (("b", b"late", True), ("a", [b"late"], False)):
         messages = changed(rolled, [column], {1: [value], 3: [value]}, base)
-        commit = Committer(again(table))
+        unchanged = {"base": base, "validations": [columns_unchanged(messages)]}
         if fails:
             with pytest.raises(CommitConflictError, match="changed the same"):
-                commit.append(messages, guard=lambda latest, m=messages: check_columns(table, base, latest, m))
+                commits.append(again(table), messages, **unchanged)
         else:
-            commit.append(messages, guard=lambda latest, m=messages: check_columns(table, base, latest, m))
+            commits.append(again(table), messages, **unchanged)
     assert [row[1] for _, row in sorted(read(table).items())] == [b"new", None, b"", b"q" * 100]
 
 
@@ -192,7 +199,7 @@ def test_descriptors_tell_where_blobs_lie_and_are_copied_when_written(tmp_path: 
     assert Path(place.uri).read_bytes()[place.offset :][: place.length] == ROWS[3][1]
     nested = decode_descriptor(found[1][3][0])
     assert Path(nested.uri).read_bytes()[nested.offset :][: nested.length] == b"a"
-    insert(table, *found.values())
+    insert(described, *found.values())
     assert sorted(rows(table), key=repr) == sorted(ROWS * 2, key=repr)
 
 
@@ -200,7 +207,7 @@ def test_descriptors_tell_where_blobs_lie_and_are_copied_when_written(tmp_path: 
 def test_what_a_descriptor_names_and_cannot_be_had_is_an_error_or_null(
     tmp_path: Path, option: str, there: bool
 ) -> None:
-    table = blob_table(tmp_path)
+    table = blob_table(tmp_path, {"blob-as-descriptor": "true"}, access=ExternalAccess(blob_roots=(str(tmp_path),)))
     if there:
         (tmp_path / "x").mkdir()
     lost = BlobDescriptor(str(tmp_path / "x")).encode()
@@ -209,7 +216,7 @@ def test_what_a_descriptor_names_and_cannot_be_had_is_an_error_or_null(
         insert(table, row)
     assert not list((tmp_path / "t").rglob("*.blob")) and not list((tmp_path / "t").rglob("*.parquet"))
     insert(again(table, {f"blob-write-null-on-{option}": "true"}), row)
-    assert rows(table) == [(1, None, "t", [None, b"y"], None)]
+    assert rows(again(table, AS_BYTES)) == [(1, None, "t", [None, b"y"], None)]
     (tmp_path / "short").write_bytes(b"123")
     with pytest.raises(PaimonError, match="ends 2 bytes before"):
         insert(table, (1, BlobDescriptor(str(tmp_path / "short"), 1, 4).encode(), None, None, None))
@@ -233,11 +240,11 @@ def server() -> Iterator[str]:
 
 
 def test_blobs_are_copied_from_the_web(tmp_path: Path, server: str) -> None:
-    table = blob_table(tmp_path)
+    table = blob_table(tmp_path, {"blob-as-descriptor": "true"}, access=ExternalAccess(blob_roots=(server,)))
     insert(
         table, (1, BlobDescriptor(f"{server}/x", 2, 3).encode(), None, [BlobDescriptor(f"{server}/x").encode()], None)
     )
-    assert rows(table) == [(1, b"234", None, [b"0123456789"], None)]
+    assert rows(again(table, AS_BYTES)) == [(1, b"234", None, [b"0123456789"], None)]
     with pytest.raises(MissingFileError):
         insert(table, (1, BlobDescriptor(f"{server}/none?token=secret").encode(), None, None, None))
 
@@ -247,7 +254,8 @@ REFERRING = (*COLUMNS[:2], DataField(2, "d", BlobType()), DataField(3, "v", Blob
 
 def test_references_are_kept_and_followed_when_read(tmp_path: Path) -> None:
     names = {"blob-descriptor-field": "d", "blob-view-field": "v"}
-    table = make_table(tmp_path / "db.db" / "t", {**OPTIONS, **names}, columns=REFERRING)
+    access = ExternalAccess(blob_roots=(str(tmp_path),))
+    table = replace(make_table(tmp_path / "db.db" / "t", {**OPTIONS, **names}, columns=REFERRING), access=access)
     (tmp_path / "x").write_bytes(b"0123456789")
     kept = BlobDescriptor(str(tmp_path / "x"), 1, 4).encode()
     insert(table, (1, b"one", kept, None), (2, b"two", None, None))

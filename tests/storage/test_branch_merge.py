@@ -15,7 +15,6 @@ from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundErr
 from paimon_sql.format.types import IntType
 from paimon_sql.storage.branch_merge import merge_branch
 from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.append import plan_append_compaction
 from paimon_sql.storage.compact.run import compact_due, compact_table
 from paimon_sql.storage.executor import LocalExecutor
@@ -24,6 +23,7 @@ from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
+from tests.storage import commits
 
 MERGES = {"branch-merge.enabled": "true"}
 
@@ -162,7 +162,7 @@ def test_a_table_whose_branches_may_be_merged_takes_nothing_away(tmp_path: Path)
     ]
     assert messages
     with pytest.raises(UnsupportedError, match="compacted"):
-        Committer(table, fresh=True).compact(messages)
+        commits.compact(table, messages)
     assert compact_due(table, messages, LocalExecutor()) == []
     assert on_disk(table) == files
     assert ids(table) == [1, 4]

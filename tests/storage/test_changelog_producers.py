@@ -16,9 +16,9 @@ from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", IntType()), DataField(2, "w", string_type()))
 Change = tuple[str, Row]
@@ -40,7 +40,7 @@ def changes(table: Table, snapshot: Snapshot) -> list[Change]:
 def write(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Snapshot]:
     """Write and compact what is due, as a statement does."""
     messages = written(again(table), *given_rows, kinds=kinds)
-    return Committer(again(table)).append([*messages, *triggered(again(table), messages)])
+    return commits.append(again(table), [*messages, *triggered(again(table), messages)])
 
 
 def upsert(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Change]:

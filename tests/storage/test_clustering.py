@@ -12,7 +12,6 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.manifest import entries
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import compact_due, plan_table
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.executor import LocalExecutor
@@ -24,6 +23,7 @@ from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 from tests.storage.small_tables import Row, batch_of, fresh, insert, make_table
 
 OPTIONS = {"clustering.incremental": "true", "clustering.columns": "id", "target-file-size": "3 kb"}
@@ -43,7 +43,7 @@ def cluster(table: Table, *, full: bool = False, scope: Scope | None = None) -> 
     """How many files were sorted."""
     plan = plan_table(table, full=full, scope=scope or Scope())
     messages = plan.run(LocalExecutor())
-    made = Committer(table).compact(messages)
+    made = commits.compact(table, messages)
     assert (made is None) == (not messages)
     return len(plan.files)
 
@@ -114,7 +114,7 @@ def test_each_task_sorts_its_own_files_where_that_is_enough(tmp_path: Path, monk
     plan = plan_table(table, full=True)
     messages = plan.run(LocalExecutor())
     assert len(messages) > 1 and len({m.bucket for m in messages}) == 1
-    Committer(table).compact(messages)
+    commits.compact(table, messages)
     assert sorted(rows_of(table)) == sorted(rows) and set(levels(table)) == {5}
 
 
@@ -138,7 +138,7 @@ def test_fixed_buckets_are_sorted_as_they_are_written(tmp_path: Path) -> None:
     for n in range(6):
         new = [(i, f"v{n}", "a") for i in range(40)]
         messages = plan_write(table).run([batch_of(table, new)])
-        Committer(table).append([*messages, *compact_due(table, messages, LocalExecutor())])
+        commits.append(table, [*messages, *compact_due(table, messages, LocalExecutor())])
         rows += new
     assert max(levels(table)) == 5 and sorted(rows_of(table)) == sorted(rows)
     assert cluster(table, full=True) > 0 and set(levels(table)) == {5} and cluster(table, full=True) == 0

@@ -30,7 +30,6 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import parse_schema
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.run import compact_table
@@ -42,6 +41,7 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 # ---- which runs are picked -------------------------------------------------------------------------------------------
 
@@ -323,7 +323,7 @@ def test_what_a_rival_writes_meanwhile_stays_newer(tmp_path: Path) -> None:
     insert(table, (1, "b", "x"))
     messages = compacted(table)
     insert(table, (1, "c", "x"))
-    Committer(again(table)).compact(messages)
+    commits.compact(again(table), messages)
     assert rows(table) == [(1, "c", "x")]
     compact(table)
     assert rows(table) == [(1, "c", "x")]
@@ -335,7 +335,7 @@ def test_deletes_of_a_rival_survive_a_compaction_that_was_planned_before(tmp_pat
     insert(table, (2, "b", "x"))
     messages = compacted(table)
     remove(table, (1, "a", "x"))
-    Committer(again(table)).compact(messages)
+    commits.compact(again(table), messages)
     assert rows(table) == [(2, "b", "x")]
 
 
@@ -420,6 +420,6 @@ def test_rows_in_several_files_are_put_together_by_a_compaction(golden: Path, tm
     before = rows(table)
     assert len(before) == 10
     assert len(rows(table.with_options({"scan.snapshot-id": "2"}))) == 9
-    Committer(again(table)).compact(compact_table(again(table), LocalExecutor(), full=True))
+    commits.compact(again(table), compact_table(again(table), LocalExecutor(), full=True))
     assert len(live(table)) == 1
     assert sorted(rows(table), key=repr) == sorted(before, key=repr)

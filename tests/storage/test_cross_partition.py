@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "n", IntType()), DataField(2, "p", string_type()))
 ENGINES = {
@@ -73,7 +73,7 @@ def test_a_key_lives_in_one_partition_as_a_plain_model_has_it(
             cut = len(batch) // 2  # the rows of a key may come in several batches
             task = plan_write(one)
             messages = task.run([batch_of(one, batch[:cut]), batch_of(one, batch[cut:])])
-            Committer(one).append(messages, guard=task.guard(messages))
+            commits.append(one, messages, validations=task.validations(messages))
             for row in batch:
                 model.write(*row)
         if engine == "first-row" and any(batches):
@@ -100,7 +100,7 @@ def test_a_key_that_comes_and_goes_in_one_write_leaves_nothing(tmp_path: Path) -
     table = moving_table(tmp_path / "t")
     kinds = [RowKind.INSERT, RowKind.DELETE, RowKind.INSERT]
     batch = batch_of(table, [(1, 1, "a"), (1, 1, "a"), (2, 2, "b")], kinds)
-    Committer(again(table)).append(plan_write(again(table)).run([batch]))
+    commits.append(again(table), plan_write(again(table)).run([batch]))
     assert rows(table) == [(2, 2, "b")]
 
 
@@ -141,11 +141,11 @@ def test_rows_that_came_meanwhile_are_a_conflict_but_a_compaction_is_none(tmp_pa
     task = plan_write(mine)
     messages = task.run([batch_of(mine, [(5, 1, "b")])])
     compact(table)
-    Committer(mine).append(messages, guard=task.guard(messages))
+    commits.append(mine, messages, validations=task.validations(messages))
     later = again(table)
     task = plan_write(later)
     messages = task.run([batch_of(later, [(6, 1, "b")])])
     insert(table, (6, 2, "c"))
     with pytest.raises(CommitConflictError, match="a key could come to stand in two partitions"):
-        Committer(later).append(messages, guard=task.guard(messages))
+        commits.append(later, messages, validations=task.validations(messages))
     assert sorted(rows(table)) == [(1, 2, "a"), (2, 2, "a"), (5, 1, "b"), (6, 2, "c")]

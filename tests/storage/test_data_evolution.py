@@ -21,7 +21,6 @@ from paimon_sql.format.schema import parse_schema
 from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
@@ -30,12 +29,13 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.row_level.columns import ColumnTask, check_columns
+from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColumnType, apply_changes
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
 OPTIONS = {
@@ -76,8 +76,8 @@ def update(
     table = again(table)
     messages = changed(table, columns, rows, base)
     base = base or table.snapshots.latest()
-    guard = lambda latest: check_columns(table, base, latest, messages)  # noqa: E731
-    return Committer(table, operation=Operation.UPDATE).append(messages, guard=guard)[-1]
+    unchanged = [columns_unchanged(messages)]
+    return commits.append(table, messages, operation=Operation.UPDATE, base=base, validations=unchanged)[-1]
 
 
 def changed(table: Table, columns: Sequence[str], rows: Mapping[int, Sequence[Any]], base: Snapshot | None) -> Any:
@@ -100,18 +100,18 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
         if places:
             entry = next(e for e in live(table) if e.file.file_name == placed.group.anchor.file_name)
             gone.append((entry, DeletionVector(places)))
-    return Committer(table, operation=Operation.DELETE).append(mark(table, base, gone))[-1]
+    return commits.append(table, mark(table, base, gone), operation=Operation.DELETE)[-1]
 
 
 def compact(table: Table) -> Snapshot | None:
     table = again(table)
-    return Committer(table).compact(compact_table(table, LocalExecutor(), full=True))
+    return commits.compact(table, compact_table(table, LocalExecutor(), full=True))
 
 
 def materialize(table: Table) -> Snapshot | None:
     table = again(table)
     base = table.snapshots.latest()
-    return Committer(table).compact(run_evolved(table, LocalExecutor(), base, plan_materialization(table, base)))
+    return commits.compact(table, run_evolved(table, LocalExecutor(), base, plan_materialization(table, base)))
 
 
 def altered(table: Table, *changes: Any) -> Table:
@@ -225,9 +225,9 @@ def test_columns_of_rows_that_are_gone_are_a_conflict(tmp_path: Path) -> None:
     insert(table, (1, "a", "x"))
     late = changed(again(table), ["v"], {0: ["late"]}, None)
     gone = list(live(table))
-    Committer(again(table)).overwrite([], lambda latest: [replace(e, kind=1) for e in gone])  # type: ignore[arg-type]
+    commits.overwrite(again(table), [], lambda latest: [replace(e, kind=1) for e in gone])  # type: ignore[arg-type]
     with pytest.raises(CommitConflictError):
-        Committer(again(table)).append(late)
+        commits.append(again(table), late)
     assert read(table) == {}
 
 
@@ -269,7 +269,7 @@ def test_a_change_of_columns_under_way_does_not_survive_a_compaction_of_its_rows
     late = changed(again(table), ["v"], {0: ["late"]}, None)
     compact(table)
     with pytest.raises(CommitConflictError, match="row"):
-        Committer(again(table)).append(late)
+        commits.append(again(table), late)
     assert read(table) == {0: (1, "a", "x"), 1: (2, "b", "x")}
 
 
@@ -281,12 +281,12 @@ def test_a_compaction_gives_way_to_columns_and_deletes_that_came_meanwhile(tmp_p
     late = compact_table(planned, LocalExecutor(), full=True)
     update(table, ["v"], {0: ["A"]})
     with pytest.raises(CommitConflictError, match="rows from id 0 on"):
-        Committer(planned).compact(late)
+        commits.compact(planned, late)
     planned = again(table)
     late = compact_table(planned, LocalExecutor(), full=True)
     delete(table, 1)
     with pytest.raises(CommitConflictError, match="deleted rows"):
-        Committer(planned).compact(late)
+        commits.compact(planned, late)
     assert read(table) == {0: (1, "A", "x")}
 
 
@@ -297,7 +297,7 @@ def test_columns_that_came_while_a_group_was_compacted_are_the_newer_ones(tmp_pa
     planned = again(table)
     late = compact_table(planned, LocalExecutor(), full=True)
     update(table, ["v"], {1: ["B"]})
-    Committer(planned).compact(late)
+    commits.compact(planned, late)
     assert read(table) == {0: (1, "A", "x"), 1: (2, "B", "x")}
     assert len(live(table)) == 2
 
@@ -328,7 +328,7 @@ def test_a_change_that_came_while_rows_were_written_anew_is_not_lost(tmp_path: P
         late = run_evolved(planned, LocalExecutor(), base, plan_materialization(planned, base))
         change()
         with pytest.raises(CommitConflictError):
-            Committer(planned).compact(late)
+            commits.compact(planned, late)
     assert read(table) == {0: (1, "A", "x")}
 
 

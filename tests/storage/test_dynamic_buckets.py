@@ -14,10 +14,10 @@ from paimon_sql.errors import CommitConflictError, InvalidInputError
 from paimon_sql.storage.buckets.fill import MOST_BUCKETS, Lane
 from paimon_sql.storage.buckets.hash_assigner import key_hashes, lane_of
 from paimon_sql.storage.buckets.hash_indexes import Target, hash_indexes
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 DYNAMIC = {"bucket": "-1", "write-only": "true"}
 
@@ -91,7 +91,7 @@ def test_dynamic_buckets_hold_what_a_plain_model_holds(
         for number, batch in enumerate(batches):
             said = str((lanes + number) % 3 + 1)
             one = again(table, {"dynamic-bucket.assigner-parallelism": said})
-            Committer(one).append(plan_write(one).run([batch_of(one, batch)]))
+            commits.append(one, plan_write(one).run([batch_of(one, batch)]))
             model.update({(k, p): v for k, v, p in batch})
             now = buckets_by_hash(table)
             assert places.items() <= now.items(), "a key left its bucket"
@@ -169,6 +169,6 @@ def test_two_writers_of_new_keys_do_not_both_win(tmp_path: Path) -> None:
     elsewhere = written(again(table), (5, "else", "q"))
     insert(table, (2, "rival", "p"))
     with pytest.raises(CommitConflictError, match="brought new keys into the dynamic buckets of partition p=p"):
-        Committer(mine).append(messages, guard=task.guard(messages))
-    Committer(again(table)).append(elsewhere)
+        commits.append(mine, messages, validations=task.validations(messages))
+    commits.append(again(table), elsewhere)
     assert sorted(rows(table)) == [(1, "a", "p"), (1, "a", "q"), (2, "rival", "p"), (5, "else", "q")]

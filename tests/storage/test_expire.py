@@ -273,7 +273,7 @@ def test_the_newest_snapshot_is_safe_even_on_another_history(table: Table) -> No
     insert(late, (3, "c", "x"))
     stale = Path(table.snapshots.directory.path(3)).read_text()
     Path(table.snapshots.directory.path(3)).unlink()
-    table.snapshots.directory.write_hint("LATEST", 2)
+    table.snapshots.directory.reset_hint("LATEST", 2)
     overwrite(fresh(table), (9, "z", "x"))
     Path(table.snapshots.directory.path(4)).write_text(stale.replace('"id": 3', '"id": 4'))
     expire(table, keep=2)

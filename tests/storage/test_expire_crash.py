@@ -233,7 +233,7 @@ def test_a_hint_that_moves_between_two_looks_is_followed(tmp_path: Path) -> None
         def status(self, path: str) -> FileStatus | None:
             directory = table.snapshots.directory
             if path == directory.path(1) and directory.exists(1):
-                directory.write_hint(EARLIEST, 5)
+                directory.reset_hint(EARLIEST, 5)
                 directory.file_io.delete(path)
             return super().status(path)
 

@@ -31,7 +31,6 @@ from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.file_index.container import IndexPlace
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
@@ -41,6 +40,7 @@ from paimon_sql.storage.predicates import And, Comparison, In, Predicate
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.read.file_indexes import held_indexes
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -111,12 +111,12 @@ def test_reads_find_the_same_rows_with_indexes_and_without(kind: str, data: st.D
             new = [drawn(data, keys) for _ in range(data.draw(st.integers(1, 4), "rows"))]
             what = data.draw(st.sampled_from(["insert", "insert", "delete", "compact"])) if keys else "insert"
             if what == "delete":
-                Committer(again(table)).append(written(table, *new, kinds=[RowKind.DELETE] * len(new)))
+                commits.append(again(table), written(table, *new, kinds=[RowKind.DELETE] * len(new)))
             elif what == "compact" and again(table).snapshots.latest():
                 compact(table)
             else:
                 messages = written(table, *new)
-                Committer(again(table)).append([*messages, *(triggered(table, messages) if keys else [])])
+                commits.append(again(table), [*messages, *(triggered(table, messages) if keys else [])])
         for _ in range(3):
             predicate = data.draw(predicates(KINDS), "predicate")
             plain = again(table, {"file-index.read.enabled": "false"})
@@ -223,7 +223,7 @@ def test_an_index_that_cannot_be_read_is_done_without(tmp_path: Path, defect: st
 
 def rewrite(table: Table) -> int:
     messages = remade(again(table), live(table), LocalExecutor())
-    Committer(again(table), fresh=True).compact(messages)
+    commits.compact(again(table), messages)
     return len(messages)
 
 
@@ -281,7 +281,7 @@ def test_a_rewrite_that_a_rival_was_quicker_than_leaves_nothing_behind(tmp_path:
     assert len(index_files(table)) == 2
     compact(again(table, {"file-index.in-manifest-threshold": "1 mb"}))
     with pytest.raises(CommitConflictError, match="removed by another job"):
-        Committer(again(table), fresh=True).compact(messages)
+        commits.compact(again(table), messages)
     assert index_files(table) == set()
     assert len(rows(table)) == 1
 
@@ -304,9 +304,9 @@ def test_deleted_rows_keep_their_places_in_an_index_made_anew(tmp_path: Path) ->
     table = make_table(
         tmp_path, {"deletion-vectors.enabled": "true", "write-only": "true"}, columns=COLUMNS, keys=["id"]
     )
-    Committer(again(table)).append(written(table, *((i, "a", i, None) for i in range(5))))
+    commits.append(again(table), written(table, *((i, "a", i, None) for i in range(5))))
     compact(table)
-    Committer(again(table)).append(written(table, (2, None, None, None), kinds=[RowKind.DELETE]))
+    commits.append(again(table), written(table, (2, None, None, None), kinds=[RowKind.DELETE]))
     compact(table)
     table = again(table, {**INDEXES, **INSIDE})
     rewrite(table)

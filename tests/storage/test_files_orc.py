@@ -17,7 +17,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.files import file_format
-from paimon_sql.storage.files.orc_runs import decode_unsigned, encode_unsigned
+from paimon_sql.storage.files.orc_runs import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.files.orc_tail import read_tail
 
 IO = LocalFileIO()
@@ -131,7 +131,7 @@ def test_a_writers_time_zone_is_taken_into_account(tmp_path: Path) -> None:
 def test_coded_runs_read_back(values: list[int]) -> None:
     numbers = np.array(values, np.int64)
     assert decode_unsigned(encode_unsigned(numbers)).tolist() == values
-    assert decode_unsigned(encode_unsigned(numbers), len(values)).tolist() == values
+    assert UnsignedRuns(encode_unsigned(numbers)).take(len(values)).tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_coded_runs_read_back(values: list[int]) -> None:
     ids=["short repeat", "direct", "delta", "patched base"],
 )
 def test_runs_are_decoded_as_in_the_specifications_examples(coded: bytes, values: list[int]) -> None:
-    assert decode_unsigned(coded, len(values)).tolist() == values
+    assert UnsignedRuns(coded).take(len(values)).tolist() == values
 
 
 def test_runs_that_end_early_are_an_error() -> None:
     with pytest.raises(ValueError, match="5 numbers of 6"):
-        decode_unsigned(bytes([0x0A, 0x27, 0x10]), 6)
+        UnsignedRuns(bytes([0x0A, 0x27, 0x10])).take(6)
 
 
 def test_files_of_other_writers_are_read(tmp_path: Path) -> None:

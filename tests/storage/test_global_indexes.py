@@ -23,7 +23,6 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
 from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
@@ -46,6 +45,7 @@ from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.schema_change import RenameColumn, UpdateColumnType, apply_changes
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags
+from tests.storage import commits
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -82,12 +82,12 @@ def planned(table: Table, column: str, kind: str, partitions: Predicate | None =
 def build(table: Table, column: str, kind: str = "btree", partitions: Predicate | None = None) -> int:
     """Build an index; how many rows that are."""
     plan = planned(table, column, kind, partitions)
-    Committer(again(table)).index(build_index(again(table), LocalExecutor(), plan))
+    commits.change_indexes(again(table), build_index(again(table), LocalExecutor(), plan))
     return plan.rows
 
 
 def drop(table: Table, column: str, kind: str = "btree") -> Snapshot | None:
-    return Committer(again(table)).index(dropped(index_files_of(again(table), column, kind, None)))
+    return commits.change_indexes(again(table), dropped(index_files_of(again(table), column, kind, None)))
 
 
 def ask(table: Table, predicate: Predicate, *, thorough: bool = False) -> ScanPlan:
@@ -115,7 +115,7 @@ def changed(table: Table, column: str, rows: Mapping[int, Any]) -> Any:
 
 def update(table: Table, column: str, rows: Mapping[int, Any]) -> Snapshot:
     """Set a column of rows, by their ids, whatever indexes there are."""
-    return Committer(again(table)).append(changed(table, column, rows))[-1]
+    return commits.append(again(table), changed(table, column, rows))[-1]
 
 
 def delete(table: Table, *row_ids: int) -> Snapshot:
@@ -128,7 +128,7 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
         if places:
             entry = next(e for e in live(table) if e.file.file_name == placed.group.anchor.file_name)
             gone.append((entry, DeletionVector(places)))
-    return Committer(table).append(mark(table, base, gone))[-1]
+    return commits.append(table, mark(table, base, gone))[-1]
 
 
 def v(value: str, operator: str = "=") -> Comparison:
@@ -233,7 +233,7 @@ def test_what_an_update_of_an_indexed_column_does_is_the_tables_choice(tmp_path:
     dropping = again(table, {"global-index.column-update-action": "drop_partition_index"})
     gone = outdated(dropping, base, messages, ["v"])
     assert [meta_of(e).row_range_start for e in gone] == [0]
-    Committer(again(table)).append([*messages, *dropped(gone)])
+    commits.append(again(table), [*messages, *dropped(gone)])
     assert ranges(table) == [(10, 19)]
     assert ids(table, v("new")) == [3]
 
@@ -285,7 +285,7 @@ def test_partitions_are_indexed_and_dropped_one_by_one(tmp_path: Path) -> None:
     assert ask(table, And((v("v03"), x))).told_rows == 2
     assert build(table, "v") == 10
     assert [meta_of(e).row_range_start for e in index_files_of(again(table), "v", "btree", x)] == [0, 20]
-    assert Committer(again(table)).index(dropped(index_files_of(again(table), "v", "btree", x))) is not None
+    assert commits.change_indexes(again(table), dropped(index_files_of(again(table), "v", "btree", x))) is not None
     assert ranges(table) == [(10, 19)]
 
 
@@ -345,7 +345,7 @@ def test_compaction_keeps_indexes_and_new_row_ids_drop_or_move_them(tmp_path: Pa
         fill(table, range(10), p)
     build(table, "v")
     compacting = again(table)
-    assert Committer(compacting).compact(compact_table(compacting, LocalExecutor(), full=True)) is not None
+    assert commits.compact(compacting, compact_table(compacting, LocalExecutor(), full=True)) is not None
     assert ask(table, v("v03")).told_rows == 4
     RowIdReassigner(again(table)).run(None)
     assert ids(table, v("v03")) == every(table, v("v03")) == [3, 3, 3, 3]
@@ -355,7 +355,7 @@ def test_compaction_keeps_indexes_and_new_row_ids_drop_or_move_them(tmp_path: Pa
     materializing = again(table)
     base = materializing.snapshots.latest()
     tasks = plan_materialization(materializing, base)
-    Committer(materializing).compact(run_evolved(materializing, LocalExecutor(), base, tasks))
+    commits.compact(materializing, run_evolved(materializing, LocalExecutor(), base, tasks))
     assert len(ranges(table)) == 2
     assert ids(table, v("v03")) == every(table, v("v03"))
 
@@ -442,7 +442,7 @@ def test_two_builders_of_one_index_are_a_conflict_and_leave_nothing(tmp_path: Pa
     messages = build_index(again(table), LocalExecutor(), plan)
     build(table, "v")
     with pytest.raises(CommitConflictError, match="covers rows"):
-        Committer(again(table), fresh=True).index(messages)
+        commits.change_indexes(again(table), messages)
     assert len(index_files(table)) == 1
 
 
@@ -509,7 +509,7 @@ def test_indexed_reads_answer_as_plain_ones_do(data: st.DataObject) -> None:
                     drop(table, data.draw(st.sampled_from(["v", "id"])), data.draw(st.sampled_from(KINDS)))
                 case "compact":
                     compacting = again(table)
-                    Committer(compacting).compact(compact_table(compacting, LocalExecutor(), full=True))
+                    commits.compact(compacting, compact_table(compacting, LocalExecutor(), full=True))
         for predicate in data.draw(st.lists(CONDITIONS, min_size=1, max_size=3)):
             assert ids(table, predicate) == every(table, predicate), str(predicate)
     finally:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.load_history import LoadHistory, SourceFile
+from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table import Table
+from tests.storage.core_tables import make_table
 
 FILE = SourceFile("file:/data/übersicht.csv", 20, 1_700_000_000_123)
 
 
 def _history(folder: Path) -> LoadHistory:
-    return LoadHistory(file_io_of(str(folder), {}), str(folder))
+    path = folder / "t"
+    return LoadHistory(make_table(path) if not path.exists() else opened(path))
+
+
+def opened(path: Path) -> Table:
+    schema = SchemaManager(LocalFileIO(), str(path)).latest()
+    assert schema is not None
+    return Table("db.t", str(path), LocalFileIO(), schema)
 
 
 def test_a_record_is_a_file_of_the_name_and_content_that_java_gives_it(tmp_path: Path) -> None:
     _history(tmp_path).record([(FILE, 3)], 7, 1_700_000_001_000)
-    (path,) = (tmp_path / "copy-into" / "history").iterdir()
+    (path,) = (tmp_path / "t" / "copy-into" / "history").iterdir()
     assert path.name == "load-e845fd16fd0f845b-1700000001000"
     assert path.read_bytes().decode() == (
         "{\n"
@@ -57,7 +67,7 @@ def test_a_file_of_a_store_is_known_whatever_scheme_is_said(tmp_path: Path) -> N
 def test_a_record_that_cannot_be_read_counts_for_none(tmp_path: Path) -> None:
     history = _history(tmp_path)
     history.record([(FILE, 3)], 1, 1)
-    (path,) = (tmp_path / "copy-into" / "history").iterdir()
+    (path,) = (tmp_path / "t" / "copy-into" / "history").iterdir()
     for broken in ("", "{", "[]", '{"filePath": "x"}', '{"filePath": "x", "fileSize": "y", "lastModified": null}'):
         path.write_text(broken)
         assert history.loaded([FILE]) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import pickle
@@ -170,14 +171,22 @@ def test_tags_whose_time_is_over_go_and_free_their_snapshots_files(tmp_path: Pat
     assert on_disk(table) == reachable(table)
 
 
+def made_at(table: Table, millis: int) -> None:
+    """Let the table have been made at a time."""
+    path = Path(table.schemas.directory.path(0))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "timeMillis": millis}))
+
+
 def test_partitions_go_with_the_first_commit_of_each_interval(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"partition.expiration-time": "1 d"}, partition_keys=["p"])
     hour = 3_600_000
+    made_at(table, hour * 10)
+    table = replace(table, schema=replace(table.schema, time_millis=hour * 10))
     for i, millis in enumerate((hour * 10 + 1, hour * 11 - 1, hour * 11, hour * 11 + 5)):
         insert(table, (i, "v", "2020-01-01"))
         amend_latest(table, timeMillis=millis)
         before = table.snapshots.latest_id()
-        maintain(replace(table, schema=replace(table.schema, time_millis=hour * 10)))
+        maintain(table)
         dropped = fresh(table).snapshots.latest_id() != before
         assert dropped == (millis == hour * 11)
         if dropped:
@@ -198,7 +207,8 @@ def test_nothing_to_do_costs_a_handful_of_file_operations(tmp_path: Path) -> Non
         insert(table, (i, "v", "x"))
     counting = CountingFileIO()
     maintain(replace(table, file_io=counting))
-    assert counting.operations <= 7
+    # Two of them make sure that the newest snapshot is none that has expired, or that a rollback has dropped.
+    assert counting.operations <= 9
     assert counting.count == 0
 
 

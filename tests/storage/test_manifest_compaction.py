@@ -14,7 +14,7 @@ from paimon_sql.format.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor, ManifestPlan
 from paimon_sql.storage.commit.manifest_order import ranges
-from paimon_sql.storage.commit.publication import ByFile
+from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 from tests.storage import core_tables as core
@@ -147,17 +147,17 @@ def test_a_rival_s_commit_is_built_upon(tmp_path: Path, monkeypatch: pytest.Monk
     for i in range(3):
         core.overwrite(table, (i, "v", None))
     compactor = ManifestCompactor(core.again(table))
-    create = ByFile._create
+    create = RenamingSnapshotCommit._created
     tries = []
 
-    def rival(self: ByFile, snapshot: Snapshot, *, locked: bool) -> bool:
+    def rival(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
         if self.table is compactor.table:
             tries.append(snapshot)
             if len(tries) == 1:
                 core.insert(table, (9, "v", None))
         return create(self, snapshot, locked=locked)
 
-    monkeypatch.setattr(ByFile, "_create", rival)
+    monkeypatch.setattr(RenamingSnapshotCommit, "_created", rival)
     made = compactor.run()
     assert made is not None and made.id == 5 and len(tries) == 2
     assert sorted(core.rows(table)) == [(2, "v", None), (9, "v", None)]

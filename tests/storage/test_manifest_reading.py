@@ -20,12 +20,12 @@ from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.simple_stats import EMPTY_STATS
 from paimon_sql.storage import manifest_reading
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.manifest_store import ManifestCache
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.progress import running
 from paimon_sql.storage.scan.live_files import live_files, manifests_of
+from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.maintenance_world import World
 
@@ -185,7 +185,7 @@ def test_a_file_whose_delete_has_no_statistics_stays_away(
     core.insert(table, (2, "b", None))
     gone = core.live(table)[0]
     bare = replace(gone.file, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=())
-    Committer(core.again(table)).overwrite([], lambda _: [replace(gone, kind=FileKind.DELETE, file=bare)])
+    commits.overwrite(core.again(table), [], lambda _: [replace(gone, kind=FileKind.DELETE, file=bare)])
     snapshot = core.again(table).snapshots.latest()
     found = []
     for value in (1, 2):

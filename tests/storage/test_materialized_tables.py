@@ -14,7 +14,6 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.types import DataField, DateType, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.materialized.definition import (
     Definition,
@@ -30,6 +29,7 @@ from paimon_sql.storage.materialized.sources import Since, compared, is_tracked,
 from paimon_sql.storage.materialized.state import RefreshState, is_due, last_refresh
 from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 QUERY = "SELECT `a` FROM `c`.`d`.`t`"
 
@@ -121,7 +121,7 @@ def test_the_state_stays_with_the_rows(tmp_path: Path) -> None:
     state = RefreshState("q", 5, "FULL", (state_of(table, None),))
     insert(table, (1, "a", "p"), (2, "b", "p"))
     assert last_refresh(table) is None
-    Committer(table, properties=state.properties()).note(lambda latest: None)
+    commits.annotate(table, properties=state.properties())
     assert last_refresh(table) == state
     insert(table, (3, "c", "p"))
     assert last_refresh(table) is None
@@ -132,7 +132,7 @@ def test_a_compaction_hands_the_state_on(tmp_path: Path) -> None:
     insert(table, (1, "a", "p"))
     insert(table, (1, "b", "p"))
     state = RefreshState("q", None, "INCREMENTAL")
-    Committer(table, properties=state.properties()).note(lambda latest: None)
+    commits.annotate(table, properties=state.properties())
     compact(table)
     latest = table.snapshots.latest()
     assert latest is not None and latest.commit_kind is CommitKind.COMPACT
@@ -171,7 +171,7 @@ def test_an_append_table_has_the_same_rows_or_more(tmp_path: Path) -> None:
     second = table.snapshots.latest()
     assert _since(table, first) is Since.APPENDED
     assert _since(table, None) is Since.CHANGED
-    Committer(table).note(lambda latest: None)
+    commits.annotate(table)
     assert _since(table, second) is Since.SAME
     overwrite(table)
     assert _since(table, first) is Since.CHANGED

@@ -31,7 +31,6 @@ from test_compaction import golden_copy
 
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.predicates import Comparison, Predicate, about
 from paimon_sql.storage.read.data_files import read_places
@@ -40,6 +39,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 KEY_KINDS = ["int", "text", "double", "long decimal", "bytes", "date", "boolean", "bigint"]
 BIG = np.random.default_rng(0).bytes(20_000).hex()
@@ -95,7 +95,7 @@ class KeyedTable(RuleBasedStateMachine):
             given = [{"k": k, "p": p, "v": BIG, "s": None} for k in pool for p in "xy"]
             for row in given:
                 self._play(row, RowKind.INSERT)
-            Committer(again(self.table)).append(plan_write(again(self.table)).run([self._batch(given, None)]))
+            commits.append(again(self.table), plan_write(again(self.table)).run([self._batch(given, None)]))
             compact(self.table)
 
     # ---- what the model knows
@@ -146,16 +146,16 @@ class KeyedTable(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def insert(self, data: st.DataObject) -> None:
-        Committer(again(self.table)).append(self._write(data, st.just(int(RowKind.INSERT))))
+        commits.append(again(self.table), self._write(data, st.just(int(RowKind.INSERT))))
 
     @rule(data=st.data())
     def change(self, data: st.DataObject) -> None:
-        Committer(again(self.table)).append(self._write(data, st.integers(0, 3)))
+        commits.append(again(self.table), self._write(data, st.integers(0, 3)))
 
     @rule(data=st.data())
     def change_and_compact_what_is_due(self, data: st.DataObject) -> None:
         messages = self._write(data, st.integers(0, 3))
-        Committer(again(self.table)).append([*messages, *triggered(self.table, messages)])
+        commits.append(again(self.table), [*messages, *triggered(self.table, messages)])
 
     @rule(full=st.booleans())
     def compact(self, full: bool) -> None:
@@ -171,7 +171,7 @@ class KeyedTable(RuleBasedStateMachine):
         for row in given:
             self._play(row, RowKind.INSERT)
         messages = plan_write(table, overwrite=True).run([self._batch(given, None)])
-        Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, what, messages))
+        commits.overwrite(table, messages, lambda latest: overwritten(table, latest, what, messages))
 
     @rule(data=st.data())
     def read_some(self, data: st.DataObject) -> None:
@@ -292,7 +292,7 @@ def test_rivals_with_the_same_sequence_numbers_give_one_answer_always(tmp_path: 
     from core_tables import batch_of
 
     for task, value in ((first, "a"), (second, "b")):
-        Committer(again(table)).append(task.run([batch_of(table, [(1, value, "x")])]))
+        commits.append(again(table), task.run([batch_of(table, [(1, value, "x")])]))
     seen = rows(table)
     assert seen in ([(1, "a", "x")], [(1, "b", "x")])
     insert(table, (2, "c", "x"))

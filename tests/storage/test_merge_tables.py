@@ -10,8 +10,8 @@ from core_tables import Row, again, compact, insert, make_table, rows, triggered
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.types import BigIntType, DataField, DataType, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 INSERT, BEFORE, AFTER, DELETE = RowKind
 PARTIAL = {"merge-engine": "partial-update"}
@@ -25,7 +25,7 @@ def table_of(tmp_path: Path, options: dict[str, str], *names: str, **kinds: Data
 
 
 def write(table: Table, *given: Row, kinds: list[int] | None = None) -> None:
-    Committer(again(table)).append(written(again(table), *given, kinds=kinds))
+    commits.append(again(table), written(again(table), *given, kinds=kinds))
 
 
 def columns(table: Table, *names: str) -> list[Row]:
@@ -65,7 +65,7 @@ def test_what_is_removed_in_one_statement_stays_removed(tmp_path: Path, full: bo
         compact(table)
     else:
         messages = written(again(table), (1, 1))
-        Committer(again(table)).append([*messages, *triggered(table, messages)])
+        commits.append(again(table), [*messages, *triggered(table, messages)])
     assert seen(table) == ([(1, 5), (2, 21)] if full else [(1, 6), (2, 21)])
 
 
@@ -84,7 +84,7 @@ def test_first_row_shows_compacted_rows_only(tmp_path: Path) -> None:
     insert(table, (1, 1))
     assert seen(table) == []
     messages = written(again(table), (1, 2), (2, 2))
-    Committer(again(table)).append([*messages, *triggered(table, messages)])
+    commits.append(again(table), [*messages, *triggered(table, messages)])
     assert seen(table) == [(1, 1), (2, 2)]
 
 

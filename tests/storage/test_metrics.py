@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.storage.commit.account import LOG
+from paimon_sql.storage.commit.report import LOG
 from paimon_sql.storage.metrics import METRICS, Metric, Metrics
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.scan.plan import plan_scan

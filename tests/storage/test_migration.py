@@ -120,7 +120,7 @@ def test_files_whose_old_places_are_taken_are_named(tmp_path: Path, monkeypatch:
     def lost(*_: Any, **__: Any) -> Any:
         raise CommitUnknownError("lost", commit_user="u", commit_identifier=1)
 
-    monkeypatch.setattr("paimon_sql.storage.commit.publication.ByFile._create", lost)
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._created", lost)
     with pytest.raises(CommitUnknownError):
         migrated(source, target)
     assert names(tmp_path / "plain") == set()

@@ -30,7 +30,6 @@ from small_tables import (
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.index_manifest import write_index_manifest
 from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
@@ -42,6 +41,7 @@ from paimon_sql.storage.rollback import rollback_to_snapshot
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -120,6 +120,8 @@ def litter() -> list[str]:
         f"schema/.schema-3.{one}.tmp",
         f"tag/.tag-x.{one}.tmp",
         f"branch/branch-b/snapshot/.LATEST.{one}.tmp",
+        f".REWIND.{one}.tmp",
+        f"branch/branch-b/.REWIND.{one}.tmp",
     ]
 
 
@@ -163,7 +165,7 @@ def test_everything_that_writers_leave_behind_is_found(tmp_path: Path) -> None:
         looked.temporary,
         looked.bytes,
     )
-    assert (done.data, done.metadata, done.temporary) == (8, 6, 7)
+    assert (done.data, done.metadata, done.temporary) == (8, 6, 9)
     assert not [p for p in planted if Path(p).exists()]
     assert remove(table).count == 0
     assert on_disk(table) == reachable(table)
@@ -323,7 +325,7 @@ def test_what_is_committed_at_any_moment_of_the_search_stays(tmp_path: Path) -> 
         insert(table, (1, "v", "x"))
         messages = plan_write(table).run([batch_of(table, [(2, "w", "x")])])
         age(table)
-        meddling = Meddling(at, lambda t=table, m=messages: Committer(fresh(t)).append(m))
+        meddling = Meddling(at, lambda t=table, m=messages: commits.append(fresh(t), m))
         plan = find(replace(table, file_io=meddling))
         if meddling.at > 0:
             assert at > 12
@@ -340,7 +342,7 @@ def test_files_committed_between_search_and_removal_stay(tmp_path: Path) -> None
     age(table)
     plan = find(table)
     assert len(plan.orphans) == 1
-    Committer(fresh(table)).append(messages)
+    commits.append(fresh(table), messages)
     assert remove_orphans(plan).count == 0
     assert reachable(fresh(table)) <= on_disk(table)
 

@@ -8,20 +8,20 @@ import pytest
 from core_tables import Row, again, insert, live, make_table, overwrite, rows, written
 
 from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 
 def replace_all(table: Table, *given: Row) -> None:
     """Overwrite and compact what is due, as a statement does."""
     now, everything = again(table), Overwrite()
     messages = written(now, *given)
-    compacted = compact_due(now, messages, LocalExecutor(1), alone=True)
-    Committer(now).overwrite(
-        [*messages, *compacted], lambda latest: overwritten(now, latest, everything, [*messages, *compacted])
+    compacted = compact_due(now, messages, LocalExecutor(1), everything)
+    commits.overwrite(
+        now, [*messages, *compacted], lambda latest: overwritten(now, latest, everything, [*messages, *compacted])
     )
 
 
@@ -64,5 +64,5 @@ def test_a_row_that_is_looked_up_alone_is_folded_all_the_same(tmp_path: Path) ->
     replace_all(table, (1, "a", "x"), (3, "c", "x"))
     now = again(table)
     messages = written(now, (2, "", "x"))
-    Committer(now).append([*messages, *compact_due(now, messages, LocalExecutor(1))])
+    commits.append(now, [*messages, *compact_due(now, messages, LocalExecutor(1))])
     assert sorted(rows(table)) == [(1, "a", "x"), (2, None, "x"), (3, "c", "x")]

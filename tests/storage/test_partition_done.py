@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from small_tables import insert, make_table
 
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
 from paimon_sql.storage.done_actions import done_actions
+from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.partition_done import mark_done
 from paimon_sql.storage.table import Table
 
@@ -108,7 +110,8 @@ def url() -> Iterator[str]:
 
 
 def test_a_server_is_told_and_must_confirm(tmp_path: Path, url: str) -> None:
-    table = table_of(tmp_path / "t", **{ACTION: "http-report", URL: url, f"{URL[:-4]}.params": "x=1"})
+    options = {ACTION: "http-report", URL: url, f"{URL[:-4]}.params": "x=1"}
+    table = replace(table_of(tmp_path / "t", **options), access=ExternalAccess(urls=(url,)))
     Server.answer = (200, b'{"result": "success"}')
     mark_done(done_actions(table), ["p=a"])
     assert Server.got == [{"partition": "p=a", "table": "t", "path": table.path, "params": "x=1"}]
@@ -116,7 +119,8 @@ def test_a_server_is_told_and_must_confirm(tmp_path: Path, url: str) -> None:
 
 @pytest.mark.parametrize("answer", [(200, b'{"result": "NO"}'), (200, b"?"), (200, b"[]"), (500, b""), (200, b"{}")])
 def test_a_server_that_does_not_confirm_is_an_error(tmp_path: Path, url: str, answer: tuple[int, bytes]) -> None:
-    table = table_of(tmp_path / "t", **{ACTION: "http-report", URL: url})
+    options = {ACTION: "http-report", URL: url}
+    table = replace(table_of(tmp_path / "t", **options), access=ExternalAccess(urls=(url,)))
     Server.answer = answer
     with pytest.raises(PaimonError, match="p=a"):
         mark_done(done_actions(table), ["p=a"])

@@ -20,12 +20,12 @@ from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.partition_expiry import PartitionExpiry, expire_partitions, plan_partition_expiry
 from paimon_sql.storage.partition_times import PartitionTimes
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 LIFE = {"partition.expiration-time": "7 d"}
 NOW = (datetime(2024, 3, 10, 12) - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
@@ -159,7 +159,7 @@ def test_dates_and_timestamps_tell_their_time_by_themselves(
     assert table.schemas.try_add(schema)
     table = table.with_options({"write-only": "true"})
     rows = pa.RecordBatch.from_pydict({"id": [1, 2, 3], "p": [old, new, None]}, schema=arrow_schema(fields))
-    made: list[Snapshot] = Committer(table).append(plan_write(table).run([rows]))
+    made: list[Snapshot] = commits.append(table, plan_write(table).run([rows]))
     assert len(made) == 1
     (found,) = texts(plan_partition_expiry(table, NOW))
     assert found.startswith(text)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.buckets.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 WAITING = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false", "postpone.default-bucket-num": "3"}
 
@@ -29,7 +29,7 @@ def postponed(path: Path, **options: str) -> Table:
 
 def distribute(table: Table) -> None:
     table = again(table)
-    Committer(table).compact(plan_postponed(table).run(LocalExecutor()))
+    commits.compact(table, plan_postponed(table).run(LocalExecutor()))
 
 
 def test_rows_wait_in_files_as_java_names_them_and_are_seen_after_a_compaction(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_postponed_tables_hold_what_a_plain_model_holds(
         for number, (batch, step) in enumerate(zip(batches, steps, strict=False)):
             named = [(k, f"{v}{number}.{i}", p) for i, (k, v, p) in enumerate(batch)]
             one = again(table)
-            Committer(one).append(plan_write(one).run([batch_of(one, named)]))
+            commits.append(one, plan_write(one).run([batch_of(one, named)]))
             model.update({(k, p): v for k, v, p in named})
             if step:
                 distribute(table)

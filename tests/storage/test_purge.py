@@ -21,7 +21,7 @@ from small_tables import (
     rows_at,
 )
 
-from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.errors import CommitUnknownError, UnsupportedError
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
@@ -146,7 +146,7 @@ def test_a_tag_made_meanwhile_stops_the_removal(tmp_path: Path) -> None:
         rival = InterruptedFileIO(at, lambda p=plain: create_tag(fresh(p), "rival"), also=("list",))
         try:
             purge(replace(plain, file_io=rival))
-        except CommitConflictError as error:
+        except CommitUnknownError as error:
             assert "tags or branches were made" in str(error)
         assert reachable(fresh(plain)) <= on_disk(plain)
         shutil.rmtree(tmp_path / "copy")

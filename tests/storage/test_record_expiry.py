@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.types import DataField, DataType, IntType, TimestampType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.record_expiry import RecordExpiry
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 NOW = int(time.time())
 HOUR = 3600
@@ -128,7 +128,7 @@ def test_no_key_shows_twice_however_rows_are_merged(tmp_path: Path, options: dic
     compact(table)
     eager = again(table, {"record-level.expire-time": "1 h", "write-only": "false"})
     messages = written(eager, (1, "new", FRESH), (4, "old", OLD))
-    Committer(again(eager)).append([*messages, *triggered(eager, messages)])
+    commits.append(again(eager), [*messages, *triggered(eager, messages)])
     keys = [r[0] for r in rows(table)]
     assert len(keys) == len(set(keys)) and 1 in keys
     compact(again(table, {"record-level.expire-time": "1 h"}))

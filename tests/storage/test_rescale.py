@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.storage.buckets.rescale import plan_rescale, rescale
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 
 def to_buckets(table: Table, number: int) -> Table:
@@ -83,5 +83,5 @@ def test_a_rescaling_gives_way_to_a_writer(tmp_path: Path) -> None:
     messages = [m for task in plan.tasks for m in task.run()]
     insert(table, (2, "b", None))
     with pytest.raises(CommitConflictError, match="files of 2 and of 4 buckets"):
-        Committer(changed).overwrite(messages, lambda latest: plan.removed)
+        commits.overwrite(changed, messages, lambda latest: plan.removed)
     assert sorted(rows(table)) == [(1, "a", None), (2, "b", None)]

@@ -16,7 +16,6 @@ from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.compact.sort import sort_table
 from paimon_sql.storage.executor import LocalExecutor
@@ -27,6 +26,7 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.tracked import TrackedWriteTask
+from tests.storage import commits
 
 COLUMNS = ("id", "v", "p", "_ROW_ID", "_SEQUENCE_NUMBER")
 
@@ -54,7 +54,7 @@ def update(table: Table, place: int, row: Row, row_id: int, *new: Row) -> Snapsh
     messages = TrackedWriteTask(table).run([batch.append_column(ROW_ID.name, ids)])
     entry = next(iter(live(table)))
     messages += [task.run() for task in plan_rewrite(table, [(entry, DeletionVector([place]))])]
-    return Committer(table, operation=Operation.UPDATE).append(messages)[-1]
+    return commits.append(table, messages, operation=Operation.UPDATE)[-1]
 
 
 def test_new_rows_are_numbered_one_commit_after_the_other(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_new_rows_are_numbered_one_commit_after_the_other(tmp_path: Path) -> Non
 def test_ids_follow_each_other_within_a_partition(tmp_path: Path) -> None:
     table = tracked(tmp_path, {"target-file-size": "1 b"}, ("p",))
     messages = [m for p in ("x", "y", "x") for m in written(again(table), *((n, "v", p) for n in range(3)))]
-    assert Committer(again(table)).append(messages)[-1].next_row_id == 9
+    assert commits.append(again(table), messages)[-1].next_row_id == 9
     by_partition = {p: [r[3] for r in read(table) if r[2] == p] for p in "xy"}
     assert by_partition == {"x": [0, 1, 2, 3, 4, 5], "y": [6, 7, 8]}
 
@@ -99,13 +99,13 @@ def test_compactions_keep_ids_and_numbers(tmp_path: Path, options: dict[str, str
     insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
     if options.get("deletion-vectors.enabled"):
         gone = [(next(iter(live(table))), DeletionVector([0]))]
-        Committer(again(table)).append(mark(again(table), again(table).snapshots.latest(), gone))
+        commits.append(again(table), mark(again(table), again(table).snapshots.latest(), gone))
     else:
         update(table, 0, (1, "A", "x"), 0)
     insert(table, (4, None, "x"))
     before = read(table)
     mine = again(table)
-    made = Committer(mine).compact(compact_table(mine, LocalExecutor(), full=True))
+    made = commits.compact(mine, compact_table(mine, LocalExecutor(), full=True))
     assert made is not None and made.next_row_id == 4
     assert read(table) == before
     (file,) = [e.file for e in live(table) if e.file.file_source == FileSource.COMPACT]
@@ -119,7 +119,7 @@ def test_an_order_keeps_ids(tmp_path: Path) -> None:
     insert(table, (3, "a", "x"), (1, "b", "x"))
     insert(table, (2, "c", "x"))
     before = read(table)
-    assert Committer(again(table)).append(sort_table(again(table), LocalExecutor(), "order", ["id"]))
+    assert commits.append(again(table), sort_table(again(table), LocalExecutor(), "order", ["id"]))
     assert read(table) == before
     assert [e.file.row_count for e in live(table)] == [3]
 
@@ -129,7 +129,7 @@ def test_moved_rows_are_found_by_their_statistics(tmp_path: Path) -> None:
     for n in range(3):
         insert(table, (n, "v", "x"))
     mine = again(table)
-    Committer(mine).compact(compact_table(mine, LocalExecutor(), full=True))
+    commits.compact(mine, compact_table(mine, LocalExecutor(), full=True))
     assert plan(table, Comparison("id", "=", pa.scalar(7, pa.int32()))).splits == []
     assert len(plan(table, Comparison("id", "=", pa.scalar(1, pa.int32()))).splits) == 1
 

@@ -17,6 +17,7 @@ from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, 
 from paimon_sql.format.schema import new_schema
 from paimon_sql.storage.file_io import ArrowFileIO, file_io_of
 from paimon_sql.storage.file_io.s3 import S3Settings, _S3Objects
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from tests.object_stores import BUCKET, KEEPER, VAULT, client_of
 from tests.storage import core_tables as core
@@ -33,7 +34,9 @@ for n in range(first, first + 6):
 
 def opened(options: Mapping[str, str], path: str) -> Table:
     """A table on the store."""
-    return Table("db.t", path, file_io_of(path, options), new_schema(core.COLUMNS, options={"bucket": "-1"}))
+    file_io = file_io_of(path, options)
+    schema = SchemaManager(file_io, path).latest() or new_schema(core.COLUMNS, options={"bucket": "-1"})
+    return Table("db.t", path, file_io, schema)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from core_tables import Row, again, insert, live, make_table, rows, written
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.sort import sort_table
@@ -23,13 +22,14 @@ from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
+from tests.storage import commits
 
 ROWS: list[Row] = [(3, "c", "x"), (1, None, "y"), (None, "b", "x"), (2, "a", "y"), (-5, "é", "x"), (2, "", "x")]
 
 
 def ordered(table: Table, strategy: str, *columns: str, scope: Scope | None = None) -> list[Snapshot]:
     table = again(table)
-    return Committer(table).append(sort_table(table, LocalExecutor(), strategy, columns, scope=scope or Scope()))
+    return commits.append(table, sort_table(table, LocalExecutor(), strategy, columns, scope=scope or Scope()))
 
 
 def by_files(table: Table) -> list[list[Row]]:
@@ -72,11 +72,11 @@ def test_only_the_chosen_partitions_are_sorted(table: Table) -> None:
 def test_deleted_rows_go_with_their_vectors(table: Table) -> None:
     first = next(e for e in live(table) if e.file.row_count == 1)
     whole = written(again(table), (7, "seven", "x"), (8, "eight", "x"))
-    Committer(again(table)).append(whole)
+    commits.append(again(table), whole)
     latest = again(table).snapshots.latest()
     two = next(e for e in live(table) if e.file.row_count == 2)
     gone = [(two, DeletionVector([1])), (first, DeletionVector([0]))]
-    Committer(again(table)).append(mark(again(table), latest, gone))
+    commits.append(again(table), mark(again(table), latest, gone))
     before = sorted(rows(table), key=str)
     ordered(table, "zorder", "id")
     assert sorted(rows(table), key=str) == before and (8, "eight", "x") not in before
@@ -87,7 +87,7 @@ def test_rows_that_come_meanwhile_stay(table: Table) -> None:
     mine = again(table)
     messages = sort_table(mine, LocalExecutor(), "order", ["id"])
     insert(table, (9, "late", "x"))
-    Committer(mine).append(messages)
+    commits.append(mine, messages)
     assert (9, "late", "x") in rows(table) and len(rows(table)) == len(ROWS) + 1
 
 
@@ -96,7 +96,7 @@ def test_files_that_go_meanwhile_are_a_conflict_and_nothing_is_left(table: Table
     messages = sort_table(mine, LocalExecutor(), "order", ["id"])
     ordered(table, "order", "v")
     with pytest.raises(CommitConflictError):
-        Committer(mine).append(messages)
+        commits.append(mine, messages)
     paths = [p for m in messages for f in m.new_files for p in mine.locations.files_of(m.partition, m.bucket, f)]
     assert paths and not any(mine.file_io.exists(p) for p in paths)
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
-from paimon_sql.storage.commit.committer import Committer
-from paimon_sql.storage.commit.once import is_committed
+from paimon_sql.storage.commit.epochs import newest_identifier
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position, parse_position
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 from tests.storage.small_tables import batch_of, fresh, insert, make_table, overwrite
 
 
@@ -122,10 +122,11 @@ def test_offsets_of_others_are_refused(text: str) -> None:
 
 def test_a_numbered_commit_is_found_again(tmp_path: Path) -> None:
     table = filled(tmp_path, 2)
-    assert not is_committed(table, "me", 0)
+    assert newest_identifier(table, "me", table.snapshots.latest()) is None
     for number in (3, 4):
         messages = plan_write(table).run([batch_of(table, [(number, "v", "a")])])
-        Committer(table, "me").append(messages, number)
+        commits.append(table, messages, user="me", identifier=number)
     insert(table, (99, "v", "b"))
-    assert [is_committed(table, "me", n) for n in (2, 3, 4, 5)] == [True, True, True, False]
-    assert not is_committed(table, "you", 0)
+    latest = fresh(table).snapshots.latest()
+    assert newest_identifier(fresh(table), "me", latest) == 4
+    assert newest_identifier(fresh(table), "you", latest) is None

@@ -40,7 +40,6 @@ from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.statistics import has_bounds, has_counts
 from paimon_sql.format.types import BigIntType, DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.read.data_files import read_data_file
 from paimon_sql.storage.scan.sections import sections_of
@@ -50,6 +49,7 @@ from paimon_sql.storage.write.buffer import BucketBuffers
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.task import plan_write
+from tests.storage import commits
 
 FORMATS = ["parquet", "orc", "avro"]
 NO_PARTITION = RowCodec([]).encode([])
@@ -125,7 +125,7 @@ def test_many_partitions_stay_within_the_write_buffer(tmp_path: Path, partitions
     assert open_files <= 120
     assert sum(f.row_count for m in messages for f in m.new_files) == 120_000
     assert len({m.partition for m in messages}) == partitions
-    Committer(table).append(messages)
+    commits.append(table, messages)
     found = rows(table, Comparison("p", "=", pa.scalar("p1")))
     assert sorted(r[0] for r in found) == list(range(1, 120_000, partitions))
 
@@ -179,7 +179,7 @@ def test_rows_beyond_the_write_buffer_wait_on_the_disk(tmp_path: Path, spills: P
         assert {len(m.new_files) for m in messages} == {1}
     else:
         assert len(messages) > 6
-    Committer(table).append(messages)
+    commits.append(table, messages)
     assert len(rows(table)) == 40_000
     told = sum(f.row_count for m in messages for f in m.changelog_files)
     assert told == (80_000 if producer == "input" else 0)
@@ -249,7 +249,7 @@ def test_counts_and_statistics_are_those_of_the_rows_read_back(
         options = {"file.format": file_format, "metadata.stats-mode": "full"}
         table = make_table(Path(folder) / "t", options, columns=columns, keys=keys)
         arrays = {c: k.array([r[c] for r in given_rows]) for c, k in kinds.items()}
-        Committer(table).append(plan_write(table).run([pa.RecordBatch.from_pydict(arrays)]))
+        commits.append(table, plan_write(table).run([pa.RecordBatch.from_pydict(arrays)]))
         ((file),) = [e.file for e in live(table)]
         system = ["_SEQUENCE_NUMBER", "_VALUE_KIND"] if keys else []
         read = read_file(table, file, [*kinds, *system])
@@ -312,7 +312,7 @@ def check_statistics(
 def test_deletes_are_counted_and_kept(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", keys=["id"])
     kinds = [RowKind.INSERT, RowKind.DELETE, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER]
-    Committer(table).append(written(table, *[(i, "v", "x") for i in range(4)], kinds=kinds))
+    commits.append(table, written(table, *[(i, "v", "x") for i in range(4)], kinds=kinds))
     ((file),) = [e.file for e in live(table)]
     assert (file.row_count, file.delete_row_count) == (4, 2)
     assert read_file(table, file, ["_VALUE_KIND"])["_VALUE_KIND"].to_pylist() == kinds
@@ -327,7 +327,7 @@ def test_sequence_numbers_go_on_from_commit_to_commit(tmp_path: Path) -> None:
             ranges.setdefault((m.partition, m.bucket), []).extend(
                 (f.min_sequence_number, f.max_sequence_number) for f in m.new_files
             )
-            Committer(again(table)).append([m])
+            commits.append(again(table), [m])
     assert len(ranges) == 4
     for found in ranges.values():
         assert found[0][0] == 0
@@ -356,7 +356,7 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_between_flushes_and_between
     second = batch_of(table, [(1, "c", "x"), (2, "d", "x")])
     messages = plan_write(table).run([first, second])
     assert [len(m.new_files) for m in messages] == [1] * files
-    Committer(table).append(messages)
+    commits.append(table, messages)
     assert sorted(rows(table)) == [(1, "c", "x"), (2, "d", "x")]
     remove(table, (1, "c", "x"))
     insert(table, (2, "e", "x"))
@@ -433,7 +433,7 @@ def test_partitions_of_every_type_come_back(tmp_path: Path, name: str) -> None:
     values = SAMPLES[name]
     arrays = [pa.array(range(len(values)), pa.int32()), kind.array(values), pa.array(["s"] * len(values))]
     batch = pa.RecordBatch.from_arrays(arrays, names=["id", "q", "s"])
-    Committer(table).append(plan_write(table).run([batch]))
+    commits.append(table, plan_write(table).run([batch]))
     for i, value in enumerate(values):
         assert rows(table, Comparison("q", "=", kind.scalar(value)), ["id"]) == [(i,)]
     assert len(rows(table)) == len(values)
@@ -471,10 +471,10 @@ def test_empty_batches_write_nothing(tmp_path: Path, keys: list[str]) -> None:
     table = make_table(tmp_path / "t", keys=keys)
     empty = batch_of(table, [])
     messages = plan_write(table).run([empty, empty])
-    assert Committer(table).append(messages) == []
+    assert commits.append(table, messages) == []
     assert not data_files(table)
     messages = plan_write(table).run([empty, batch_of(table, [(1, "a", "x")]), empty])
-    Committer(table).append(messages)
+    commits.append(table, messages)
     assert rows(table) == [(1, "a", "x")]
 
 
@@ -527,7 +527,7 @@ def test_a_value_that_does_not_fit_its_column_is_refused_by_name(tmp_path: Path)
     with pytest.raises(InvalidInputError, match="2 columns were given for the 3 columns"):
         plan_write(table).run([wide.select(["a", "b"])])
     fits = pa.RecordBatch.from_pydict({"a": pa.array([7]), "b": pa.array(["v"]).dictionary_encode(), "c": ["x"]})
-    Committer(table).append(plan_write(table).run([fits]))
+    commits.append(table, plan_write(table).run([fits]))
     assert rows(table) == [(7, "v", "x")]
 
 
@@ -536,7 +536,7 @@ def test_a_write_task_travels(tmp_path: Path) -> None:
     insert(table, (1, "a", "x"))
     task = pickle.loads(pickle.dumps(plan_write(again(table))))
     messages = pickle.loads(pickle.dumps(task.run([batch_of(table, [(1, "b", "x")])])))
-    Committer(again(table)).append(messages)
+    commits.append(again(table), messages)
     assert rows(table) == [(1, "b", "x")]
     assert arrow_schema(table.schema.fields).names == ["id", "v", "p"]
 

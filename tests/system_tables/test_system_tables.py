@@ -20,7 +20,6 @@ from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField
 from paimon_sql.format.value_text import java_text
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.table import Table
@@ -28,6 +27,7 @@ from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.system_tables import system_tables
 from paimon_sql.system_tables.texts import pair_texts, printed
+from tests.storage import commits
 
 QUICK = settings(max_examples=60)
 
@@ -50,9 +50,9 @@ def insert(table: Table, *rows: tuple[Any, ...], overwrite: bool = False) -> Non
     arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
     messages = plan_write(table, overwrite).run([pa.RecordBatch.from_arrays(arrays, schema=schema)])
     if overwrite:
-        Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, Overwrite(), messages))
+        commits.overwrite(table, messages, lambda latest: overwritten(table, latest, Overwrite(), messages))
     else:
-        Committer(table).append(messages)
+        commits.append(table, messages)
 
 
 def rows(table: Table, name: str, *columns: str, **options: str) -> list[tuple[Any, ...]]:
@@ -125,7 +125,7 @@ def test_partitions_and_buckets_count_what_is_live(table: Table) -> None:
 def test_a_snapshot_whose_expiry_is_under_way_is_not_shown(table: Table) -> None:
     for i in range(3):
         insert(table, (i, "a", DAY))
-    table.snapshots.directory.write_hint("EARLIEST", 2)
+    table.snapshots.directory.reset_hint("EARLIEST", 2)
     assert rows(table, "snapshots", "snapshot_id") == [(2,), (3,)]
 
 

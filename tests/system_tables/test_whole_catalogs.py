@@ -17,13 +17,13 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.predicates import Comparison, In, Or, Predicate, all_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.system_tables import catalog_tables
 from paimon_sql.system_tables.whole_catalog import View
+from tests.storage import commits
 
 FIELDS = (DataField(0, "id", t.IntType(False)), DataField(1, "dt", t.string_type()))
 
@@ -64,7 +64,7 @@ def catalog(tmp_path: Path) -> Watched:
 def insert(table: Table, ids: list[int], days: list[str | None]) -> None:
     schema = arrow_schema(table.schema.fields)
     batch = pa.RecordBatch.from_arrays([pa.array(ids, pa.int32()), pa.array(days, pa.string())], schema=schema)
-    Committer(table).append(plan_write(table, False).run([batch]))
+    commits.append(table, plan_write(table, False).run([batch]))
 
 
 def rows(catalog: FileSystemCatalog, name: str, predicate: Predicate | None = None, *columns: str) -> list[Any]:

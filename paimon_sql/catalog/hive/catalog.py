@@ -46,9 +46,10 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.listed_partitions import relist
-from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
 
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 
@@ -117,14 +118,14 @@ class HiveCatalog(ViewsInMetastore):
         location = said or self.table_location(identifier)
         check_name(identifier.table, "table")
         entry = self._new_entry(identifier, layout.EXTERNAL if said else self._kind(schema))
-        with self._alone(identifier) as locked:
+        with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             if kind is KINDS["format-table"]:
                 describe_format(entry, schema)
                 self.locations.place(entry, location)
                 self._add(identifier, self.entries.fit(entry))
             else:
-                self._create(identifier, replace(schema, id=0), entry, location, locked=locked)
+                self._create(identifier, replace(schema, id=0), entry, location, hold)
         return self.any_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
@@ -222,7 +223,7 @@ class HiveCatalog(ViewsInMetastore):
         folder = f"{location}/{inside}" if inside else location
         return HivePartitions(self.entries, entry.dbName, entry.tableName, folder, self.locations)
 
-    def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, *, locked: bool) -> None:
+    def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, hold: HeldLock) -> None:
         """Write a table's definition, unless an external one stands there already, and keep its entry."""
         file_io = self._io(location)
         schemas = SchemaManager(file_io, location)
@@ -241,7 +242,8 @@ class HiveCatalog(ViewsInMetastore):
         schema = replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
         self._describe(entry, schema, location)
         check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
-        if not schemas.try_add_under_lock(schema, locked=locked):
+        check_no_history(file_io, location, f"{self.name}.{identifier}")
+        if not schemas.try_add_under_lock(schema, hold):
             raise self._taken_table(identifier)
         try:
             self._add(identifier, entry)
@@ -258,7 +260,7 @@ class HiveCatalog(ViewsInMetastore):
     def _drop(self, entry: Any) -> None:
         location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
         if self.entries.drop(entry.dbName, entry.tableName) and not stays and location is not None:
-            self._io(location).delete_dir(location, recursive=True)
+            drop_directory(self._io(location), location)
 
     def _follow(self, target: Identifier, before: str, wanted: str) -> None:
         """Move the files of a renamed table, unless the metastore has done so, and say where they stand."""
@@ -267,7 +269,7 @@ class HiveCatalog(ViewsInMetastore):
             return
         now = self.locations.of(entry)
         if now == before and before != wanted:
-            if not self._io(before).rename(before, wanted):
+            if not move_directory(self._io(before), before, wanted):
                 raise TableExistsError(f"The files of {target} stay in {before}: {wanted} is taken.", name=str(target))
             self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)

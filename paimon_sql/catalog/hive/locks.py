@@ -17,15 +17,16 @@ from pymetastore.hive_metastore.ttypes import (
     LockRequest,
     LockState,
     LockType,
+    NoSuchLockException,
     UnlockRequest,
 )
 
 from paimon_sql.catalog.hive.client import Metastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
-from paimon_sql.errors import CommitConflictError, PaimonError
+from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
-from paimon_sql.storage.locks import TableLock
+from paimon_sql.storage.locks import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.05
@@ -60,10 +61,11 @@ class HiveLock(TableLock):
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[bool]:
-        lock_id = self._acquired(Identifier(self.table.database, self.table.table, branch))
+    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
+        name = Identifier(self.table.database, self.table.table, branch)
+        lock_id = self._acquired(name)
         try:
-            yield True
+            yield _Acquired(self.settings.metastore, lock_id, name)
         finally:
             self._release(lock_id)
 
@@ -99,3 +101,27 @@ class HiveLock(TableLock):
             self.settings.metastore.call("unlock", UnlockRequest(lockid=lock_id))
         except PaimonError as error:
             _LOG.warning("Lock %d of Hive's metastore could not be given back: %s", lock_id, error)
+
+
+@dataclass(frozen=True)
+class _Acquired(HeldLock):
+    """A lock that the metastore gave us, under its number."""
+
+    metastore: Metastore
+    lock_id: int
+    name: Identifier
+
+    def confirm(self) -> None:
+        try:
+            # To the metastore this is a heartbeat, too: the lock's time begins anew.
+            answer = self.metastore.call("check_lock", CheckLockRequest(lockid=self.lock_id))
+        except CatalogUnavailableError as error:
+            if not isinstance(error.__cause__, NoSuchLockException):
+                raise
+        else:
+            if answer.state == LockState.ACQUIRED:
+                return
+        raise CommitConflictError(
+            f"The lock of {self.name} in Hive's metastore expired while it was held.",
+            remedy="Run the statement again; 'hive.txn.timeout' of the metastore is how long a lock lasts.",
+        )

@@ -9,17 +9,19 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from sqlalchemy import URL, ColumnElement, String, extract, func, literal_column
+from sqlalchemy import URL, BigInteger, ColumnElement, String, Table, cast, extract, func, literal
 from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, refusals
+
+_FURTHEST_BEHIND = 12 * 3600
+"""How many seconds the clocks of any zone are behind UTC at most."""
 
 Arguments = dict[str, Any]
 """Arguments of a driver's ``connect``."""
@@ -57,8 +59,20 @@ class Backend(ABC):
         return
 
     @abstractmethod
-    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
-        """How many seconds ago a moment was, by the database's own clock."""
+    def is_expired(self, locks: Table) -> ColumnElement[bool]:
+        """Whether a lock is older than it may become, by the database's own clock, whatever zones its clients are in.
+
+        Args:
+            locks: the table of locks.
+        """
+
+    def lock_owner(self, token: str) -> ColumnElement[str]:
+        """What the column ``lock_owner`` says of a lock that is taken now, in at most 36 characters.
+
+        Args:
+            token: what it begins with.
+        """
+        return literal(token)
 
     def key_length(self, column: str, columns: int) -> int:
         """How many characters a column takes that is one of so many in a primary key."""
@@ -99,8 +113,9 @@ class Sqlite(Backend):
         with refusals(MAKE_DIRECTORY, folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
 
-    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
-        return func.strftime("%s", "now") - func.strftime("%s", moment)
+    def is_expired(self, locks: Table) -> ColumnElement[bool]:
+        # Both are in UTC.
+        return func.strftime("%s", "now") - func.strftime("%s", locks.c.acquired_at) > locks.c.expire_time_seconds
 
     def is_rivalry(self, error: BaseException) -> bool:
         return "locked" in str(error)
@@ -181,8 +196,10 @@ class MySql(Server):
             found["connect_timeout"] = max(1, int(settings["connectTimeout"]) // 1000)
         return found
 
-    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
-        return func.timestampdiff(literal_column("SECOND"), moment, func.now())
+    def is_expired(self, locks: Table) -> ColumnElement[bool]:
+        # Of a TIMESTAMP this is what the server keeps, which no zone and no summer time changes.
+        age = func.unix_timestamp() - func.unix_timestamp(locks.c.acquired_at)
+        return age > locks.c.expire_time_seconds
 
     def key_length(self, column: str, columns: int) -> int:
         # A key takes 3,072 bytes, four a character: three columns of 255, but not four, which Java's side cannot make.
@@ -233,8 +250,18 @@ class PostgreSql(Server):
         options.append(f"-c TimeZone={local_zone()}")
         return {**found, "options": " ".join(filter(None, options))}
 
-    def age_seconds(self, moment: ColumnElement[datetime]) -> ColumnElement[int]:
-        return extract("epoch", func.now() - moment)
+    def is_expired(self, locks: Table) -> ColumnElement[bool]:
+        # The column `acquired_at` has no zone: Java writes it, and compares it, in the zone of its machine, which we
+        # cannot know. So our own locks tell their instant in `lock_owner`. Another's is surely expired only if it would
+        # be in the zone whose clocks are most behind; sooner than that, who waits for it watches it.
+        now = func.clock_timestamp()
+        ours = extract("epoch", now) - cast(func.substring(locks.c.lock_owner, "@([0-9]+)$"), BigInteger)
+        latest = extract("epoch", func.timezone("UTC", now) - locks.c.acquired_at) - _FURTHEST_BEHIND
+        return func.coalesce(ours, latest) > locks.c.expire_time_seconds
+
+    def lock_owner(self, token: str) -> ColumnElement[str]:
+        instant = cast(extract("epoch", func.clock_timestamp()), BigInteger)
+        return literal(f"{token}@").concat(cast(instant, String))
 
 
 BACKENDS: dict[str, Backend] = {p: backend for backend in (Sqlite(), MySql(), PostgreSql()) for p in backend.protocols}

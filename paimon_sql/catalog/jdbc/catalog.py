@@ -30,6 +30,7 @@ from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
 
 _LOCATION = "location"
 
@@ -101,12 +102,14 @@ class JdbcCatalog(ViewsInRecords):
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         offered_kind(schema, self.name, self.options)
         self._require(identifier.database)
-        with self._alone(identifier) as locked:
+        with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             location = self.table_location(identifier)
             check_named_branches(schema, BranchManager(self.file_io, TablePaths(location)))
             schemas, first = self._schemas(identifier), replace(schema, id=0)
-            if schemas.ids() or not schemas.try_add_under_lock(first, locked=locked):
+            if not schemas.ids():
+                check_no_history(self.file_io, location, f"{self.name}.{identifier}")
+            if schemas.ids() or not schemas.try_add_under_lock(first, hold):
                 raise InvalidInputError(
                     f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
                     f" in {location}.",
@@ -125,7 +128,7 @@ class JdbcCatalog(ViewsInRecords):
         with self._alone(identifier):
             if not self.records.drop_table(identifier.database, identifier.table):
                 self.any_table(identifier)  # which says what is missing
-            self.file_io.delete_dir(self.table_location(identifier), recursive=True)
+            drop_directory(self.file_io, self.table_location(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         origin = self.any_table(source)
@@ -138,7 +141,7 @@ class JdbcCatalog(ViewsInRecords):
                 with self.records.renaming_table(*names) as is_there:
                     if not is_there:
                         raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
-                    moved = self.file_io.rename(origin.path, self.table_location(target))
+                    moved = move_directory(self.file_io, origin.path, self.table_location(target))
                     if not moved:
                         raise self._taken_table(target)
             except NameTakenError:
@@ -146,7 +149,7 @@ class JdbcCatalog(ViewsInRecords):
             except CatalogUnavailableError:
                 with suppress(PaimonError):
                     if moved and self.records.has_table(source.database, source.table):
-                        self.file_io.rename(self.table_location(target), origin.path)
+                        move_directory(self.file_io, self.table_location(target), origin.path)
                 raise
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:

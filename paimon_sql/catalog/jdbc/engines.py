@@ -17,10 +17,10 @@ from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
 from paimon_sql.catalog.required import required
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
+from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
 
 _ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
-_PREFIX = "jdbc."
+_PREFIX = JDBC_PROPERTY.for_name("")
 _MORE = 30
 """How many connections there may be for a moment beside those that are kept."""
 

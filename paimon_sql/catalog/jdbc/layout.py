@@ -31,6 +31,7 @@ LONGEST_KEY = 255
 """Characters of the key of a database's property."""
 LONGEST_VALUE = 1000
 """Characters of a property's value."""
+_LOCKS, _OWNER, _OWNER_LENGTH = "paimon_distributed_locks", "lock_owner", 36
 
 
 class Layout:
@@ -65,11 +66,12 @@ class Layout:
             Column("view_schema", Text(), nullable=False),
         )
         self.locks = Table(
-            "paimon_distributed_locks",
+            _LOCKS,
             self._metadata,
             Column("lock_id", String(lock_key_length), nullable=False),
             Column("acquired_at", TIMESTAMP(), server_default=text("CURRENT_TIMESTAMP"), nullable=False),
             Column("expire_time_seconds", BigInteger(), server_default=text("0"), nullable=False),
+            Column(_OWNER, String(_OWNER_LENGTH)),
             PrimaryKeyConstraint("lock_id"),
         )
 
@@ -95,6 +97,29 @@ class Layout:
 
 def _is_there(connection: Connection, table: Table) -> bool:
     return inspect(connection).has_table(table.name)
+
+
+@cache
+def add_lock_owner(database: Database) -> None:
+    """Let rows of locks tell their owners: Java 1.4 makes their table without that column.
+
+    Raises:
+        CatalogUnavailableError: the column is missing, and the database does not let us add it.
+    """
+    if _tells_owners(database):
+        return
+    statement = f"ALTER TABLE {_LOCKS} ADD COLUMN {_OWNER} VARCHAR({_OWNER_LENGTH})"
+    try:
+        with database.transaction() as connection:
+            connection.execute(text(statement))
+    except CatalogUnavailableError as error:
+        if not _tells_owners(database):  # else another process was quicker
+            raise CatalogUnavailableError(error.message, remedy=f"Let the table's owner run: {statement}.") from error
+
+
+def _tells_owners(database: Database) -> bool:
+    with database.transaction() as connection:
+        return any(column["name"] == _OWNER for column in inspect(connection).get_columns(_LOCKS))
 
 
 @cache

@@ -1,24 +1,30 @@
-"""The lock of a JDBC catalog: a row in ``paimon_distributed_locks``, which is there as long as somebody holds it."""
+"""The lock of a JDBC catalog: a row in ``paimon_distributed_locks``, which is there as long as the lock is held.
+
+The rows are those of Paimon's ``JdbcCatalogLock``. Those of Java 1.4 do not say who holds them; ours have a token in
+the column ``lock_owner``, by which a holder recognises its own row.
+"""
 
 from __future__ import annotations
 
 import logging
 import random
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import and_, delete, insert
+from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.jdbc.engines import Database
-from paimon_sql.catalog.jdbc.layout import layout_of
+from paimon_sql.catalog.jdbc.layout import add_lock_owner, layout_of
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP, LOCK_KEY_MAX_LENGTH
-from paimon_sql.storage.locks import TableLock
+from paimon_sql.storage.locks import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.02
@@ -63,7 +69,7 @@ class JdbcLock(TableLock):
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[bool]:
+    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
         key = f"{self.settings.catalog_key}.{Identifier(self.table.database, self.table.table, branch)}"
         if len(key) > self.settings.key_length:
             raise InvalidOptionError(
@@ -71,59 +77,103 @@ class JdbcLock(TableLock):
                 key=LOCK_KEY_MAX_LENGTH.key,
                 remedy=f"Raise '{LOCK_KEY_MAX_LENGTH.key}' and widen the column lock_id, or use shorter names.",
             )
-        locks = _LockRows(self.settings)
-        self._acquire(locks, key)
-        taken = time.monotonic()
+        row = _LockRow(self.settings, key)
         try:
-            yield True
+            self._acquire(row)
+            yield row
         finally:
-            # After that time others may have taken it for one that was left behind, and hold it now.
-            if time.monotonic() - taken < self.settings.timeout:
-                locks.release(key)
+            row.release()
 
-    def _acquire(self, locks: _LockRows, key: str) -> None:
+    def _acquire(self, row: _LockRow) -> None:
         started, wait = time.monotonic(), _FIRST_WAIT
-        while not locks.take(key):
+        while not row.take():
             waited = time.monotonic() - started
             if waited > self.settings.timeout:
                 raise CommitConflictError(
-                    f"The lock {key} was held by others for {waited:.0f} seconds.",
+                    f"The lock {row.key} was held by others for {waited:.0f} seconds.",
                     remedy=f"Run the statement again, or raise '{LOCK_ACQUIRE_TIMEOUT.key}'.",
                 )
             wait = min(wait * 2, self.settings.longest_wait)
             time.sleep(wait * random.uniform(0.5, 1))
 
 
-class _LockRows:
-    """The rows of all locks."""
+class _LockRow(HeldLock):
+    """The row of one lock, which one caller wants, holds and gives back."""
 
-    def __init__(self, settings: LockSettings) -> None:
+    def __init__(self, settings: LockSettings, key: str) -> None:
+        self.key = key
         self._settings = settings
         self._database = settings.database
-        self._locks = layout_of(settings.database.backend, settings.key_length).locks
+        self._backend = settings.database.backend
+        self._rows = layout_of(self._backend, settings.key_length).locks
+        self._token = secrets.token_hex(8)
+        self._rival: tuple[Any, ...] | None = None
+        self._rival_since = 0.0
 
-    def take(self, key: str) -> bool:
+    def take(self) -> bool:
         """Whether the lock is ours now; one that was left behind is removed before."""
-        rows, seconds = self._locks, int(self._settings.timeout)
-        age = self._database.backend.age_seconds(rows.c.acquired_at)
+        add_lock_owner(self._database)
+        row = {
+            "lock_id": self.key,
+            "expire_time_seconds": int(self._settings.timeout),
+            "lock_owner": self._backend.lock_owner(self._token),
+        }
         try:
+            self._remove_expired()
             with self._database.transaction() as connection:
-                connection.execute(delete(rows).where(and_(age > rows.c.expire_time_seconds, rows.c.lock_id == key)))
-            with self._database.transaction() as connection:
-                connection.execute(insert(rows).values(lock_id=key, expire_time_seconds=seconds))
+                connection.execute(insert(self._rows).values(row))
         except IntegrityError:
             return False
         except CatalogUnavailableError as error:
-            cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
-            if cause is not None and self._database.backend.is_rivalry(cause):
+            if self._is_rivalry(error):
                 return False
             raise
         return True
 
-    def release(self, key: str) -> None:
+    def confirm(self) -> None:
+        renewed = {
+            "acquired_at": func.current_timestamp(),
+            "lock_owner": self._backend.lock_owner(self._token),
+        }
+        try:
+            with self._database.transaction() as connection:
+                if connection.execute(update(self._rows).where(self._is_ours).values(renewed)).rowcount:
+                    return
+        except CatalogUnavailableError as error:
+            if not self._is_rivalry(error):
+                raise
+        raise CommitConflictError(
+            f"The lock {self.key} expired while it was held, and others took it.",
+            remedy=f"Run the statement again; '{LOCK_ACQUIRE_TIMEOUT.key}' is how long a lock lasts.",
+        )
+
+    def release(self) -> None:
         """Give the lock back; one that cannot be given back expires."""
         try:
             with self._database.transaction() as connection:
-                connection.execute(delete(self._locks).where(self._locks.c.lock_id == key))
+                connection.execute(delete(self._rows).where(self._is_ours))
         except PaimonError as error:
-            _LOG.warning("The lock %s could not be given back: %s", key, error)
+            _LOG.warning("The lock %s could not be given back: %s", self.key, error)
+
+    @property
+    def _is_ours(self) -> ColumnElement[bool]:
+        return and_(self._rows.c.lock_id == self.key, self._rows.c.lock_owner.startswith(self._token))
+
+    def _remove_expired(self) -> None:
+        """Remove a rival's row that is older than it may become, or was watched unchanged for as long."""
+        rows = self._rows
+        with self._database.transaction() as connection:
+            connection.execute(delete(rows).where(rows.c.lock_id == self.key, self._backend.is_expired(rows)))
+            identity = (cast(rows.c.acquired_at, String(64)), rows.c.lock_owner)
+            asked = select(*identity, rows.c.expire_time_seconds).where(rows.c.lock_id == self.key)
+            found = connection.execute(asked).first()
+            rival = None if found is None else tuple(found)
+            if rival is None or rival != self._rival:
+                self._rival, self._rival_since = rival, time.monotonic()
+            elif time.monotonic() - self._rival_since > rival[2]:
+                same = [column.is_not_distinct_from(value) for column, value in zip(identity, rival, strict=False)]
+                connection.execute(delete(rows).where(rows.c.lock_id == self.key, *same))
+
+    def _is_rivalry(self, error: CatalogUnavailableError) -> bool:
+        cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
+        return cause is not None and self._backend.is_rivalry(cause)

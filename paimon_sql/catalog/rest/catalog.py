@@ -32,6 +32,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import RowType, field_ids, parse_field
 from paimon_sql.storage.branches import BranchManager
 from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.schemas import SchemaManager
@@ -59,6 +60,8 @@ class RestCatalog(DefinitionsOnServer):
         required(name, options, WAREHOUSE, "Set it to the name by which the server knows the warehouse.")
         self.client, merged = configured(name, options)
         super().__init__(name, merged)
+        # What may be opened from here is said here: a server does not widen it.
+        self._access = ExternalAccess.of(options)
 
     def list_databases(self) -> list[str]:
         return sorted(self.client.listed("databases", member="databases"))
@@ -125,6 +128,9 @@ class RestCatalog(DefinitionsOnServer):
         _refuse_secrets(schema, named_here)
         kind = offered_kind(schema, self.name, self.options)
         is_external = bool(found.get("isExternal"))
+        if is_external:
+            # The server tells when it last changed the entry, and not when the version of the schema was written.
+            schema = replace(schema, time_millis=0)
         table = Table(
             name=f"{self.name}.{own}",
             path=place,
@@ -132,6 +138,7 @@ class RestCatalog(DefinitionsOnServer):
             schema=schema,
             branch=own.branch,
             authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
+            access=self._access,
             executor=self.executor,
         )
         return kind.opened(table, self.options)

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from urllib3 import BaseHTTPResponse, PoolManager, ProxyManager, Timeout
+from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
+from paimon_sql.catalog.rest import transport
 from paimon_sql.catalog.rest.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.refusals import refusal
 from paimon_sql.catalog.rest.request import JSON, Request, check_header
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, URI
+from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, HEADER, URI
 
 _LOG = logging.getLogger(__name__)
-_HEADER = "header."
+_HEADER = HEADER.for_name("")
 _VERSION = "v1"
-_TIMEOUT = Timeout(connect=30, read=180)
 _RETRIES = 5
 _LONGEST_WAIT = 64.0
 _BUSY = (429, 503)
@@ -98,12 +95,12 @@ class Server:
         """
         target = "/".join(["", _VERSION, *(quote(part, safe="") for part in path)])
         url = self.address + target + (f"?{urlencode(query, quote_via=quote)}" if query else "")
-        data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         request, host = f"{method} {target}", urlsplit(self.address).netloc
         sent = False
         for retry in range(_RETRIES + 1):
             try:
-                answer = self._sent(Request(method, host, target, query or {}, data), url)
+                answer, data = self._sent(Request(method, host, target, query or {}, content), url)
             except _NEVER_SENT as error:
                 raise (self._lost(request, error) if sent else self._unreachable(error)) from error
             except HTTPError as error:
@@ -113,29 +110,27 @@ class Server:
                 continue
             sent = True
             if answer.status in _SUCCESS:
-                return self._members(request, answer.data)
+                return self._members(request, data)
             if answer.status not in _BUSY or retry == _RETRIES:
                 break
             _LOG.info("%s is busy: %s is sent again", self.address, request)
             _wait(retry, answer.headers.get("Retry-After"))
-        raise refusal(self.address, request, answer.status, answer.data, _request_id(answer))
+        raise refusal(self.address, request, answer.status, data, _request_id(answer))
 
-    def _sent(self, request: Request, url: str) -> BaseHTTPResponse:
+    def _sent(self, request: Request, url: str) -> tuple[BaseHTTPResponse, bytes]:
         headers = {"Accept": JSON, **dict(self.headers)}
         if request.body is not None:
             headers["Content-Type"] = JSON
         # What is signed is sent as it was signed, each time anew.
         headers |= self.authentication.headers(request)
-        return _pool(self).request(
-            request.method, url, body=request.body, headers=headers, timeout=_TIMEOUT, retries=False, redirect=False
-        )
+        return transport.request(self.address, self.pool_size, request.method, url, request.body, headers)
 
     def _members(self, request: str, data: bytes) -> dict[str, Any]:
         if not data.strip():
             return {}
         try:
             found = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._lost(request, error) from error
         if not isinstance(found, dict):
             raise self._lost(request, TypeError("the answer is no JSON object"))
@@ -154,30 +149,6 @@ class Server:
         )
 
 
-_pools: dict[tuple[str, int], PoolManager] = {}
-_lock = threading.Lock()
-
-
-def _pool(server: Server) -> PoolManager:
-    """The connections of a server, which threads may share; requests of several users may go over one of them."""
-    key = (server.address, server.pool_size)
-    found = _pools.get(key)
-    if found is not None:
-        return found
-    with _lock:
-        if key not in _pools:
-            _pools[key] = _opened(server)
-        return _pools[key]
-
-
-def _opened(server: Server) -> PoolManager:
-    parts = urlsplit(server.address)
-    proxy = getproxies().get(parts.scheme)
-    if proxy and not proxy_bypass(parts.netloc):
-        return ProxyManager(proxy if "://" in proxy else f"http://{proxy}", maxsize=server.pool_size)
-    return PoolManager(maxsize=server.pool_size)
-
-
 def _wait(retry: int, said: str | None) -> None:
     """Wait before a request is sent again: as long as the server says, or for a time that doubles."""
     seconds = float(said) if said is not None and said.strip().isdecimal() else 2.0**retry
@@ -191,13 +162,3 @@ def _request_id(answer: BaseHTTPResponse) -> str | None:
 def _reason(error: Exception) -> str:
     """Why, without the object that urllib3 puts in front."""
     return " ".join(str(error).rpartition(": ")[2].split()).rstrip(".") or type(error).__name__
-
-
-def _after_fork() -> None:
-    """Leave the connections to the process that opened them."""
-    global _lock
-    _lock = threading.Lock()
-    _pools.clear()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -15,13 +15,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from urllib3 import PoolManager
-from urllib3.exceptions import HTTPError
-
 from paimon_sql.catalog.required import required
 from paimon_sql.catalog.rest.lent import Held
 from paimon_sql.catalog.rest.request import check_header, fits_header
-from paimon_sql.errors import CatalogUnavailableError
+from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import (
     DLF_ACCESS_KEY_ID,
@@ -32,13 +29,16 @@ from paimon_sql.format.options.catalog import (
     DLF_TOKEN_LOADER,
     DLF_TOKEN_PATH,
 )
+from paimon_sql.storage.external.places import shown
+from paimon_sql.storage.external.web import WebAnswer
 
 LEAST_SECONDS = 3600.0
 """For how long credentials must still hold to be used."""
 
 _TRIES = 4
 _PAUSE = 0.5
-_TIMEOUT = 10.0
+_SECONDS = 10.0
+_MOST_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,11 @@ class InstanceRole(CredentialSource):
 
     def _told(self, what: str) -> bytes:
         try:
-            answer = PoolManager(num_pools=1).request("GET", self.address + what, timeout=_TIMEOUT, retries=False)
-        except HTTPError as error:
-            raise _unreadable(self.address, error) from None
-        if answer.status != 200:
-            raise _unreadable(self.address, f"it answered {answer.status}")
-        return answer.data
+            with WebAnswer("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
+                return answer.read()
+        except (PaimonError, ValueError) as error:
+            told = str(error).replace(shown(self.address + what), "it", 1).rstrip(".")
+            raise _unreadable(self.address, told) from None
 
 
 LOADERS: dict[str, type[CredentialSource]] = {"local_file": TokenFile, "ecs": InstanceRole}

@@ -67,6 +67,6 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
 def _members(body: bytes) -> dict[str, Any]:
     try:
         said = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}

@@ -23,7 +23,7 @@ from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import DLF_REGION, DLF_SIGNING_ALGORITHM, URI
 
-_REGION = re.compile(r"(?:pre-)?([a-z]+-[a-z]+(?:-\d+)?)")
+_REGION = re.compile(r"(?<![a-z])(?:pre-)?([a-z]+-[a-z]+(?:-\d+)?)")
 
 
 class Signature(ABC):

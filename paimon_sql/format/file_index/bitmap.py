@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
+from paimon_sql.format.bounded import check_count, check_range
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import all_rows, most_bytes, read_bitmap, serialized
 from paimon_sql.format.file_index.columns import ColumnBuilder
@@ -41,6 +42,7 @@ INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of v
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
+_MAX_ROWS = 2**31 - 1
 Key = int | bytes
 _Places = npt.NDArray[np.int64]
 _Bytes = npt.NDArray[np.uint8]
@@ -168,6 +170,7 @@ class _Reader(RowsReader):
 
     def _read_head(self) -> None:
         rows, values, has_nulls = _HEAD.unpack_from(self._data, 1)
+        check_count(rows, _MAX_ROWS, "rows")
         at = 1 + _HEAD.size
         self._rows: int = rows
         self._null: _Place | None = None
@@ -186,6 +189,7 @@ class _Reader(RowsReader):
 
     def _entries(self, at: int, count: int, numbers: int) -> tuple[list[tuple[Key, tuple[int, ...]]], int]:
         """Keys with numbers behind them, and where the last entry ends."""
+        check_count(count, (len(self._data) - at) // _INT.size, "values")
         if not self.keys.is_text:
             kind = np.dtype([("key", self.keys.stored), ("numbers", ">i4", (numbers,))])
             stored = np.frombuffer(self._data, kind, count, at) if count else np.empty(0, kind)
@@ -195,7 +199,9 @@ class _Reader(RowsReader):
         found: list[tuple[Key, tuple[int, ...]]] = []
         for _ in range(count):
             start = at + _INT.size
-            stop = start + _INT.unpack_from(self._data, at)[0]
+            (size,) = _INT.unpack_from(self._data, at)
+            check_range(start, size, len(self._data), "a value of a bitmap index")
+            stop = start + size
             found.append((self._data[start:stop], behind.unpack_from(self._data, stop)))
             at = stop + behind.size
         return found, at
@@ -220,6 +226,7 @@ class _Reader(RowsReader):
         if place.offset < 0:
             return BitMap([-1 - place.offset])
         start = self._body + place.offset
+        check_range(start, 0, len(self._data), "a bitmap of an index")
         return read_bitmap(self._data[start : start + most_bytes(self._rows)])
 
     def nulls(self) -> BitMap:

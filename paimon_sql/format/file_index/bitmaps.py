@@ -18,6 +18,8 @@ Positions = npt.NDArray[np.int64]
 
 PLAIN, WITH_RUNS = 12346, 12347
 """How bitmaps begin: without and with runs."""
+MAX_SLICES = 64
+"""How many bits a number has."""
 _CONTAINER_ROWS = 65536
 _BITMAP_BYTES = 8192
 _MOST_IN_ARRAY = 4096

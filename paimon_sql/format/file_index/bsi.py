@@ -14,8 +14,10 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
+from paimon_sql.format.bounded import check_count
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import (
+    MAX_SLICES,
     BitSlices,
     Positions,
     all_rows,
@@ -33,6 +35,7 @@ _BOUNDS = struct.Struct(">bqq")
 _INT = struct.Struct(">i")
 _VERSION = 1
 _LEAST = -(2**63)
+_MAX_ROWS = 2**31 - 1
 
 
 class BitSliced(FileIndexKind):
@@ -81,6 +84,7 @@ class _Reader(RowsReader):
             version, self._rows = _HEAD.unpack_from(data)
             if version != _VERSION:
                 raise ValueError(f"a bit-sliced index of version {version}")
+            check_count(self._rows, _MAX_ROWS, "rows")
             self._positive, at = _read(data, _HEAD.size, self._rows)
             self._negative, _ = _read(data, at, self._rows)
         except (struct.error, IndexError) as error:
@@ -138,6 +142,7 @@ def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
         raise ValueError(f"bit slices of version {version}")
     valued, at = _bitmap(data, at + 1 + _BOUNDS.size, rows)
     (count,) = _INT.unpack_from(data, at)
+    check_count(count, MAX_SLICES, "bit slices")
     at += _INT.size
     slices = []
     for _ in range(count):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bounded import check_range
 
 PREFIX_BYTES = 16
 """How many bytes tell the length of the header."""
@@ -63,11 +64,11 @@ def write_container(indexes: Mapping[str, Mapping[str, bytes | None]]) -> bytes:
     return b"".join([_START.pack(_MAGIC, _VERSION, size), head, _INT.pack(0), *bodies])
 
 
-def header_length(prefix: bytes, path: str) -> int:
-    """How many bytes the header has, told by the first `PREFIX_BYTES` of a container.
+def header_length(prefix: bytes, size: int, path: str) -> int:
+    """How many bytes the header has, told by the first `PREFIX_BYTES` of a container of ``size`` bytes.
 
     Raises:
-        CorruptFileError: it is no container, or one of a later version.
+        CorruptFileError: it is no container, one of a later version, or shorter than its header.
     """
     if len(prefix) < PREFIX_BYTES:
         raise CorruptFileError("the file index is cut off", path=path)
@@ -76,20 +77,24 @@ def header_length(prefix: bytes, path: str) -> int:
         raise CorruptFileError("is no file index", path=path)
     if version != _VERSION:
         raise CorruptFileError(f"file index of version {version}, and only {_VERSION} can be read", path=path)
+    if not PREFIX_BYTES <= length <= size:
+        raise CorruptFileError(f"the header of the file index takes {length} bytes of {size}", path=path)
     return int(length)
 
 
-def read_header(data: bytes, path: str) -> list[IndexPlace]:
+def read_header(data: bytes, path: str, size: int | None = None) -> list[IndexPlace]:
     """Where the indexes stand.
 
     Args:
-        data: the container, or its header alone.
+        data: the container, or its header at least.
         path: what holds it, for messages.
+        size: the bytes of the container; those of ``data`` by default.
 
     Raises:
         CorruptFileError: the bytes are no container.
     """
-    length = header_length(data, path)
+    size = len(data) if size is None else size
+    length = header_length(data, size, path)
     found = []
     try:
         (columns,) = _INT.unpack_from(data, PREFIX_BYTES)
@@ -102,6 +107,8 @@ def read_header(data: bytes, path: str) -> list[IndexPlace]:
                 kind, at = _name(data, at)
                 found.append(IndexPlace(column, kind, *_PLACE.unpack_from(data, at)))
                 at += _PLACE.size
+                if not found[-1].is_empty:
+                    check_range(found[-1].start, found[-1].length, size, f"the {kind} index of column {column!r}")
     except (struct.error, ValueError) as error:
         raise CorruptFileError(f"the header of the file index is broken: {error}", path=path) from error
     if at > length:

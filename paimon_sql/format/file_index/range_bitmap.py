@@ -26,8 +26,16 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
+from paimon_sql.format.bounded import check_count, check_range
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.bitmaps import BitSlices, all_rows, read_bitmap, serialized, slices_of
+from paimon_sql.format.file_index.bitmaps import (
+    MAX_SLICES,
+    BitSlices,
+    all_rows,
+    read_bitmap,
+    serialized,
+    slices_of,
+)
 from paimon_sql.format.file_index.columns import ColumnBuilder
 from paimon_sql.format.file_index.keys import KeyType, RankedColumn, with_length
 from paimon_sql.format.options.table_options import TableOptions
@@ -44,7 +52,9 @@ _INT = struct.Struct(">i")
 _HEAD = struct.Struct(">bii")
 _DICTIONARY = struct.Struct(">ibiii")
 _SLICES = struct.Struct(">ibbii")
+_CHUNK_HEAD = struct.Struct(">5i")
 _CHUNK = 16 * 1024
+_MAX_ROWS = 2**31 - 1
 _ALONE = (t.BooleanType, t.TinyIntType, t.SmallIntType)
 _MOST_DIGITS, _MOST_PRECISION = 18, 6
 _EMPTY_SLICES = 64
@@ -165,8 +175,12 @@ class _Reader(RowsReader):
             version, self._rows, count = _HEAD.unpack_from(data, _INT.size)
             if version != _VERSION:
                 raise ValueError(f"a range bitmap of version {version}")
+            check_count(self._rows, _MAX_ROWS, "rows")
+            check_count(count, self._rows, "values")
+            check_range(_INT.size, size, len(data), "the head of a range bitmap")
             body = _INT.size + size
             (dictionary,) = _INT.unpack_from(data, body - _INT.size)
+            check_range(body, dictionary, len(data), "the dictionary of a range bitmap")
             self._words = _Dictionary(data, body, self.keys, count)
             self._slices = _read_slices(data, body + dictionary)
         except (struct.error, IndexError) as error:
@@ -200,10 +214,13 @@ class _Dictionary:
         size, version, self._chunks, offsets, heads = _DICTIONARY.unpack_from(data, at)
         if version != _VERSION:
             raise ValueError(f"a dictionary of version {version}")
-        self._data, self._keys, self._count = data, keys, count
+        check_count(self._chunks, count, "chunks")
+        self._data, self._keys = data, keys
         self._offsets = at + _INT.size + size
         self._heads = self._offsets + offsets
         self._bodies = self._heads + heads
+        for start, length in ((at + _INT.size, size), (self._offsets, offsets), (self._heads, heads)):
+            check_range(start, length, len(data), "the dictionary of a range bitmap")
 
     def find(self, key: Any) -> tuple[int, bool]:
         """The number of the first value that is not less than a key, and whether it is the key."""
@@ -230,30 +247,40 @@ class _Dictionary:
         return number + 1 + low, low < size and self._other(at, low, lengths) == key
 
     def _head(self, chunk: int) -> tuple[Any, tuple[int, ...]]:
-        (offset,) = _INT.unpack_from(self._data, self._offsets + chunk * _INT.size)
+        (offset,) = self._numbers(_INT, self._offsets + chunk * _INT.size)
         key, at = self._key(self._heads + offset + 1)
-        return key, struct.unpack_from(">5i", self._data, at)
+        return key, self._numbers(_CHUNK_HEAD, at)
 
     def _other(self, at: int, index: int, lengths: list[int]) -> Any:
         if not self._keys.is_text:
             return self._key(at + index * lengths[1])[0]
-        (offset,) = _INT.unpack_from(self._data, at + index * _INT.size)
+        (offset,) = self._numbers(_INT, at + index * _INT.size)
         return self._key(at + lengths[0] + offset)[0]
 
     def _key(self, at: int) -> tuple[Any, int]:
         if self._keys.is_text:
-            end = at + _INT.size + _INT.unpack_from(self._data, at)[0]
+            (size,) = self._numbers(_INT, at)
+            check_range(at + _INT.size, size, len(self._data), "a key of a range bitmap")
+            end = at + _INT.size + size
             return self._data[at + _INT.size : end], end
+        check_range(at, self._keys.stored.itemsize, len(self._data), "a key of a range bitmap")
         stored = np.frombuffer(self._data, self._keys.stored, 1, at)
         return int(self._keys.decode(stored)[0]), at + stored.nbytes
+
+    def _numbers(self, layout: struct.Struct, at: int) -> tuple[int, ...]:
+        check_range(at, layout.size, len(self._data), "the dictionary of a range bitmap")
+        return layout.unpack_from(self._data, at)
 
 
 def _read_slices(data: bytes, at: int) -> BitSlices:
     size, version, count, rows, _ = _SLICES.unpack_from(data, at)
     if version != _VERSION:
         raise ValueError(f"bit slices of version {version}")
+    check_count(count, MAX_SLICES, "bit slices")
     body = at + _INT.size + size
     places = np.frombuffer(data, ">i4", 2 * count, at + _SLICES.size).reshape(-1, 2).tolist()
     start = body + rows
+    for begin, length in ((body, rows), *((start + offset, length) for offset, length in places)):
+        check_range(begin, length, len(data), "a bitmap of a range bitmap")
     slices = [read_bitmap(data[start + offset : start + offset + length]) for offset, length in places]
     return BitSlices(read_bitmap(data[body:start]), slices)

@@ -146,6 +146,17 @@ class GlobalIndexKind(ABC):
         """
 
 
+def check_rows(rows: BitMap64, count: int) -> BitMap64:
+    """Rows of an index file, if they are among the ``count`` rows that it covers.
+
+    Raises:
+        ValueError: one is not: a bitmap of few bytes can hold more rows than memory does.
+    """
+    if rows and rows.max() >= count:
+        raise ValueError(f"it tells of row {rows.max()}, and covers {count}")
+    return rows
+
+
 def bitmap_of(rows: Longs) -> BitMap64:
     """The bitmap of some rows."""
     return BitMap64(array.array("Q", rows.astype(np.uint64).tobytes()))

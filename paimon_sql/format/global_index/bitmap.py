@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from paimon_sql.format.bounded import check_count, check_range, check_total
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
@@ -44,6 +45,9 @@ _MAGIC, _VERSION = 0x42474958, 1
 _FOOTER = struct.Struct(">qiqiqiiii")
 _COUNT_BYTES = 3
 """What the number of keys of a block takes at the most."""
+_MOST_BITS = 63
+_ENTRY_BYTES = 3
+"""What an entry of a block takes at the least: the length of its key, and its place."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +91,13 @@ def read_places(block: bytes) -> Places:
     """
     data = np.frombuffer(opened(block), np.uint8)
     (count,), at = (numbers.tolist() for numbers in decoded_at(data, np.zeros(1, np.int64)))
+    check_count(count, (len(data) - at[0]) // _ENTRY_BYTES, "keys of a block")
     keys, offsets, lengths = [], np.zeros(count, np.int64), np.zeros(count, np.int64)
     held, place = data.tobytes(), at[0]
     # Each entry begins where the one before it ends, so that they are told one by one; a block holds few.
     for i in range(count):
         size, place = _number(held, place)
+        check_range(place, size, len(held), "a key of a block")
         keys.append(held[place : place + size])
         offsets[i], place = _number(held, place + size)
         lengths[i], place = _number(held, place)
@@ -100,7 +106,7 @@ def read_places(block: bytes) -> Places:
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
-    while at < len(data):
+    while at < len(data) and shift < _MOST_BITS:
         byte = data[at]
         number |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
@@ -166,7 +172,7 @@ def _cuts(sizes: Longs, block_size: int) -> list[int]:
 
 class _Reader(GlobalIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
-        self._read, self._keys = read, keys
+        self._read, self._size, self._keys = read, size, keys
         places = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "bitmap index")
         self._nulls, self._index = places[0:2], places[4:6]
 
@@ -190,7 +196,9 @@ class _Reader(GlobalIndexReader):
     @cached_property
     def _top(self) -> Places:
         offset, size = self._index
-        return read_places(self._read(offset, size + TRAILER_BYTES))
+        places = read_places(self._read(offset, size + TRAILER_BYTES))
+        check_total(places.lengths, self._size, "the blocks of the dictionary")
+        return places
 
     @cached_property
     def _firsts(self) -> pa.Array:
@@ -202,6 +210,7 @@ class _Reader(GlobalIndexReader):
         for i in blocks:
             offset, size = int(self._top.offsets[i]), int(self._top.lengths[i])
             held = read_places(self._read(offset, size + TRAILER_BYTES))
+            check_total(held.lengths, self._size, "the bitmaps of a block")
             wanted = is_wanted(self._keys.decoded(held.keys)).to_numpy(zero_copy_only=False)
             for at, length in zip(held.offsets[wanted].tolist(), held.lengths[wanted].tolist(), strict=True):
                 found |= read_rows(self._read(at, length))

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.bounded import check_count, expansion_limit
+from paimon_sql.format.decompression import decompress
 from paimon_sql.format.global_index.varints import decoded_at, encoded
 
 COMPRESSIONS = ("none", "zstd", "lz4")
@@ -71,13 +73,18 @@ def opened(block: bytes) -> bytes:
         raise ValueError(f"a block has the unknown compression {number}")
     sizes, starts = decoded_at(np.frombuffer(body, np.uint8), np.zeros(1, np.int64))
     packed = body[int(starts[0]) :]
-    codec = "zstd"
+    size = int(sizes[0])
+    check_count(size, expansion_limit(len(packed)), "bytes of a block")
+    codec = "zstandard"
     if COMPRESSIONS[number] == "lz4":
-        codec, packed = "lz4_raw", packed[_LZ4_HEAD.size :]
+        codec, packed = "lz4", packed[_LZ4_HEAD.size :]
     try:
-        return bytes(pa.Codec(codec).decompress(packed, int(sizes[0]), asbytes=True))
-    except (OSError, pa.ArrowException) as error:
+        data = decompress(codec, packed, size)
+    except Exception as error:  # each codec has errors of its own
         raise ValueError(f"a block cannot be unpacked: {error}") from error
+    if len(data) != size:
+        raise ValueError(f"a block has {len(data)} bytes uncompressed, and {size} as it says")
+    return data
 
 
 def _checksum(body: bytes, number: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from paimon_sql.format.bounded import check_range
+
 _VERSION = 1
 _FIRST_IS_NULL, _LAST_IS_NULL = 1, 2
 _MAGIC = b"DEIX"
@@ -37,6 +39,7 @@ class KeyRange:
             ends, at = [], 0
             for _ in range(2):
                 (size,) = struct.unpack_from("<i", data, at)
+                check_range(at + 4, size, len(data), "a key")
                 ends.append(data[at + 4 : at + 4 + size])
                 at += 4 + size
             has_nulls = data[at] == 1

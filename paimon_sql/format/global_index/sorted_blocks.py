@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_sql.format.bounded import check_total
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, opened, sealed
 from paimon_sql.format.global_index.keys import large_binaries, stretches
 from paimon_sql.format.global_index.varints import decoded_at, put, sizes_of
@@ -162,7 +163,9 @@ def read_entries(block: bytes) -> Entries:
     else:
         raise ValueError(f"a block is of the unknown kind {kind.hex()}")
     key_sizes, key_starts = decoded_at(data, at)
+    check_total(key_sizes, end, "the keys of a block")
     value_sizes, value_starts = decoded_at(data, key_starts + key_sizes)
+    check_total(value_sizes, end, "the values of a block")
     if len(at) and (value_starts + value_sizes).max() > end:
         raise ValueError("an entry of a block is cut off")
     return Entries(_picked(data, key_starts, key_sizes), _picked(data, value_starts, value_sizes))
@@ -178,11 +181,13 @@ def read_handles(values: pa.Array) -> list[Handle]:
     """Where blocks stand, as entries of the last keys tell.
 
     Raises:
-        ValueError: one is cut off.
+        ValueError: one is cut off, or they do not follow one another.
     """
     data, starts = stretches(values)
     offsets, behind = decoded_at(data, starts[:-1])
     sizes, _ = decoded_at(data, behind)
+    if (np.diff(offsets) < sizes[:-1]).any():
+        raise ValueError("the blocks lie one over the other")
     return [Handle(*pair) for pair in zip(offsets.tolist(), sizes.tolist(), strict=True)]
 
 

@@ -55,6 +55,8 @@ def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
     Raises:
         ValueError: one does not end.
     """
+    if len(at) and at.min() < 0:
+        raise ValueError("a number does not begin")
     numbers, ends = np.zeros(len(at), np.int64), at.copy()
     open_ones = np.arange(len(at))
     for i in range(_MOST_BYTES + 1):

@@ -36,7 +36,8 @@ BUCKET_FUNCTION_TYPE = choice(
 BUCKET_APPEND_ORDERED = boolean(
     "bucket-append-ordered",
     "true",
-    "Whether the rows of a bucket of an append table keep the order in which they were written.",
+    "Whether the rows of a bucket of an append table keep the order in which they were written; here they do always.",
+    has_effect=False,
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM = long(
     "dynamic-bucket.target-row-num", "2000000", "How many rows a dynamic bucket takes before the next one is opened."
@@ -102,5 +103,8 @@ POSTPONE_TARGET_SIZE_PER_BUCKET = memory_size(
     "How much data a bucket should get when the number of real buckets is estimated and no number of rows is set.",
 )
 POSTPONE_MERGE_ON_READ = boolean(
-    "postpone.merge-on-read", "false", "Whether batch reads see rows that still wait in the postponed bucket."
+    "postpone.merge-on-read",
+    "false",
+    "Whether batch reads see rows that still wait in the postponed bucket.",
+    has_effect=False,
 )

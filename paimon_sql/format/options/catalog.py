@@ -38,6 +38,7 @@ CASE_SENSITIVE = boolean(
     "Whether names may have upper case; without it the catalog's kind decides.",
     scope=_CATALOG,
     alternatives=("allow-upper-case",),
+    has_effect=False,
 )
 SYNC_ALL_PROPERTIES = boolean(
     "sync-all-properties", "true", "Whether the metastore is told all properties of a table.", scope=_CATALOG
@@ -54,24 +55,44 @@ MAINTENANCE_RUNS_RETAINED = integer(
     check=at_least(0),
 )
 RESOLVING_FILE_IO_ENABLED = boolean(
-    "resolving-file-io.enabled", "false", "Whether each path chooses its file system by its scheme.", scope=_CATALOG
+    "resolving-file-io.enabled",
+    "false",
+    "Whether each path chooses its file system by its scheme.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 FILE_IO_ALLOW_CACHE = boolean(
-    "file-io.allow-cache", "true", "Whether file systems are opened once and kept.", scope=_CATALOG
+    "file-io.allow-cache", "true", "Whether file systems are opened once and kept.", scope=_CATALOG, has_effect=False
+)
+FILE_IO_SYNC = boolean(
+    "file-io.sync",
+    "true",
+    "Whether what a statement acknowledges is on the disk by then, so that it survives a loss of power; local files"
+    " only.",
+    scope=_CATALOG,
 )
 LOCK_ENABLED = boolean(
     "lock.enabled", None, "Whether commits take the catalog's lock; without it the storage decides.", scope=_CATALOG
 )
-LOCK_TYPE = string("lock.type", None, "The kind of lock, such as jdbc or hive.", scope=_CATALOG)
+LOCK_TYPE = string("lock.type", None, "The kind of lock, such as jdbc or hive.", scope=_CATALOG, has_effect=False)
 LOCK_CHECK_MAX_SLEEP = duration(
     "lock-check-max-sleep", "8 s", "How long a commit waits at most before it asks for the lock again.", scope=_CATALOG
 )
-LOCK_ACQUIRE_TIMEOUT = duration("lock-acquire-timeout", "8 min", "How long a commit asks for the lock.", scope=_CATALOG)
+LOCK_ACQUIRE_TIMEOUT = duration(
+    "lock-acquire-timeout",
+    "8 min",
+    "How long a commit asks for the lock, and how long a JDBC catalog's lock lasts if its holder dies.",
+    scope=_CATALOG,
+)
 CLIENT_POOL_SIZE = integer(
     "client-pool-size", "2", "How many connections to the metastore are kept.", scope=_CATALOG, check=at_least(1)
 )
 CACHE_ENABLED = boolean(
-    "cache-enabled", "true", "Whether databases, tables, manifests and partitions are cached.", scope=_CATALOG
+    "cache-enabled",
+    "true",
+    "Whether databases, tables, manifests and partitions are cached.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_EXPIRE_AFTER_ACCESS = duration(
     "cache.expire-after-access",
@@ -79,46 +100,94 @@ CACHE_EXPIRE_AFTER_ACCESS = duration(
     "How long after its last use a cached thing stays.",
     scope=_CATALOG,
     alternatives=("cache.expiration-interval",),
+    has_effect=False,
 )
 CACHE_EXPIRE_AFTER_WRITE = duration(
-    "cache.expire-after-write", "30 min", "How long after it was read a cached thing stays.", scope=_CATALOG
+    "cache.expire-after-write",
+    "30 min",
+    "How long after it was read a cached thing stays.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_PARTITION_MAX_NUM = long(
-    "cache.partition.max-num", "0", "For how many partitions the catalog caches what it knows.", scope=_CATALOG
+    "cache.partition.max-num",
+    "0",
+    "For how many partitions the catalog caches what it knows.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_SNAPSHOT_MAX_NUM_PER_TABLE = integer(
-    "cache.snapshot.max-num-per-table", "20", "How many snapshots of a table are cached.", scope=_CATALOG
+    "cache.snapshot.max-num-per-table",
+    "20",
+    "How many snapshots of a table are cached.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_DELETION_VECTORS_MAX_NUM = integer(
-    "cache.deletion-vectors.max-num", "100000", "How many deletion vectors are cached.", scope=_CATALOG
+    "cache.deletion-vectors.max-num",
+    "100000",
+    "How many deletion vectors are cached.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_MANIFEST_SMALL_FILE_MEMORY = memory_size(
-    "cache.manifest.small-file-memory", "128 mb", "How much memory cached small manifests take.", scope=_CATALOG
+    "cache.manifest.small-file-memory",
+    "128 mb",
+    "How much memory cached small manifests take.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_MANIFEST_SMALL_FILE_THRESHOLD = memory_size(
-    "cache.manifest.small-file-threshold", "1 mb", "Up to which size a manifest counts as small.", scope=_CATALOG
+    "cache.manifest.small-file-threshold",
+    "1 mb",
+    "Up to which size a manifest counts as small.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_MANIFEST_MAX_MEMORY = memory_size(
-    "cache.manifest.max-memory", None, "How much memory cached manifests of any size take.", scope=_CATALOG
+    "cache.manifest.max-memory",
+    None,
+    "How much memory cached manifests of any size take.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 CACHE_MANIFEST_SOFT_VALUES = boolean(
-    "cache.manifest.soft-values", "true", "Whether cached manifests give way when memory is short.", scope=_CATALOG
+    "cache.manifest.soft-values",
+    "true",
+    "Whether cached manifests give way when memory is short.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 LOCAL_CACHE_ENABLED = boolean(
-    "local-cache.enabled", "false", "Whether blocks of remote files are cached on this machine.", scope=_CATALOG
+    "local-cache.enabled",
+    "false",
+    "Whether blocks of remote files are cached on this machine.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 LOCAL_CACHE_DIR = string(
-    "local-cache.dir", None, "The directory of cached blocks; without it they stay in memory.", scope=_CATALOG
+    "local-cache.dir",
+    None,
+    "The directory of cached blocks; without it they stay in memory.",
+    scope=_CATALOG,
+    has_effect=False,
 )
 LOCAL_CACHE_MAX_SIZE = memory_size(
-    "local-cache.max-size", None, "How much cached blocks take; without it there is no limit.", scope=_CATALOG
+    "local-cache.max-size",
+    None,
+    "How much cached blocks take; without it there is no limit.",
+    scope=_CATALOG,
+    has_effect=False,
 )
-LOCAL_CACHE_BLOCK_SIZE = memory_size("local-cache.block-size", "1 mb", "The size of a cached block.", scope=_CATALOG)
+LOCAL_CACHE_BLOCK_SIZE = memory_size(
+    "local-cache.block-size", "1 mb", "The size of a cached block.", scope=_CATALOG, has_effect=False
+)
 LOCAL_CACHE_WHITELIST = string(
     "local-cache.whitelist",
     "meta,global-index",
     "Which files are cached, with commas between: meta, global-index, bucket-index, data, file-index.",
     scope=_CATALOG,
+    has_effect=False,
 )
 CATALOG_KEY = string(
     "catalog-key",
@@ -186,7 +255,9 @@ DATA_TOKEN_ENABLED = boolean(
     scope=_CATALOG,
 )
 HIVE_CONF_DIR = string("hive-conf-dir", None, "The directory of hive-site.xml.", scope=_CATALOG)
-HADOOP_CONF_DIR = string("hadoop-conf-dir", None, "The directory of core-site.xml and its kin.", scope=_CATALOG)
+HADOOP_CONF_DIR = string(
+    "hadoop-conf-dir", None, "The directory of core-site.xml and its kin.", scope=_CATALOG, has_effect=False
+)
 ALTER_TABLE_CASCADE = boolean(
     "alter-table-cascade", "true", "Whether a change of columns also changes Hive's partitions.", scope=_CATALOG
 )
@@ -201,6 +272,7 @@ METASTORE_CLIENT_CLASS = string(
     "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
     "The Java class of the client of Hive's metastore.",
     scope=_CATALOG,
+    has_effect=False,
 )
 CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS = long(
     "client-pool-cache.eviction-interval-ms",
@@ -213,6 +285,7 @@ CLIENT_POOL_CACHE_KEYS = string(
     None,
     "What tells connections to Hive apart: ugi, user_name or conf:<name>.",
     scope=_CATALOG,
+    has_effect=False,
 )
 HIVE_SKIP_UPDATE_STATS = boolean(
     "hive.skip-update-stats", "false", "Whether Hive leaves its statistics alone when a table changes.", scope=_CATALOG
@@ -222,11 +295,42 @@ CREATE_UNDERLYING_SESSION_CATALOG = boolean(
     "false",
     "Whether the generic catalog makes a session catalog of its own.",
     scope=_CATALOG,
+    has_effect=False,
 )
-DEFAULT_DATABASE = string("defaultDatabase", "default", "The database that a session starts in.", scope=_CATALOG)
+DEFAULT_DATABASE = string(
+    "defaultDatabase", "default", "The database that a session starts in.", scope=_CATALOG, has_effect=False
+)
 V1_FUNCTION_ENABLED = boolean(
-    "v1Function.enabled", "true", "Whether functions of Hive's kind are found.", scope=_CATALOG
+    "v1Function.enabled", "true", "Whether functions of Hive's kind are found.", scope=_CATALOG, has_effect=False
 )
 TABLE_DEFAULT_PROPERTY = string(
     "table-default.<option>", None, "The value of a table option for new tables that do not set it.", scope=_CATALOG
+)
+EXTERNAL_ALLOWED_ROOTS = string(
+    "external-paths.allowed-roots",
+    None,
+    "The directories and buckets, with commas between, under which those must be that options of tables name in"
+    " data-file.external-paths and global-index.external-path. Without it a table's own options say where its files"
+    " may stand.",
+    scope=_CATALOG,
+)
+BLOB_ALLOWED_ROOTS = string(
+    "blob.allowed-roots",
+    None,
+    "The directories, buckets and http(s) addresses, with commas between, from which blobs are fetched that descriptors"
+    " name, beside the warehouse and a table's own directory.",
+    scope=_CATALOG,
+)
+BLOB_FETCH_MAX_SIZE = memory_size(
+    "blob.fetch.max-size", "2 gb", "How large a blob may be that is fetched over http(s).", scope=_CATALOG
+)
+BLOB_FETCH_TIMEOUT = duration(
+    "blob.fetch.timeout", "10 min", "How long it may take to fetch a blob over http(s).", scope=_CATALOG
+)
+HTTP_ALLOWED_URLS = string(
+    "http.allowed-urls",
+    None,
+    "The http(s) addresses, with commas between, at or below which those must be that options of tables name:"
+    " partition.mark-done-action.http.url and endpoints among blob-descriptor.<property>.",
+    scope=_CATALOG,
 )

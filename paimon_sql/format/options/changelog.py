@@ -47,6 +47,7 @@ CHANGELOG_LIFECYCLE_DECOUPLED = boolean(
     "changelog.lifecycle-decoupled",
     "false",
     "Said by documents of changelogs that outlive their snapshots; what decides is how long and how many are retained.",
+    has_effect=False,
 )
 DELETE_FORCE_PRODUCE_CHANGELOG = boolean(
     "delete.force-produce-changelog", "false", "Whether a DELETE that rewrites files writes a changelog of its rows."

@@ -10,27 +10,43 @@ COMMIT_MAX_RETRIES = integer(
 COMMIT_TIMEOUT = duration("commit.timeout", None, "How long a commit is tried again before it gives up.")
 COMMIT_MIN_RETRY_WAIT = duration("commit.min-retry-wait", "10 ms", "How long a commit waits before the second try.")
 COMMIT_MAX_RETRY_WAIT = duration("commit.max-retry-wait", "10 s", "How long a commit waits at most between two tries.")
-COMMIT_USER_PREFIX = string("commit.user-prefix", None, "How the names of commit users begin.")
+COMMIT_USER_PREFIX = string(
+    "commit.user-prefix",
+    None,
+    "How the names of commit users begin, where a writer has none of its own: the prefix, `_` and a UUID.",
+)
 COMMIT_FORCE_COMPACT = boolean(
-    "commit.force-compact", "false", "Whether all pending compactions are finished before a commit."
+    "commit.force-compact", "false", "Whether all pending compactions are finished before a commit.", has_effect=False
 )
 COMMIT_FORCE_CREATE_SNAPSHOT = boolean(
-    "commit.force-create-snapshot", "false", "Whether a stream makes a snapshot even when nothing was written."
+    "commit.force-create-snapshot",
+    "false",
+    "Whether a micro-batch of a stream makes a snapshot even when nothing was written.",
 )
 COMMIT_DISCARD_DUPLICATE_FILES = boolean(
-    "commit.discard-duplicate-files", "false", "Whether a file that a commit adds twice is taken once and not refused."
+    "commit.discard-duplicate-files",
+    "false",
+    "Whether a file that a commit adds twice is taken once and not refused.",
+    has_effect=False,
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT = long(
     "commit.strict-mode.last-safe-snapshot",
     None,
-    "The snapshot since which no other user may have compacted, overwritten or written to fixed buckets; -1 checks from"
-    " the second commit on.",
+    "The snapshot since which no other commit user may have compacted or overwritten a partition that a commit changes,"
+    " or, if the commit overwrites it, added files to it; otherwise the commit is refused. A user's own newest snapshot"
+    " counts as safe, with -1 that alone, so that a user's first commit is not checked. Each statement is a commit user"
+    " of its own, a stream remains one.",
     check=at_least(-1),
 )
 COMMIT_CALLBACKS = string(
-    "commit.callbacks", None, "Java classes, with commas between, that Java engines call after a commit."
+    "commit.callbacks",
+    None,
+    "Java classes, with commas between, that Java engines call after a commit.",
+    has_effect=False,
 )
-COMMIT_CALLBACK_PARAM = string("commit.callback.<class>.param", None, "What the constructor of such a class is given.")
+COMMIT_CALLBACK_PARAM = string(
+    "commit.callback.<class>.param", None, "What the constructor of such a class is given.", has_effect=False
+)
 DYNAMIC_PARTITION_OVERWRITE = boolean(
     "dynamic-partition-overwrite",
     "true",
@@ -53,6 +69,7 @@ MANIFEST_FORMAT = choice(
     "avro",
     "The file format of manifests that versions before 2 write; here manifests are Avro, and all three are read.",
     ("avro", "orc", "parquet"),
+    has_effect=False,
 )
 MANIFEST_TARGET_FILE_SIZE = memory_size("manifest.target-file-size", "8 mb", "How large a manifest becomes.")
 MANIFEST_MERGE_MIN_COUNT = integer(
@@ -67,9 +84,13 @@ MANIFEST_MERGE_OPTIMIZE_ENABLED = boolean(
     "manifest.merge-optimize.enabled",
     "true",
     "Whether manifests are merged block by block without decoding all entries.",
+    has_effect=False,
 )
 MANIFEST_DELETE_FILE_DROP_STATS = boolean(
-    "manifest.delete-file-drop-stats", "false", "Whether entries that delete a file leave its statistics out."
+    "manifest.delete-file-drop-stats",
+    "false",
+    "Whether entries that delete a file leave its statistics out.",
+    has_effect=False,
 )
 MANIFEST_SORT_ENABLED = boolean(
     "manifest-sort.enabled", "false", "Whether merging manifests sorts their entries by partition."
@@ -84,12 +105,19 @@ VISIBILITY_CALLBACK_ENABLED = boolean(
     "visibility-callback.enabled",
     "false",
     "Whether a commit waits until readers see its rows, after compaction or indexing.",
+    has_effect=False,
 )
 VISIBILITY_CALLBACK_TIMEOUT = duration(
-    "visibility-callback.timeout", "30 min", "How long a commit waits for its rows to be seen before it fails."
+    "visibility-callback.timeout",
+    "30 min",
+    "How long a commit waits for its rows to be seen before it fails.",
+    has_effect=False,
 )
 VISIBILITY_CALLBACK_CHECK_INTERVAL = duration(
-    "visibility-callback.check-interval", "10 s", "How often a waiting commit looks whether its rows are seen."
+    "visibility-callback.check-interval",
+    "10 s",
+    "How often a waiting commit looks whether its rows are seen.",
+    has_effect=False,
 )
 METASTORE_PARTITIONED_TABLE = boolean(
     "metastore.partitioned-table",

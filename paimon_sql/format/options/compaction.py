@@ -58,13 +58,24 @@ COMPACTION_SIZE_RATIO = integer(
     "compaction.size-ratio", "1", "How many percent smaller than the next run the chosen ones may be to take it in too."
 )
 COMPACTION_OFFPEAK_START_HOUR = integer(
-    "compaction.offpeak.start.hour", "-1", "The hour at which quiet time begins; -1 for none.", check=_hour
+    "compaction.offpeak.start.hour",
+    "-1",
+    "The hour at which quiet time begins; -1 for none.",
+    check=_hour,
+    has_effect=False,
 )
 COMPACTION_OFFPEAK_END_HOUR = integer(
-    "compaction.offpeak.end.hour", "-1", "The hour before which quiet time ends; -1 for none.", check=_hour
+    "compaction.offpeak.end.hour",
+    "-1",
+    "The hour before which quiet time ends; -1 for none.",
+    check=_hour,
+    has_effect=False,
 )
 COMPACTION_OFFPEAK_RATIO = integer(
-    "compaction.offpeak-ratio", "0", "The percentage that takes the place of the size ratio in quiet time."
+    "compaction.offpeak-ratio",
+    "0",
+    "The percentage that takes the place of the size ratio in quiet time.",
+    has_effect=False,
 )
 COMPACTION_MIN_FILE_NUM = integer(
     "compaction.min.file-num",
@@ -79,7 +90,10 @@ COMPACTION_DELETE_RATIO_THRESHOLD = double(
     "compaction.delete-ratio-threshold", "0.2", "Which part of a file's rows must be deleted for it to be rewritten."
 )
 COMPACTION_FILE_NUM_LIMIT = integer(
-    "compaction.file-num-limit", "100000", "How many files the plan of an append table's compaction holds at a time."
+    "compaction.file-num-limit",
+    "100000",
+    "How many files the plan of an append table's compaction holds at a time.",
+    has_effect=False,
 )
 COMPACTION_FORCE_UP_LEVEL_0 = boolean(
     "compaction.force-up-level-0", "false", "Whether every compaction takes all files of level 0."
@@ -90,7 +104,10 @@ COMPACTION_FORCE_REWRITE_ALL_FILES = boolean(
     "Whether a full compaction rewrites files that need it not, as when data move.",
 )
 COMPACTION_SKIP_EXPIRED_PARTITIONS = boolean(
-    "compaction.skip-expired-partitions", "false", "Whether partitions whose time is over are not compacted any more."
+    "compaction.skip-expired-partitions",
+    "false",
+    "Whether partitions whose time is over are not compacted any more.",
+    has_effect=False,
 )
 FORCE_LOOKUP = boolean(
     "force-lookup", "false", "Whether compaction looks old rows up even where nothing else asks for it.", immutable=True
@@ -100,6 +117,7 @@ LOOKUP_WAIT = boolean(
     "true",
     "Whether a stream's commit waits for the compaction that looks old rows up; a statement always does.",
     alternatives=("changelog-producer.lookup-wait",),
+    has_effect=False,
 )
 LOOKUP_COMPACT = choice(
     "lookup-compact",
@@ -155,12 +173,14 @@ SORT_COMPACTION_RANGE_STRATEGY = choice(
     "SIZE",
     "Whether ordering by ranges gives each task the same amount of data or the same number of rows.",
     ("SIZE", "QUANTITY"),
+    has_effect=False,
 )
 SORT_COMPACTION_SAMPLE_MAGNIFICATION = integer(
     "sort-compaction.local-sample.magnification",
     "1000",
     "How many rows of each task are sampled to find the ranges, times the number of tasks.",
     check=at_least(20),
+    has_effect=False,
 )
 ZORDER_VAR_LENGTH_CONTRIBUTION = integer(
     "zorder.var-length-contribution",

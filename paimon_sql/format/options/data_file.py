@@ -51,7 +51,10 @@ TARGET_FILE_SIZE = memory_size(
     "target-file-size", None, "How large a data file becomes; without it 128 MB with a primary key and 256 MB else."
 )
 TARGET_FILE_ROW_NUM = long(
-    "target-file-row-num", UNLIMITED_LONG, "How many rows a newly written data file takes at most.", check=at_least(1)
+    "target-file-row-num",
+    UNLIMITED_LONG,
+    "How many rows a newly written data file takes at most; compactions go by size alone.",
+    check=at_least(1),
 )
 DATA_FILE_PREFIX = string("data-file.prefix", "data-", "How the names of data files begin.")
 DATA_FILE_PATH_DIRECTORY = string(
@@ -61,21 +64,29 @@ DATA_FILE_THIN_MODE = boolean(
     "data-file.thin-mode", "false", "Whether key columns are stored once and not as key and value."
 )
 DATA_FILE_EXTERNAL_PATHS = string(
-    "data-file.external-paths", None, "Directories elsewhere, with commas between, that new data files go to."
+    "data-file.external-paths",
+    None,
+    "Directories elsewhere, with commas between, where data files may stand that other engines write; new files of"
+    " paimon-sql go to the table's own directory.",
 )
 DATA_FILE_EXTERNAL_PATHS_STRATEGY = choice(
     "data-file.external-paths.strategy",
     "none",
     "How a new file chooses among the external directories.",
     ("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
+    has_effect=False,
 )
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS = string(
-    "data-file.external-paths.specific-fs", None, "The scheme of the external directory that specific-fs chooses."
+    "data-file.external-paths.specific-fs",
+    None,
+    "The scheme of the external directory that specific-fs chooses.",
+    has_effect=False,
 )
 DATA_FILE_EXTERNAL_PATHS_WEIGHTS = string(
     "data-file.external-paths.weights",
     None,
     "How often weight-robin chooses each external directory: whole numbers with commas between.",
+    has_effect=False,
 )
 METADATA_STATS_MODE = string(
     "metadata.stats-mode",
@@ -101,7 +112,13 @@ FIELD_STATS_MODE = string(
 PARQUET_ENABLE_DICTIONARY = string(
     "parquet.enable.dictionary", None, "Whether Parquet files use dictionaries: true or false."
 )
-PARQUET_PROPERTY = string("parquet.<property>", None, "A setting that is handed to the Parquet writer.")
+PARQUET_PROPERTY = string(
+    "parquet.<property>",
+    None,
+    "A setting of the Parquet writer: `compression`, `block.size`, `page.size` and `dictionary.page.size` are obeyed,"
+    " and with `#<column>` behind `enable.dictionary`, `bloom.filter.enabled`, `bloom.filter.expected.ndv` and"
+    " `bloom.filter.fpp`.",
+)
 ORC_COLUMN_ENCODING_DIRECT = string(
     "orc.column.encoding.direct", None, "The columns, with commas between, that ORC files store without a dictionary."
 )
@@ -115,47 +132,75 @@ ORC_TIMESTAMP_LTZ_LEGACY_TYPE = boolean(
     "true",
     "Whether ORC files store timestamps with local time zone as plain timestamps, as older versions did.",
 )
-ORC_PROPERTY = string("orc.<property>", None, "A setting that is handed to the ORC writer.")
+ORC_PROPERTY = string(
+    "orc.<property>",
+    None,
+    "A setting of the ORC writer: `compression`, `stripe.size`, `compress.size` and `row.index.stride` are obeyed.",
+)
 AVRO_CODEC = string("avro.codec", None, "The codec of Avro data files, before the general compression.")
-AVRO_ROW_NAME_MAPPING = string("avro.row-name-mapping", None, "Other names for the records in Avro data files.")
-AVRO_PROPERTY = string("avro.<property>", None, "A setting that is handed to the Avro writer.")
-MOSAIC_PROPERTY = string("mosaic.<property>", None, "A setting of the mosaic file format.")
-LANCE_PROPERTY = string("lance.<property>", None, "A setting of the lance file format.")
+AVRO_ROW_NAME_MAPPING = string(
+    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", has_effect=False
+)
+AVRO_PROPERTY = string("avro.<property>", None, "A setting that is handed to the Avro writer.", has_effect=False)
+MOSAIC_PROPERTY = string("mosaic.<property>", None, "A setting of the mosaic file format.", has_effect=False)
+LANCE_PROPERTY = string("lance.<property>", None, "A setting of the lance file format.", has_effect=False)
 VARIANT_SHREDDING_SCHEMA = string(
     "variant.shreddingSchema",
     None,
     "The row type, as JSON, whose fields are stored as columns of their own for each variant column.",
     alternatives=("parquet.variant.shreddingSchema",),
+    has_effect=False,
 )
 VARIANT_INFER_SHREDDING_SCHEMA = boolean(
-    "variant.inferShreddingSchema", "false", "Whether the fields of variants to store as columns are found in the data."
+    "variant.inferShreddingSchema",
+    "false",
+    "Whether the fields of variants to store as columns are found in the data.",
+    has_effect=False,
 )
 VARIANT_SHREDDING_INFERENCE_MODE = choice(
     "variant.shredding.inferenceMode",
     "per-file",
     "Whether each file looks for such fields anew or starts from those of the file before.",
     ("per-file", "adaptive"),
+    has_effect=False,
 )
 VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW = integer(
-    "variant.shredding.maxInferBufferRow", "4096", "How many rows are looked at to find such fields.", check=at_least(1)
+    "variant.shredding.maxInferBufferRow",
+    "4096",
+    "How many rows are looked at to find such fields.",
+    check=at_least(1),
+    has_effect=False,
 )
 VARIANT_SHREDDING_MAX_SCHEMA_DEPTH = integer(
-    "variant.shredding.maxSchemaDepth", "50", "How deep inside variants such fields are looked for.", check=at_least(1)
+    "variant.shredding.maxSchemaDepth",
+    "50",
+    "How deep inside variants such fields are looked for.",
+    check=at_least(1),
+    has_effect=False,
 )
 VARIANT_SHREDDING_MAX_SCHEMA_WIDTH = integer(
-    "variant.shredding.maxSchemaWidth", "300", "How many such fields are taken at most.", check=at_least(1)
+    "variant.shredding.maxSchemaWidth",
+    "300",
+    "How many such fields are taken at most.",
+    check=at_least(1),
+    has_effect=False,
 )
 VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO = double(
-    "variant.shredding.minFieldCardinalityRatio", "0.1", "In which share of the rows a field must be to be taken."
+    "variant.shredding.minFieldCardinalityRatio",
+    "0.1",
+    "In which share of the rows a field must be to be taken.",
+    has_effect=False,
 )
 VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW = integer(
     "variant.shredding.adaptive.maxInferBufferRow",
     "256",
     "How many rows of later files the adaptive mode looks at.",
     check=at_least(1),
+    has_effect=False,
 )
 VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO = double(
     "variant.shredding.adaptive.retentionRatio",
     "0.05",
     "In which share of the rows a field must stay for the adaptive mode to keep it.",
+    has_effect=False,
 )

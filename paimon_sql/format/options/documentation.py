@@ -9,6 +9,8 @@ from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, 
 
 _UNLIMITED = (UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE)
 
+_NO_EFFECT = "*No effect here.*"
+
 
 def generate_docs() -> str:
     """The reference of all options as a Markdown page, one table a topic."""
@@ -20,9 +22,9 @@ def generate_docs() -> str:
         "`/*+ OPTIONS('<key>' = '<value>') */`. In a key, `<word>` stands for any text. Options marked *fixed* cannot",
         "change once the table holds data.",
         "",
-        "Every option of Paimon is known, so that tables of any engine can be kept here. Options of features that",
-        "this version lacks have no effect here, or their tables are refused; what there is says",
-        "[Status](../status.md).",
+        "Every option of Paimon is known, so that tables of any engine can be kept here. Those marked",
+        f"{_NO_EFFECT} are checked and stored, and other engines of Paimon obey them on the same table; paimon-sql",
+        "reads, writes and maintains the table as if they were not set.",
     ]
     for title, topic in TOPICS.items():
         lines += ["", f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
@@ -36,6 +38,8 @@ def _row(option: Option[Any]) -> str:
         meaning += f" Values: {', '.join(f'`{word}`' for word in option.allowed)}."
     if option.alternatives:
         meaning += f" Also read as {', '.join(f'`{key}`' for key in option.alternatives)}."
+    if not option.is_obeyed:
+        meaning += f" {_NO_EFFECT}"
     if option.immutable:
         meaning += " *Fixed.*"
     cells = (f"`{option.key}`", option.kind, _default(option), meaning)

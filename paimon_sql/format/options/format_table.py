@@ -9,6 +9,7 @@ FORMAT_TABLE_IMPLEMENTATION = choice(
     "paimon",
     "Whether Paimon or the engine reads and writes the files.",
     ("paimon", "engine"),
+    has_effect=False,
 )
 FORMAT_TABLE_FILE_COMPRESSION = string(
     "format-table.file.compression",
@@ -22,10 +23,10 @@ FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE = boolean(
     "Whether partition directories tell the value without the column.",
 )
 FORMAT_TABLE_COMMIT_HIVE_SYNC_URL = string(
-    "format-table.commit-hive-sync-url", None, "The Hive metastore that is told of new partitions."
+    "format-table.commit-hive-sync-url", None, "The Hive metastore that is told of new partitions.", has_effect=False
 )
 FORMAT_TABLE_SCAN_LIST_PARALLELISM = integer(
-    "format-table.scan.list-parallelism", "64", "How many partition directories are listed at a time."
+    "format-table.scan.list-parallelism", "64", "How many partition directories are listed at a time.", has_effect=False
 )
 CSV_FIELD_DELIMITER = string(
     "csv.field-delimiter",
@@ -57,7 +58,10 @@ JSON_MAP_NULL_KEY_MODE = choice(
     "fail",
     "What becomes of a null key of a map in JSON: an error, nothing, or a text.",
     ("fail", "drop", "literal"),
+    has_effect=False,
 )
-JSON_MAP_NULL_KEY_LITERAL = string("json.map-null-key-literal", "null", "The text that stands for a null key of a map.")
+JSON_MAP_NULL_KEY_LITERAL = string(
+    "json.map-null-key-literal", "null", "The text that stands for a null key of a map.", has_effect=False
+)
 JSON_LINE_DELIMITER = string("json.line-delimiter", "\n", "What ends a JSON row.")
 TEXT_LINE_DELIMITER = string("text.line-delimiter", "\n", "What ends a row of a text file.", alternatives=("lineSep",))

@@ -26,7 +26,8 @@ SEQUENCE_FIELD_SORT_ORDER = choice(
 SEQUENCE_SNAPSHOT_ORDERING = boolean(
     "sequence.snapshot-ordering",
     "false",
-    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table.",
+    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table; tables"
+    " with it are refused here.",
     immutable=True,
 )
 ROWKIND_FIELD = string(
@@ -107,7 +108,10 @@ FIELD_TS_FIELD = string(
     "The member of a map's values by which merge_map_with_keytime finds the latest one of a map key; else the last.",
 )
 FIELD_DEFAULT_VALUE = string(
-    "fields.<column>.default-value", None, "What reads show where the column is null (a default in DDL is better)."
+    "fields.<column>.default-value",
+    None,
+    "What reads show where the column is null (a default in DDL is better).",
+    has_effect=False,
 )
 FIELD_MAP_STORAGE_LAYOUT = choice(
     "fields.<column>.map.storage-layout",

@@ -43,6 +43,7 @@ PARTITION_SINK_STRATEGY = choice(
     "NONE",
     "How rows of an append table are spread over writers: as they come, by partition, or by partition and its size.",
     ("NONE", "HASH", "PARTITION_DYNAMIC"),
+    has_effect=False,
 )
 PARTITION_MARK_DONE_ACTION = string(
     "partition.mark-done-action",
@@ -66,6 +67,7 @@ PARTITION_IDLE_TIME_TO_REPORT_STATISTIC = duration(
     "partition.idle-time-to-report-statistic",
     "0 ms",
     "After what time without data the numbers of a partition are told to the metastore.",
+    has_effect=False,
 )
 RECORD_LEVEL_EXPIRE_TIME = duration(
     "record-level.expire-time", None, "How long a row lives; compaction drops older ones."

@@ -22,10 +22,16 @@ DATA_EVOLUTION_ENABLED = boolean(
     immutable=True,
 )
 DATA_EVOLUTION_MERGE_INTO_FILE_PRUNING = boolean(
-    "data-evolution.merge-into.file-pruning", "true", "Whether MERGE INTO first finds the files that it touches."
+    "data-evolution.merge-into.file-pruning",
+    "true",
+    "Whether MERGE INTO first finds the files that it touches.",
+    has_effect=False,
 )
 DATA_EVOLUTION_MERGE_INTO_SOURCE_PERSIST = boolean(
-    "data-evolution.merge-into.source-persist", "false", "Whether MERGE INTO keeps its source while it runs."
+    "data-evolution.merge-into.source-persist",
+    "false",
+    "Whether MERGE INTO keeps its source while it runs.",
+    has_effect=False,
 )
 DATA_EVOLUTION_REASSIGN_SKIP_CONTIGUOUS_ROW_COUNT = long(
     "data-evolution.reassign.skip-contiguous-row-count",
@@ -36,6 +42,7 @@ DATA_EVOLUTION_ROW_ID_CONFLICT_REWRITE_MAX_SIZE = memory_size(
     "data-evolution.row-id-conflict-rewrite.max-size",
     "256 mb",
     "How much data an update adapts to a compaction that overtook it; 0 for none.",
+    has_effect=False,
 )
 DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS = boolean(
     "data-evolution.compaction.rewrite-row-ids",
@@ -43,15 +50,22 @@ DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS = boolean(
     "Kept for old tables and refused when true: compaction keeps row ids.",
 )
 DATA_EVOLUTION_ROW_SIDECAR_ENABLED = boolean(
-    "data-evolution.row-sidecar.enabled", "false", "Whether a copy of each file by rows helps to read single rows."
+    "data-evolution.row-sidecar.enabled",
+    "false",
+    "Whether a copy of each file by rows helps to read single rows.",
+    has_effect=False,
 )
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS = long(
-    "data-evolution.row-sidecar.max-selected-rows", "4096", "Up to how many rows are read from that copy."
+    "data-evolution.row-sidecar.max-selected-rows",
+    "4096",
+    "Up to how many rows are read from that copy.",
+    has_effect=False,
 )
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO = double(
     "data-evolution.row-sidecar.max-selection-ratio",
     "0.05",
     "Up to which share of a file's rows are read from that copy.",
+    has_effect=False,
 )
 BLOB_FIELD = string(
     "blob-field",
@@ -73,7 +87,14 @@ BLOB_VIEW_FIELD = string(
     immutable=True,
 )
 BLOB_AS_DESCRIPTOR = boolean(
-    "blob-as-descriptor", "false", "Whether reads give references to blobs and not their bytes."
+    "blob-as-descriptor",
+    "false",
+    "Whether reads give references to blobs and not their bytes, and writes take them for what they refer to.",
+)
+BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED = boolean(
+    "blob-descriptor-field.resolve.enabled",
+    "true",
+    "Whether references to blobs in the columns of blob-descriptor-field are followed when read.",
 )
 BLOB_VIEW_RESOLVE_ENABLED = boolean(
     "blob-view.resolve.enabled", "true", "Whether references to blobs of other tables are followed when read."

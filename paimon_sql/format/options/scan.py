@@ -49,15 +49,24 @@ SCAN_FILE_CREATION_TIME_MILLIS = long(
     None,
     "The time, in milliseconds since the epoch, after which a file must have been created to be read.",
 )
-SCAN_BOUNDED_WATERMARK = long("scan.bounded.watermark", None, "The watermark behind which a stream ends.")
+SCAN_BOUNDED_WATERMARK = long(
+    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", has_effect=False
+)
 SCAN_BUCKET = integer(
-    "scan.bucket", None, "The one bucket to read, of a primary-key table with fixed buckets.", check=at_least(0)
+    "scan.bucket",
+    None,
+    "The one bucket to read, of a primary-key table with fixed buckets.",
+    check=at_least(0),
+    has_effect=False,
 )
 SCAN_FALLBACK_BRANCH = string(
     "scan.fallback-branch", None, "The branch that is read for partitions that the current branch lacks."
 )
 SCAN_FALLBACK_BRANCH_READ_FAIL_FAST = boolean(
-    "scan.fallback-branch.read-fail-fast", "false", "Whether a failure to read the fallback branch fails the query."
+    "scan.fallback-branch.read-fail-fast",
+    "false",
+    "Whether a failure to read the fallback branch fails the query.",
+    has_effect=False,
 )
 SCAN_FALLBACK_SNAPSHOT_BRANCH = string(
     "scan.fallback-snapshot-branch", None, "The branch of a chain table that holds whole partitions."
@@ -69,27 +78,38 @@ SCAN_PRIMARY_BRANCH = string(
     "scan.primary-branch", None, "The branch whose partitions win over those of the current branch."
 )
 SCAN_IGNORE_CORRUPT_FILES = boolean(
-    "scan.ignore-corrupt-files", "false", "Whether a read goes on without data files that it cannot read."
+    "scan.ignore-corrupt-files",
+    "false",
+    "Whether a read goes on without data files that it cannot read.",
+    has_effect=False,
 )
 SCAN_IGNORE_LOST_FILES = boolean(
-    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone."
+    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone.", has_effect=False
 )
 SCAN_MANIFEST_PARALLELISM = integer(
     "scan.manifest.parallelism",
     None,
-    "How many manifests are read at a time; without it one a processor.",
+    "How many manifests are read at a time; without it four.",
     check=at_least(1),
 )
 SCAN_MAX_SPLITS_PER_TASK = integer(
-    "scan.max-splits-per-task", "10", "How many splits a stream plans ahead for each task.", check=at_least(1)
+    "scan.max-splits-per-task",
+    "10",
+    "How many splits a stream plans ahead for each task.",
+    check=at_least(1),
+    has_effect=False,
 )
 SCAN_PLAN_SORT_PARTITION = boolean(
-    "scan.plan-sort-partition", "false", "Whether partitions are read in their order and not in that of writing."
+    "scan.plan-sort-partition",
+    "false",
+    "Whether partitions are read in their order and not in that of writing.",
+    has_effect=False,
 )
 SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED = duration(
     "scan.plan-auto-tag-for-read.time-retained",
     None,
     "How long a tag lives that a batch read makes, so that its snapshot does not expire under it.",
+    has_effect=False,
 )
 INCREMENTAL_BETWEEN = string(
     "incremental-between",
@@ -115,21 +135,30 @@ INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = boolean(
 INCREMENTAL_TO_AUTO_TAG = string(
     "incremental-to-auto-tag", None, "The tag up to which changes are read, from the automatic tag before it."
 )
-SOURCE_SPLIT_TARGET_SIZE = memory_size("source.split.target-size", "128 mb", "How much data a split holds.")
+SOURCE_SPLIT_TARGET_SIZE = memory_size(
+    "source.split.target-size",
+    "128 mb",
+    "How much data a split holds; splits are smaller where readers would have no work.",
+)
 SOURCE_SPLIT_OPEN_FILE_COST = memory_size(
-    "source.split.open-file-cost", "4 mb", "As how much data opening a file counts when splits are planned."
+    "source.split.open-file-cost",
+    "4 mb",
+    "As how much data opening a file counts when splits and compactions are planned.",
 )
 READ_BATCH_SIZE = integer(
-    "read.batch-size", "1024", "How many rows a file format hands over at a time.", check=at_least(1)
+    "read.batch-size", "1024", "How many rows a file format hands over at a time.", check=at_least(1), has_effect=False
 )
 FILE_READER_ASYNC_THRESHOLD = memory_size(
-    "file-reader-async-threshold", "10 mb", "From which size on a file is read ahead in the background."
+    "file-reader-async-threshold",
+    "10 mb",
+    "From which size on a file is read ahead in the background.",
+    has_effect=False,
 )
 CONTINUOUS_DISCOVERY_INTERVAL = duration(
-    "continuous.discovery-interval", "10 s", "How often a stream looks for a new snapshot."
+    "continuous.discovery-interval", "10 s", "How often a stream looks for a new snapshot.", has_effect=False
 )
 STREAMING_READ_SNAPSHOT_DELAY = duration(
-    "streaming.read.snapshot.delay", None, "How long a stream waits before it reads a new snapshot."
+    "streaming.read.snapshot.delay", None, "How long a stream waits before it reads a new snapshot.", has_effect=False
 )
 STREAMING_READ_OVERWRITE = boolean(
     "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
@@ -138,16 +167,21 @@ STREAMING_READ_APPEND_OVERWRITE = boolean(
     "streaming-read-append-overwrite", "false", "Whether a stream of an append table reads what INSERT OVERWRITE adds."
 )
 STREAM_SCAN_MODE = string(
-    "stream-scan-mode", "none", "Which special stream Java engines start inside; set by them alone."
+    "stream-scan-mode", "none", "Which special stream Java engines start inside; set by them alone.", has_effect=False
 )
-BATCH_SCAN_MODE = string("batch-scan-mode", "none", "Which special read Java engines start inside; set by them alone.")
+BATCH_SCAN_MODE = string(
+    "batch-scan-mode", "none", "Which special read Java engines start inside; set by them alone.", has_effect=False
+)
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
     "table-read.sequence-number.enabled",
     "false",
     "Whether $audit_log and $binlog show the sequence number of each row of a primary-key table.",
 )
 KEY_VALUE_SEQUENCE_NUMBER_ENABLED = boolean(
-    "key-value.sequence_number.enabled", "false", "Whether reads inside Java engines carry the sequence number."
+    "key-value.sequence_number.enabled",
+    "false",
+    "Whether reads inside Java engines carry the sequence number.",
+    has_effect=False,
 )
 CHAIN_TABLE_ENABLED = boolean(
     "chain-table.enabled", "false", "Whether partitions are read as the latest whole one and the changes since."
@@ -161,5 +195,8 @@ CHAIN_TABLE_SPLIT_KEY_RANGE_ENABLED = boolean(
     "chain-table.split.key-range-enabled", "true", "Whether a bucket of a chain is split by ranges of the key."
 )
 CHAIN_TABLE_STREAMING_MERGE_SNAPSHOT = boolean(
-    "chain-table.streaming.merge-snapshot", "false", "Whether a stream of a chain table starts with the merged chains."
+    "chain-table.streaming.merge-snapshot",
+    "false",
+    "Whether a stream of a chain table starts with the merged chains.",
+    has_effect=False,
 )

@@ -27,12 +27,15 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = boolean(
     alternatives=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_IGNORE_EMPTY_COMMIT = boolean(
-    "snapshot.ignore-empty-commit", None, "Whether a commit without any change makes no snapshot."
+    "snapshot.ignore-empty-commit",
+    None,
+    "Whether a commit without any change makes no snapshot, which is so without it.",
 )
 SNAPSHOT_WATERMARK_IDLE_TIMEOUT = duration(
     "snapshot.watermark-idle-timeout",
     None,
     "After what time without data a stream makes a snapshot all the same, so that tags by watermark appear.",
+    has_effect=False,
 )
 CONSUMER_ID = string(
     "consumer-id", None, "The name under which a stream records how far it has read, so that snapshots wait for it."
@@ -42,6 +45,7 @@ CONSUMER_MODE = choice(
     "exactly-once",
     "Whether a stream records its progress with its checkpoints or when it finds the next snapshot.",
     ("exactly-once", "at-least-once"),
+    has_effect=False,
 )
 CONSUMER_EXPIRATION_TIME = duration(
     "consumer.expiration-time",

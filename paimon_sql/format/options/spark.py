@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import Scope, at_least, boolean, integer, long
+from paimon_sql.format.options.values import Scope, at_least, boolean, choice, integer, long
 
 WRITE_MERGE_SCHEMA = boolean(
     "write.merge-schema", "false", "Whether a write adds columns that the table lacks.", scope=Scope.SPARK
@@ -17,25 +17,28 @@ WRITE_MERGE_SCHEMA_EXPLICIT_CAST = boolean(
     "write.merge-schema.explicit-cast", "false", "Whether it may also narrow types and lose digits.", scope=Scope.SPARK
 )
 WRITE_USE_V2_WRITE = boolean(
-    "write.use-v2-write", "false", "Whether Spark's own distributed write is used.", scope=Scope.SPARK
+    "write.use-v2-write", "false", "Whether Spark's own distributed write is used.", scope=Scope.SPARK, has_effect=False
 )
 WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED = boolean(
     "write.hive-style-dynamic-partition.enabled",
     "false",
     "Whether INSERT without column names takes dynamic partition columns last, as Hive does.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS = integer(
     "write.data-evolution.update-conflict-retry.max-attempts",
     "20",
     "How often an update of single columns is tried when others update them too.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS = long(
     "write.data-evolution.update-conflict-retry.wait-ms",
     "10",
     "How many milliseconds lie between two such tries.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 READ_CHANGELOG = boolean(
     "read.changelog",
@@ -46,7 +49,26 @@ READ_CHANGELOG = boolean(
     renamed=True,
 )
 READ_ALLOW_FULL_SCAN = boolean(
-    "read.allow.fullScan", "true", "Whether a query may read all partitions of a table.", scope=Scope.SPARK
+    "read.allow.fullScan",
+    "true",
+    "Whether a query may read all partitions of a table.",
+    scope=Scope.SPARK,
+    has_effect=False,
+)
+READ_PUSH_DOWN_ENABLED = boolean(
+    "read.push-down.enabled",
+    "true",
+    "Whether conditions, limits, orders and aggregates of a query may be answered by metadata, indexes and readers;"
+    " without it whole tables are read, and Spark computes everything by itself.",
+    scope=Scope.SPARK,
+)
+STREAM_UNKNOWN_EPOCH = choice(
+    "write.stream.unknown-epoch",
+    "error",
+    "What a stream does with its first micro-batch after a restart if the table's history does not say any more whether"
+    " it was committed: end with an error, leave it out, or commit it.",
+    ("error", "skip", "commit"),
+    scope=Scope.SPARK,
 )
 READ_STREAM_MAX_FILES_PER_TRIGGER = integer(
     "read.stream.maxFilesPerTrigger",
@@ -88,24 +110,28 @@ SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING = boolean(
     "false",
     "Whether only the columns that are read count for the size of a split.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 LEGACY_TIMESTAMP_MAPPING_ENABLED = boolean(
     "legacy-timestamp-mapping.enabled",
     "false",
     "Whether TIMESTAMP is shown as Spark's TIMESTAMP with time zone.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 REQUIRED_SPARK_CONFS_CHECK_ENABLED = boolean(
     "requiredSparkConfsCheck.enabled",
     "true",
     "Whether a session's settings are checked at its start.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 FORMAT_TABLE_REPAIR_COLLECT_STATISTICS = boolean(
     "format-table.repair.collect-statistics",
     "false",
     "Whether MSCK REPAIR TABLE counts what it finds.",
     scope=Scope.SPARK,
+    has_effect=False,
 )
 FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "format-table.statistics.parallelism",
@@ -113,6 +139,7 @@ FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "How many partitions of a format table are counted at a time.",
     scope=Scope.SPARK,
     check=at_least(1),
+    has_effect=False,
 )
 VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "vector-search.lateral-join.parallelism",
@@ -120,4 +147,5 @@ VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "Over how many tasks the input of a lateral vector search is spread.",
     scope=Scope.SPARK,
     check=at_least(1),
+    has_effect=False,
 )

@@ -42,9 +42,11 @@ TAG_CREATE_SUCCESS_FILE = boolean(
     "tag.create-success-file", "false", "Whether a file beside a new tag says that it is complete."
 )
 TAG_CALLBACKS = string(
-    "tag.callbacks", None, "Java classes, with commas between, that Java engines call for a new tag."
+    "tag.callbacks", None, "Java classes, with commas between, that Java engines call for a new tag.", has_effect=False
 )
-TAG_CALLBACK_PARAM = string("tag.callback.<class>.param", None, "What the constructor of such a class is given.")
+TAG_CALLBACK_PARAM = string(
+    "tag.callback.<class>.param", None, "What the constructor of such a class is given.", has_effect=False
+)
 SINK_PROCESS_TIME_ZONE = string(
     "sink.process-time-zone", None, "The time zone of tags that follow the clock; without it the machine's own."
 )
@@ -57,4 +59,5 @@ METASTORE_TAG_TO_PARTITION_PREVIEW = choice(
     "none",
     "Whether Hive shows the next tag before it is made, and what tells its name.",
     ("none", "process-time", "watermark", "batch"),
+    has_effect=False,
 )

@@ -25,8 +25,8 @@ from paimon_sql.format.options.values import Option, Scope, comma_separated
 
 _EVERYDAY_WORDS = frozenset(
     (
-        *("blob", "catalog", "csv", "file", "filesystem", "hive", "jdbc", "json", "lance", "log", "metadata", "mosaic"),
-        *("partition", "read", "source", "table", "text", "type", "variant", "vector", "write"),
+        *("blob", "catalog", "csv", "file", "filesystem", "hive", "http", "jdbc", "json", "lance", "log", "metadata"),
+        *("mosaic", "partition", "read", "source", "table", "text", "type", "variant", "vector", "write"),
     )
 )
 _OWN_WORDS = frozenset(option.key.split(".")[0] for option in (*OPTIONS.values(), *PATTERNS) if "." in option.key)

@@ -48,6 +48,7 @@ class Option(Generic[T_co]):
         immutable: whether it is fixed once the table holds data.
         alternatives: other keys under which it is read, in that order, when its own is not given.
         renamed: whether the alternatives are mere spellings of documents, which no other implementation reads.
+        has_effect: whether this implementation obeys it; otherwise it is kept for others on the same table.
     """
 
     key: str
@@ -60,12 +61,18 @@ class Option(Generic[T_co]):
     immutable: bool = False
     alternatives: tuple[str, ...] = ()
     renamed: bool = False
+    has_effect: bool = True
     pattern: re.Pattern[str] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if "<" in self.key:
             parts = (re.escape(part) for part in re.split(r"<[^>]+>", self.key))
-            object.__setattr__(self, "pattern", re.compile("(.+)".join(parts)))
+            object.__setattr__(self, "pattern", re.compile("(.+)".join(parts), re.DOTALL))
+
+    @property
+    def is_obeyed(self) -> bool:
+        """Whether it does something here."""
+        return self.has_effect and self.scope is not Scope.FLINK
 
     @property
     def default(self) -> T_co:
@@ -220,6 +227,9 @@ def _duration(text: str) -> timedelta:
         raise ValueError("it takes a length of time such as '10 s', '5 min', '1 h', '7 d'") from None
 
 
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[^'"]""")
+
+
 def _mapping(text: str) -> Mapping[str, str]:
     """Pairs ``key:value`` with commas between; quotes ``'`` or ``"`` around a key or value hide both signs."""
     pairs = [[_unquoted(part) for part in _split(pair, ":")] for pair in _split(text, ",") if pair.strip()]
@@ -229,7 +239,14 @@ def _mapping(text: str) -> Mapping[str, str]:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    return re.split(rf"""{sign}(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""", text)
+    """The parts of a text between the signs that no quotes hide."""
+    starts = [0]
+    for token in _QUOTED.finditer(text):
+        if token[0] == sign:
+            starts.append(token.end())
+        elif token[0] in ("'", '"'):
+            raise ValueError("it has a quote that is not closed")
+    return [text[start : end - 1] for start, end in zip(starts, [*starts[1:], len(text) + 1], strict=True)]
 
 
 def _unquoted(text: str) -> str:

@@ -16,10 +16,16 @@ WRITE_BUFFER_MAX_DISK_SIZE = memory_size(
     "write-buffer-spill.max-disk-size", UNLIMITED_SIZE, "How much of the local disk write buffers may take."
 )
 WRITE_BUFFER_FOR_APPEND = boolean(
-    "write-buffer-for-append", "false", "Whether writers of append tables gather rows in the write buffer too."
+    "write-buffer-for-append",
+    "false",
+    "Whether writers of append tables gather rows in the write buffer too.",
+    has_effect=False,
 )
 WRITE_MAX_WRITERS_TO_SPILL = integer(
-    "write-max-writers-to-spill", "10", "How many open writers make an append buffer its rows and spill them."
+    "write-max-writers-to-spill",
+    "10",
+    "How many open writers make an append buffer its rows and spill them.",
+    has_effect=False,
 )
 WRITE_BATCH_SIZE = integer(
     "write.batch-size",
@@ -27,30 +33,42 @@ WRITE_BATCH_SIZE = integer(
     "How many rows a file format takes at a time when it writes.",
     check=at_least(1),
     alternatives=("orc.write.batch-size",),
+    has_effect=False,
 )
 WRITE_BATCH_MEMORY = memory_size(
-    "write.batch-memory", "128 mb", "How much memory the rows take that a file format writes at a time."
+    "write.batch-memory",
+    "128 mb",
+    "How much memory the rows take that a file format writes at a time.",
+    has_effect=False,
 )
 WRITE_SEQUENCE_NUMBER_INIT_MODE = choice(
     "write.sequence-number-init-mode",
     "scan",
     "Whether a writer learns the next sequence number from the files of its bucket or from the snapshot.",
     ("scan", "snapshot"),
+    has_effect=False,
 )
-ASYNC_FILE_WRITE = boolean("async-file-write", "true", "Whether files are written while the next rows are prepared.")
+ASYNC_FILE_WRITE = boolean(
+    "async-file-write", "true", "Whether files are written while the next rows are prepared.", has_effect=False
+)
 LOCAL_MERGE_BUFFER_SIZE = memory_size(
     "local-merge-buffer-size",
     None,
     "How much is gathered to merge rows of one key before they are sent to their buckets; helps against skewed keys.",
 )
 LOCAL_SORT_MAX_NUM_FILE_HANDLES = integer(
-    "local-sort.max-num-file-handles", "128", "How many spilled files a sort merges at a time.", check=at_least(2)
+    "local-sort.max-num-file-handles",
+    "128",
+    "How many spilled files a sort merges at a time.",
+    check=at_least(2),
+    has_effect=False,
 )
 SORT_ENGINE = choice(
     "sort-engine",
     "loser-tree",
     "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
     ("min-heap", "loser-tree"),
+    has_effect=False,
 )
 SORT_SPILL_THRESHOLD = integer(
     "sort-spill-threshold",
@@ -63,8 +81,8 @@ SPILL_COMPRESSION = string("spill-compression", "zstd", "The compression of spil
 SPILL_COMPRESSION_ZSTD_LEVEL = integer(
     "spill-compression.zstd-level", "1", "How hard zstd works on spilled data, from 1 on."
 )
-PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.")
-CACHE_PAGE_SIZE = memory_size("cache-page-size", "64 kb", "The size of a page of cached memory.")
+PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.", has_effect=False)
+CACHE_PAGE_SIZE = memory_size("cache-page-size", "64 kb", "The size of a page of cached memory.", has_effect=False)
 FILE_OPERATION_THREAD_NUM = integer(
     "file-operation.thread-num",
     None,

@@ -15,23 +15,27 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.spark.crossed_errors import error_behind
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
 
 @contextmanager
 def one_error(doing: str) -> Iterator[None]:
-    """Tell the cause of a failure inside in one sentence.
+    """Raise the cause of a failure inside as one error of ours.
 
     Args:
         doing: what fails, as the beginning of a sentence.
 
     Raises:
-        InvalidInputError: Java has thrown anything.
+        PaimonError: Python code of ours behind Java raised it; it keeps its class, its message and its data.
+        InvalidInputError: Java has thrown anything else.
     """
     try:
         yield
     except (Py4JJavaError, CapturedException) as error:
+        if (ours := error_behind(error)) is not None:
+            raise ours from None
         thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
         raise InvalidInputError(f"{doing}: {_message(thrown, str(error))}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,16 +20,20 @@ from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.defaults import default_sql
+from paimon_sql.spark.inserted_rows import inserted_rows
 from paimon_sql.spark.session_options import session_options
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.spark.types import row_struct
+from paimon_sql.spark.write_job import run_write
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import CopyIntoTable
 from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.load_history import LoadHistory, SourceFile
+from paimon_sql.storage.load_history import FilesLoadedError, LoadHistory, SourceFile
 from paimon_sql.storage.table import Table
 
+_ATTEMPTS = 5
 Status = Literal["LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"]
 _NO_ROWS = FileRows()
 
@@ -71,8 +76,15 @@ class LoadRun:
             InvalidInputError: the files cannot be loaded into the table; nothing was.
             MissingFileError: there are no such files.
         """
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(FilesLoadedError):  # then those files are passed over
+                return self._run()
+        return self._run()
+
+    def _run(self) -> list[FileLoad]:
         files = self._place.files(self._statement.pattern)
-        history = LoadHistory(self._table.file_io, self._table.path)
+        history = LoadHistory(self._table)
+        history.finish()
         known = set() if self._statement.force else history.loaded(files)
         loads = self._loaded([file for file in files if file not in known], history)
         return [*loads, *(FileLoad(file, "SKIPPED") for file in files if file in known)]
@@ -86,9 +98,11 @@ class LoadRun:
         if self._statement.on_error == "ABORT_STATEMENT":
             self._refuse_errors(loads)
         wanted = [load.file for load in loads if load.loaded]
+        done = [(load.file, load.loaded) for load in loads if load.status != "LOAD_FAILED"]
         if wanted:
-            self._write(source if wanted == list(files) else self._source(wanted))
-        self._remember(history, [(load.file, load.loaded) for load in loads if load.status != "LOAD_FAILED"])
+            self._write(source if wanted == list(files) else self._source(wanted), history, done)
+        elif done:  # files without rows
+            history.record(done, self._table.snapshots.latest_id() or 0, present_millis())
         return loads
 
     def _load(self, file: SourceFile, rows: FileRows) -> FileLoad:
@@ -114,11 +128,19 @@ class LoadRun:
         options = {**self._place.settings, **self._format.options()}
         return SourceRows(self._spark, self._format, options, files, self._targets, case_sensitive=self._exact)
 
-    def _write(self, source: SourceRows) -> None:
-        """Append the good rows, in the same way as any INSERT."""
-        name = ".".join(map(quote_name, self._statement.table))
-        with one_error(f"The files cannot be loaded into {self._table.name}"):
-            self._completed(source.good()).writeTo(name).append()
+    def _write(self, source: SourceRows, history: LoadHistory, loads: Sequence[tuple[SourceFile, int]]) -> None:
+        """Append the good rows, in the same way as any INSERT; the files count as loaded with the same commit."""
+        jvm, session = self._surroundings.jvm, self._surroundings.session
+        pending = history.prepared(loads)
+        with Transaction(self._table, properties=pending.properties) as transaction:
+            transaction.attach(pending.path)
+            if not self._statement.force:
+                transaction.require(history.not_loaded([file for file, _ in loads]))
+            with one_error(f"The files cannot be loaded into {self._table.name}"):
+                rows = inserted_rows(jvm, session, self._statement.table, self._completed(source.good()))
+                run_write(jvm, transaction, rows, None)
+        with suppress(PaimonError):  # what is left over, the next load turns into records
+            history.finish()
 
     def _completed(self, rows: DataFrame) -> DataFrame:
         """The rows with the default values of columns that the statement does not name."""
@@ -131,15 +153,6 @@ class LoadRun:
         }
         names = self._table.schema.names
         return rows.select(*(defaults[n].alias(n) if n in defaults else f.col(quote_name(n)) for n in names))
-
-    def _remember(self, history: LoadHistory, loaded: Sequence[tuple[SourceFile, int]]) -> None:
-        try:
-            history.record(loaded, self._table.snapshots.latest_id() or 0, present_millis())
-        except PaimonError as error:
-            raise PaimonError(
-                f"The files were loaded into {self._table.name}, but that could not be recorded: {error}",
-                remedy="The next COPY INTO would load them again: leave them out by PATTERN.",
-            ) from error
 
     def _columns(self) -> list[DataField]:
         """The table's columns that the files hold."""

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.plan_rules import PlanRule, with_leaves
+from paimon_sql.spark.plan_rules import PlanRule, add_rules, with_leaves
 from paimon_sql.storage.format_tables import FormatTable
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -32,7 +32,7 @@ class ReadQuotedValues(PlanRule):
         """Give the rule to a session that has it not; to be called before a plan is optimized."""
 
         def add() -> bool:
-            cls(jvm).add_to(session)
+            add_rules(jvm, session, [cls(jvm)])
             return True
 
         jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)

@@ -14,6 +14,7 @@ from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.options.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.partition import DEFAULT_NAME_KEY
+from paimon_sql.spark.format_tables.empty_partitions import EmptyPartitionsAsNull
 from paimon_sql.spark.format_tables.formats import Json
 from paimon_sql.spark.format_tables.partitions import FormatPartitions
 from paimon_sql.spark.format_tables.quoted_values import ReadQuotedValues
@@ -23,6 +24,7 @@ from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -67,6 +69,8 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         self._writes = writes
         if table.format == Json.name and not writes:
             ReadQuotedValues.ensure(jvm, session)
+        if table.partition_fields and writes:
+            EmptyPartitionsAsNull.ensure(jvm, session)
 
     @cached_property
     def _struct(self) -> str:
@@ -81,8 +85,10 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
             return {**known, "external": "true"}
         return {**known, "is_managed_location": "true"}
 
-    def newScanBuilder(self, options: Any) -> FormatScanBuilder:
-        return FormatScanBuilder(self.jvm, self._under(options), self.session)
+    def newScanBuilder(self, options: Any) -> Any:
+        table = self._under(options)
+        builder = FormatScanBuilder(self.jvm, table, self.session)
+        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
     def newWriteBuilder(self, info: Any) -> FormatWriteBuilder:
         return FormatWriteBuilder(self.jvm, self._under(info.options()), self.session, info)

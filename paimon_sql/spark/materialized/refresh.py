@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.format.snapshot import Operation
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed, Refresher
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java import Jvm
@@ -26,14 +26,16 @@ from paimon_sql.spark.session_options import session_zone
 from paimon_sql.spark.types import row_struct
 from paimon_sql.spark.write_job import run_write
 from paimon_sql.sql.scan import quote_name
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.history import changes_since
 from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.materialized.definition import CONTINUOUS, Definition, date_formatters, definition_of
 from paimon_sql.storage.materialized.partitions import PartitionChoice
 from paimon_sql.storage.materialized.sources import Since
 from paimon_sql.storage.materialized.state import RefreshState, SourceState, keeps_rows, last_refresh
-from paimon_sql.storage.row_level.conflicts import changes_since
 from paimon_sql.storage.table import Table
 
 
@@ -191,20 +193,19 @@ class _Refresh:
 
     def _written(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
-        committer = Committer(self._table, operation=operation, fresh=True, properties=state.properties())
-        guard = self._guard()
-        with one_error(f"The rows of {self._table.name} cannot be worked out"):
-            written = run_write(self._jvm, self._table, frame, overwrite, committer, guard)
-        made = written.snapshot or committer.note(guard)
+        with Transaction(
+            self._table, operation, base=self._base, properties=state.properties(), validations=[_SAME_ROWS]
+        ) as transaction:
+            with one_error(f"The rows of {self._table.name} cannot be worked out"):
+                written = run_write(self._jvm, transaction, frame, overwrite)
+            made = written.snapshot or operations.annotate(transaction)
         return Refreshed(step.mode, None, written.rows, made.id, 0.0, step.why)
 
-    def _guard(self) -> Callable[[Snapshot | None], None]:
-        """Refuses a snapshot in which the table's rows are others than those that were there at the beginning."""
 
-        def check(latest: Snapshot | None) -> None:
-            if any(not keeps_rows(s) for s in changes_since(self._table, self._base, latest)):
-                raise CommitConflictError(
-                    f"{self._table.name} was changed while it was being refreshed.", remedy="Refresh it again."
-                )
+def _check_rows(proposal: Proposal) -> None:
+    table = proposal.table
+    if any(not keeps_rows(s) for s in changes_since(table, proposal.base, proposal.latest)):
+        raise CommitConflictError(f"{table.name} was changed while it was being refreshed.", remedy="Refresh it again.")
 
-        return check
+
+_SAME_ROWS = Validation("the table has the rows that it had when the refresh began", _check_rows)

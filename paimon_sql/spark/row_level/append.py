@@ -18,9 +18,9 @@ from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
-from paimon_sql.storage.commit.all_or_nothing import discarding
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
@@ -58,21 +58,27 @@ def change_append(
     Raises:
         CommitConflictError: a rival has changed the same files meanwhile.
     """
-    executor = SparkExecutor(jvm)
+    with Transaction(table, operation, base=base) as transaction:
+        return _change(jvm, transaction, changed, way)
+
+
+def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, way: Way) -> Counts:
+    executor, table, base = SparkExecutor(jvm), transaction.table, transaction.base
     task = TrackedWriteTask(table) if is_tracked(table.schema) else plan_write(table)
     batches = few_rows(jvm, changed.frame)
     shares = [_share(task, batches)] if batches is not None else _shares(task, changed)
-    messages = list(task.settled([m for s in shares for m in s.messages], executor))
+    staged = transaction.staged
+    messages = list(task.settled(staged.take(m for s in shares for m in s.messages), executor))
     gone = marked_files(table, base, joined(s.marks for s in shares))
-    with discarding(table, messages):
-        if way is Way.VECTORS:
-            messages += mark(table, base, gone)
-        else:
-            rewritten = plan_rewrite(table, with_earlier(table, base, gone))
-            messages += run_tasks(table, executor, run_rewrite, rewritten)
-            messages += forget(table, base, [e for e, _ in gone])
+    if way is Way.VECTORS:
+        messages += staged.take(mark(table, base, gone))
+    else:
+        rewritten = plan_rewrite(table, with_earlier(table, base, gone))
+        messages += staged.take(run_tasks(table, executor, run_rewrite, rewritten))
+        messages += staged.take(forget(table, base, [e for e, _ in gone]))
     if messages:
-        Committer(table, operation=operation).append(messages, guard=task.guard(messages))
+        transaction.require(*task.validations(messages))
+        operations.append(transaction, messages)
     return sum((s.counts for s in shares), Counts())
 
 

@@ -26,13 +26,14 @@ from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.table_columns import quoted
 from paimon_sql.sql.statements import MergeInto, Update
 from paimon_sql.storage.blob_columns import has_blobs
-from paimon_sql.storage.commit.all_or_nothing import discarding
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import StagedFiles
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.global_index.build import dropped
-from paimon_sql.storage.global_index.drop import check_indexes, outdated
+from paimon_sql.storage.global_index.drop import indexes_unchanged, outdated
 from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
-from paimon_sql.storage.row_level.columns import ColumnTask, check_columns
+from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.placed_groups import placed_groups
@@ -94,9 +95,10 @@ class _Work:
                 yield batch.filter(pc.equal(kinds, RowKind.UPDATE_AFTER))
 
         try:
-            with discarding(self.columns.table, done):
-                done.extend(self.columns.run(updated()))
-                done.extend(writer.close())
+            with StagedFiles(self.columns.table) as staged:
+                done += staged.take(self.columns.run(updated()))
+                done += writer.close()
+                staged.release_all()
         except BaseException:
             writer.abort()
             raise
@@ -135,19 +137,16 @@ def change_columns(
     predicate = target.scan.predicate if target.scan is not None else None
     groups = tuple(placed_groups(table, base, predicate))
     work = _Work(ColumnTask(table, columns, groups), plan_write(table))
-    shares = [work.share(_by_id(batches))] if batches is not None else _shares(table, work, frame)
-    messages = [m for s in shares for m in s.messages]
-    with discarding(table, messages):
+    with Transaction(table, operation, base=base) as transaction:
+        shares = [work.share(_by_id(batches))] if batches is not None else _shares(table, work, frame)
+        messages = transaction.staged.take(m for s in shares for m in s.messages)
         gone = outdated(table, base, messages, work.columns.written)
-        messages += mark(table, base, marked_files(table, base, joined(s.marks for s in shares)))
+        marks = marked_files(table, base, joined(s.marks for s in shares))
+        messages += transaction.staged.take(mark(table, base, marks))
         messages += dropped(gone)
-
-    def guard(latest: Snapshot | None) -> None:
-        check_columns(table, base, latest, messages)
-        check_indexes(table, base, latest, messages, work.columns.written)
-
-    if messages:
-        Committer(table, operation=operation).append(messages, guard=guard)
+        if messages:
+            transaction.require(columns_unchanged(messages), indexes_unchanged(messages, work.columns.written))
+            operations.append(transaction, messages)
     return sum((s.counts for s in shares), Counts())
 
 

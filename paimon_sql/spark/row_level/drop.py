@@ -8,10 +8,11 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import Counts
 from paimon_sql.sql.scan import quote_name
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.read.hidden_columns import BUCKET
-from paimon_sql.storage.row_level.conflicts import check_keys
+from paimon_sql.storage.row_level.conflicts import keys_unchanged
 from paimon_sql.storage.row_level.drop_keys import plan_drop, run_drop
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.table import Table
@@ -35,10 +36,11 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
     if not len(rows):
         return Counts()
     tasks = plan_drop(table, base, rows, BUCKET.name)
-    messages = [m for m in run_tasks(table, SparkExecutor(jvm), run_drop, tasks) if not m.is_empty()]
-    gone = {f.file_name for m in messages for f in m.deleted_files}
-    messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in gone])
-    Committer(table, operation=Operation.DELETE).append(
-        messages, guard=lambda latest: check_keys(table, base, latest, messages)
-    )
+    with Transaction(table, Operation.DELETE, base=base) as transaction:
+        rewritten = transaction.staged.take(run_tasks(table, SparkExecutor(jvm), run_drop, tasks))
+        messages = [m for m in rewritten if not m.is_empty()]
+        gone = {f.file_name for m in messages for f in m.deleted_files}
+        messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in gone])
+        transaction.require(keys_unchanged(messages))
+        operations.append(transaction, messages)
     return Counts(deleted=len(rows))

@@ -27,8 +27,9 @@ from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
-from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange
+from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange, Update
 from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.storage.buckets.relocation import moves_rows
 from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
@@ -163,6 +164,15 @@ class RowLevelRun:
                 f"{table.name}: UPDATE cannot set {names}, which is of the primary key.",
                 remedy="DELETE the row and INSERT it under its new key.",
             )
+        if isinstance(self._statement, Update) and not moves_rows(table):
+            set_here = {assignment.column[-1].lower() for assignment in self._statement.assignments}
+            free = set(table.schema.partition_keys) - set(table.schema.primary_keys)
+            if stays := sorted(name for name in free if name.lower() in set_here):
+                raise UnsupportedError(
+                    f"{table.name}: UPDATE cannot set {', '.join(stays)}, as rows of this table stay in their"
+                    " partitions (merge-engine, ignore-delete).",
+                    remedy="DELETE the row and INSERT it anew.",
+                )
 
     def _table(self) -> Table:
         identifier = self._identifier

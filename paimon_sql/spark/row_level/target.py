@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_VIEW_RESOLVE_ENABLED
+from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
@@ -25,7 +25,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table import Table
 
-_REFERENCES = {BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
+_REFERENCES = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 
 class TargetProxy(TableProxy):

@@ -27,12 +27,12 @@ from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.buckets.fixed import FixedTask
-from paimon_sql.storage.commit.all_or_nothing import discarding
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.row_level.change_keys import Change, change_read
-from paimon_sql.storage.row_level.conflicts import check_keys
+from paimon_sql.storage.row_level.conflicts import keys_unchanged
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask
@@ -67,19 +67,13 @@ def upsert(
     else:
         checked = kind
     frame = changed.frame.selectExpr(*(quote_name(c) for c in table.schema.names), checked)
-    task, executor = plan_write(table), SparkExecutor(jvm)
-    messages, counts = _write(jvm, task, frame, operation, target)
-    if messages:
-        task_guard = task.guard(messages)
-
-        def guard(latest: Snapshot | None) -> None:
-            check_keys(table, base, latest, messages)
-            if task_guard is not None:
-                task_guard(latest)
-
-        with discarding(table, messages):
-            compacted = compact_due(table, messages, executor)
-        Committer(table, operation=operation).append([*messages, *compacted], guard=guard)
+    task = plan_write(table)
+    with Transaction(table, operation, base=base) as transaction:
+        written, counts = _write(jvm, task, frame, operation, target)
+        if messages := transaction.staged.take(written):
+            compacted = compact_due(table, messages, SparkExecutor(jvm))
+            transaction.require(keys_unchanged(messages), *task.validations(messages))
+            operations.append(transaction, [*messages, *compacted])
     return counts
 
 

@@ -15,7 +15,8 @@ from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import AnalyzeTable
 from paimon_sql.storage.chains import Chain
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 
@@ -55,7 +56,8 @@ class RunAnalyzeTable(Runner):
         held = latest.total_record_count or 0
         share = min(1.0, counted / held) if held else 1.0
         statistics = TableStatistics(latest.id, latest.schema_id, counted, int(size * share), found)
-        Committer(table).analyze(statistics)
+        with Transaction(table) as transaction:
+            operations.set_statistics(transaction, statistics)
         return Answer()
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.kept_values import kept
+from paimon_sql.sql.kept_values import kept, release
 from paimon_sql.sql.statements import CreateCatalog, DropCatalog
 
 
@@ -14,8 +14,11 @@ class RunCreateCatalog(Runner):
     statement = CreateCatalog
 
     def run(self, statement: CreateCatalog, surroundings: Surroundings) -> Answer:
-        options = {k: kept(v) for k, v in statement.options.items() if k != "type"}
-        made = surroundings.add_catalog(statement.name, options)
+        try:
+            options = {k: kept(v) for k, v in statement.options.items() if k != "type"}
+            made = surroundings.add_catalog(statement.name, options)
+        finally:
+            release(statement.options.values())
         if not made and not statement.if_not_exists:
             raise AlreadyExistsError(f"Catalog {statement.name} already exists.", name=statement.name)
         return Answer()

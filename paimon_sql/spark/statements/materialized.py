@@ -24,6 +24,7 @@ from paimon_sql.sql.statements import (
     ShowMaterializedTables,
     SuspendMaterializedTable,
 )
+from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
 from paimon_sql.system_tables.materialized_tables import materialized_names
 
@@ -150,5 +151,5 @@ def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
 
 def _pattern(text: str | None) -> re.Pattern[str]:
     """What a LIKE accepts: ``%`` or ``*`` for any characters, ``_`` for one."""
-    signs = {"%": ".*", "*": ".*", "_": "."}
-    return re.compile("".join(signs.get(c, re.escape(c)) for c in text or "%"), re.IGNORECASE | re.DOTALL)
+    signs = {"%": Wildcard.ANY, "*": Wildcard.ANY, "_": Wildcard.ONE}
+    return wildcard_pattern(signs.get(c, c) for c in text or "%")

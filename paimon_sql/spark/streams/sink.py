@@ -9,28 +9,32 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.shares import answers_of
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.text_lengths import with_lengths
+from paimon_sql.spark.types import row_struct
 from paimon_sql.spark.worker_errors import Failure, answered
 from paimon_sql.spark.write_job import commit_write
 from paimon_sql.storage.buckets.cross_partition import CrossPartitionTask
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.once import is_committed
 from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.commit.staged_files import StagedFiles
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask
@@ -46,20 +50,20 @@ class StreamingWriteProxy(StreamingWriteInterface):
     Args:
         jvm: the JVM.
         table: the table.
+        session: the session that the stream was started in.
         overwrite: what the rows replace; None appends.
         stream: the stream's identity, the same after each restart from its checkpoint.
     """
 
-    _last: ClassVar[dict[tuple[str, str], int]] = {}
-    """The micro-batch that each stream of this process committed last, by the stream and the table's path."""
-
-    def __init__(self, jvm: Jvm, table: Table, overwrite: Overwrite | None, stream: str) -> None:
+    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None, stream: str) -> None:
         super().__init__(jvm)
+        self._session = session
         # Each micro-batch is a statement of its own, and opens the table anew.
         self.table = replace(table)
         self._overwrite = overwrite
         self._stream = stream
         self._task: WriteTask | None = None
+        self._begun: set[int] = set()
 
     def toString(self) -> str:
         return f"paimon {self.table.name}"
@@ -77,25 +81,51 @@ class StreamingWriteProxy(StreamingWriteInterface):
         return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
 
     def commit(self, epoch: int, messages: Any) -> None:
-        shares = all_or_nothing(self.table, answered(_answers(messages)), lambda written: written)
         assert self._task is not None
-        written = list(self._task.settled([m for share in shares for m in share], SparkExecutor(self.jvm)))
-        if self._is_committed(epoch):
-            Committer(self.table, fresh=True).discard(written)
-        else:
-            committer = Committer(self.table, self._stream, fresh=True)
-            commit_write(self.jvm, self._task, written, self._overwrite, committer, epoch)
-        self._last[self._stream, self.table.path] = epoch
+        self._begun.add(epoch)
+        once = committed_once(
+            self.table,
+            self._stream,
+            epoch,
+            began=self._began,
+            otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
+        )
+        with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
+            shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
+            written = [message for share in shares for message in share]
+            settled = list(self._task.settled(written, SparkExecutor(self.jvm)))
+            try:
+                commit_write(self.jvm, transaction, self._task, settled, self._overwrite)
+            except EpochSkippedError:
+                self._record_skipped(epoch)
+            except EpochCommittedError:
+                pass  # by an earlier run, or by another process that runs this stream
 
     def abort(self, epoch: int, messages: Any) -> None:
-        shares = [answer for answer in _answers(messages) if not isinstance(answer, Failure)]
-        Committer(self.table, fresh=True).discard([message for share in shares for message in share])
+        # Once the commit has begun its transaction alone decides what becomes of the files.
+        if epoch not in self._begun:
+            with StagedFiles(self.table) as staged:
+                for answer in _answers(messages):
+                    if not isinstance(answer, Failure):
+                        staged.add(answer)
 
-    def _is_committed(self, epoch: int) -> bool:
-        """Whether this micro-batch was committed before, by a run of the stream that ended before it could say so."""
-        if self._last.get((self._stream, self.table.path)) == epoch - 1:
-            return False
-        return is_committed(self.table, self._stream, epoch)
+    def _record_skipped(self, epoch: int) -> None:
+        """Let the history hold the number of a micro-batch without its rows, so that the next one finds it."""
+        once = committed_once(self.table, self._stream, epoch, began=self._began, otherwise="commit")
+        with (
+            suppress(EpochCommittedError),
+            Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction,
+        ):
+            operations.annotate(transaction)
+
+    def _began(self) -> int | None:
+        """When the stream's checkpoint was made, in milliseconds since the epoch; None if that cannot be told."""
+        for run in self._session.sharedState().activeStreamingQueries().values():
+            if str(run.id()) == self._stream:
+                metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
+                files = metadata.getFileSystem(self._session.sessionState().newHadoopConf())
+                return int(files.getFileStatus(metadata).getModificationTime())
+        return None
 
 
 def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
@@ -113,7 +143,9 @@ def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     rows = DataFrame(empty, SparkSession(jvm.context, session))
     _check_names(task.table, rows.columns)
-    rows = rows.to(_struct(task.table))
+    # Nulls are allowed here: the writers refuse them where they may not be.
+    fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
+    rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # Where each key stands is looked up by jobs of their own, which cannot be part of a plan; one worker does without.
     writer, rows = (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else owned(task, rows)
     plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
@@ -130,11 +162,6 @@ def _check_names(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def _struct(table: Table) -> StructType:
-    """The table's columns, nulls allowed: the writers refuse them where they are not."""
-    return StructType.fromJson(spark_struct([replace(f, type=f.type.as_nullable()) for f in table.schema.fields]))
-
-
 def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
     """A query under the names and ids of a leaf's columns."""
     columns = [
@@ -149,12 +176,14 @@ def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
 class WriteByWorkers(PlanRule):
     """Brings the rows of a stream's micro-batch to the workers that write them."""
 
+    roots = frozenset((_ROOT,))
+
     def __init__(self, jvm: Jvm, session: Any) -> None:
         super().__init__(jvm)
         self._session = session
 
     def rewritten(self, plan: Any) -> Any:
-        if plan.getClass().getSimpleName() != _ROOT or plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
+        if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
         write = behind(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
+
 _PART = re.compile(r"\\(.)|(%)|(_)|(.)", re.DOTALL)
 
 
@@ -42,9 +44,7 @@ class NamePattern:
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:
-        def part(match: re.Match[str]) -> str:
-            if match[2]:
-                return ".*"
-            return "." if match[3] else re.escape(match[1] or match[4])
-
-        return re.compile(_PART.sub(part, self.text), re.IGNORECASE | re.DOTALL)
+        return wildcard_pattern(
+            Wildcard.ANY if part[2] else Wildcard.ONE if part[3] else part[1] or part[4]
+            for part in _PART.finditer(self.text)
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.java import Jvm, private_field
 from paimon_sql.spark.subclass import subclass_instance
 from paimon_sql.spark.thrift.operations import operation_manager
+from paimon_sql.spark.thrift.timeouts import limit_connections
 
 PREFIX = "hive."
 """How the names of the server's own options begin."""
@@ -34,6 +36,9 @@ _MOST_STATEMENTS = "32"
 _WHO_MAY_CONNECT = ("hive.server2.authentication.", "hive.server2.custom.authentication.")
 """What checks names and passwords takes its options from the JVM's properties, as they are for the whole process."""
 
+_LOOPBACK = "127.0.0.1"
+_HOST_OF_ENVIRONMENT = "HIVE_SERVER2_THRIFT_BIND_HOST"
+_BINARY = "ThriftBinaryCLIService"
 _SERVER = "org.apache.spark.sql.hive.thriftserver"
 
 
@@ -42,7 +47,8 @@ class ThriftServer:
 
     Args:
         session: the session whose catalogs and settings connections start with.
-        options: Hive's options of the server by their names, ``hive.server2.thrift.port`` and so on.
+        options: Hive's options of the server by their names, ``hive.server2.thrift.port`` and so on. It listens on
+            this machine alone unless ``hive.server2.thrift.bind.host`` says otherwise.
 
     Raises:
         InvalidInputError: a name is no option of Hive's.
@@ -105,6 +111,8 @@ class ThriftServer:
         # Clients may share theirs, and another server may run with other options.
         conf = jvm.new("org.apache.hadoop.hive.conf.HiveConf", client.conf())
         own = {_LOGS: self._logs.name, _SCRATCH: self._scratch.name, _THREADS: _MOST_STATEMENTS}
+        if not conf.get(HOST, "") and not os.environ.get(_HOST_OF_ENVIRONMENT):
+            own[HOST] = _LOOPBACK  # Hive's default is everywhere
         for name, value in (own | dict(options)).items():
             conf.set(name, value)
         for name in self._of_process:
@@ -112,6 +120,9 @@ class ThriftServer:
         server = jvm.new(f"{_SERVER}.HiveThriftServer2", session)
         server.init(conf)
         self._take_over(server, conf)
+        _, frontend = private_field(server, "thriftCLIService")
+        if frontend.getClass().getSimpleName() == _BINARY:
+            limit_connections(jvm, frontend, conf)
         companion = jvm.singleton(f"{_SERVER}.HiveThriftServer2")
         # A trouble of the server must not end the process it is part of.
         companion.systemExitOnError().set(False)

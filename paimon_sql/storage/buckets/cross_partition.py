@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -23,7 +23,9 @@ from paimon_sql.storage.buckets.key_places import (
 from paimon_sql.storage.buckets.relocation import Relocator
 from paimon_sql.storage.buckets.routers import AssignedRouter
 from paimon_sql.storage.buckets.state import WriteState
+from paimon_sql.storage.commit.history import changes_since
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import Target
@@ -44,8 +46,14 @@ class CrossPartition(BucketMode):
                 " partitions it replaces.",
                 remedy="Say the partition: INSERT OVERWRITE .. PARTITION (..).",
             )
+        replaces_all = state.overwrite is not None and state.overwrite.partitions is None
         return CrossPartitionTask(
-            state.table, state.sequences, tuple(plan_key_places(state)), state.row_counts, state.snapshot
+            state.table,
+            state.sequences,
+            tuple(plan_key_places(state)),
+            state.row_counts,
+            state.snapshot,
+            replaces_all=replaces_all,
         )
 
 
@@ -58,6 +66,7 @@ class CrossPartitionTask(WriteTask):
         counts: how many rows each bucket holds.
         base: the snapshot that the write was planned on.
         located: whether rows come with their bucket in ``_BUCKET``, relocated already.
+        replaces_all: whether the write replaces the whole table, and with it the keys that rivals bring.
     """
 
     grows_with_rows = False
@@ -66,6 +75,7 @@ class CrossPartitionTask(WriteTask):
     counts: Mapping[Target, int] = field(default_factory=dict)
     base: Snapshot | None = None
     located: bool = False
+    replaces_all: bool = False
 
     def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.located:
@@ -96,8 +106,14 @@ class CrossPartitionTask(WriteTask):
     def router(self) -> Router:
         return AssignedRouter(self.table.schema)
 
-    def guard(self, messages: Iterable[CommitMessage]) -> Callable[[Snapshot | None], None] | None:
-        return lambda latest: _check_base(self.table, self.base, latest)
+    def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
+        if self.replaces_all:
+            return ()
+
+        def check(proposal: Proposal) -> None:
+            _check_base(self.table, self.base, proposal.latest)
+
+        return (Validation("no rows were written since the places of keys were looked up", check),)
 
     def _places_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
@@ -118,12 +134,10 @@ def _check_base(table: Table, base: Snapshot | None, latest: Snapshot | None) ->
     Raises:
         CommitConflictError: they did, so a key could come to stand in two partitions.
     """
-    first = base.id + 1 if base else 1
-    for number in range(first, latest.id + 1 if latest else first):
-        snapshot = table.snapshots.get(number)
+    for snapshot in changes_since(table, base, latest):
         if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
             raise CommitConflictError(
-                f"{table.name}: another job wrote rows meanwhile (snapshot {number} of commit user"
+                f"{table.name}: another job wrote rows meanwhile (snapshot {snapshot.id} of commit user"
                 f" {snapshot.commit_user}), so a key could come to stand in two partitions.",
                 remedy="Run the statement again; let one job at a time write to a table whose keys move.",
             )

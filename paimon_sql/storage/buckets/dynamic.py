@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -13,7 +13,6 @@ from paimon_sql.format.options.bucket import (
     DYNAMIC_BUCKET_MAX_BUCKETS,
     DYNAMIC_BUCKET_TARGET_ROW_NUM,
 )
-from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import BUCKET
 from paimon_sql.storage.buckets.base import BucketMode
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner
@@ -21,6 +20,7 @@ from paimon_sql.storage.buckets.hash_indexes import HashIndexFile, check_hash_in
 from paimon_sql.storage.buckets.indexed_writer import IndexedWriter
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
@@ -74,10 +74,17 @@ class DynamicTask(WriteTask):
     def writer(self) -> KeyValueWriter:
         return IndexedWriter(self.table, self.sequences, self.index)
 
-    def guard(self, messages: Iterable[CommitMessage]) -> Callable[[Snapshot | None], None] | None:
+    def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
+        if not self.appends:
+            return ()  # what rivals bring into the partitions that are replaced goes with them
         partitions = {m.partition for m in messages}
         seen = dict(self.index)
-        return lambda latest: check_hash_indexes(self.table, latest, seen, partitions)
+
+        def check(proposal: Proposal) -> None:
+            check_hash_indexes(self.table, proposal.latest, seen, partitions)
+
+        indexes = Validation("the hash indexes are those by which buckets were assigned", check)
+        return *super().validations(messages), indexes
 
 
 def lanes_of(table: Table, tasks: int) -> int:

@@ -43,12 +43,12 @@ class KeyPlaceTask:
     def size(self) -> int:
         """The bytes to be read, roughly: those of the key columns."""
         schema = self.table.schema
-        return self.split.size * len(schema.trimmed_primary_keys) // len(schema.fields)
+        return self.split.size * len(schema.primary_keys) // len(schema.fields)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The keys with their places, as columns of ``PLACES``."""
         schema = self.table.schema
-        for rows in ReadTask(self.table, self.split, schema.trimmed_primary_keys).batches():
+        for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
             keys = key_bytes(schema, rows)
             partitions = pa.repeat(pa.scalar(self.split.partition, pa.binary()), rows.num_rows)
             buckets = pa.array(np.full(rows.num_rows, self.split.bucket, np.int32))
@@ -85,6 +85,10 @@ def plan_key_places(state: WriteState) -> list[KeyPlaceTask]:
 
 
 def key_bytes(schema: TableSchema, rows: pa.RecordBatch) -> pa.Array:
-    """Each row's key as bytes, by which keys are told apart as the format does."""
-    fields = schema.key_fields
+    """Each row's whole primary key as bytes, by which keys are told apart as the format does.
+
+    Partition columns of the key belong to it: rows that differ in one of them are different rows, as in the index of
+    Paimon's ``GlobalIndexAssigner``. Files alone are sorted by the trimmed key.
+    """
+    fields = schema.select(schema.primary_keys)
     return encode_rows([rows.column(f.name) for f in fields], [f.type for f in fields]).cast(pa.binary())

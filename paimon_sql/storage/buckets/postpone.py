@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
 from paimon_sql.format.paths import POSTPONE_BUCKET
@@ -23,7 +22,8 @@ from paimon_sql.storage.buckets.rescale import rescale
 from paimon_sql.storage.buckets.routers import PartitionRouter
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.buckets.waiting import plan_distribution, run_distribution
-from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.messages import CommitMessage, append_changes
+from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
 from paimon_sql.storage.executor import Executor, LocalExecutor
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
@@ -93,18 +93,15 @@ class StagedTask(PostponeTask):
             if m.bucket == POSTPONE_BUCKET
             for f in m.new_files
         ]
-        placed = [m for m in messages if m.bucket != POSTPONE_BUCKET]
-        try:
+        with StagedFiles(self.table) as staged:
+            placed = [m for m in staged.take(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(waiting), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}
             for task in executor.map(run_distribution, plan_distribution(self.table, waiting, totals, sequences)):
-                placed.extend(task)
+                placed.extend(staged.take(task))
+            # The files of rows that wait are left over, and go.
+            staged.release(path for m in placed for path in new_files(self.table, append_changes([m])))
             return placed
-        except BaseException:
-            self._discard((m.partition, m.bucket, f) for m in placed for f in m.new_files)
-            raise
-        finally:
-            self._discard((e.partition, e.bucket, e.file) for e in waiting)
 
     def _grown(self, totals: Mapping[bytes, int], executor: Executor) -> dict[Target, int]:
         """Partitions that the batch is far too big for get their new buckets first: the sequence numbers there."""
@@ -116,7 +113,3 @@ class StagedTask(PostponeTask):
                 target = m.partition, m.bucket
                 found[target] = max(found.get(target, -1), f.max_sequence_number)
         return found
-
-    def _discard(self, files: Iterable[tuple[bytes, int, DataFileMeta]]) -> None:
-        locations = self.table.locations
-        self.table.file_io.delete_many(path for place in files for path in locations.files_of(*place))

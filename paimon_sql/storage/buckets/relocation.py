@@ -33,6 +33,14 @@ from paimon_sql.storage.write.row_kinds import KindsOfRows
 Indices = npt.NDArray[np.int64]
 
 
+def moves_rows(table: Table) -> bool:
+    """Whether a new row brings its key into its own partition, and does not stay where the old row is.
+
+    Where deletes are ignored an old row could not be taken away, so its key stays, too.
+    """
+    return bool(table.options.get(MERGE_ENGINE) == "deduplicate" and not table.options.get(IGNORE_DELETE))
+
+
 @dataclass(frozen=True)
 class _Keys:
     """Rows sorted by key: where each key begins, which key a row is of, where the keys stand already."""
@@ -64,10 +72,8 @@ class Relocator:
         self._table = table
         self._kinds = KindsOfRows(table, merge_engine(table.schema))
         self._router = Router(table.schema, 1)
-        engine = table.options.get(MERGE_ENGINE)
-        # Where deletes are ignored an old row could not be taken away, so its key stays where it is.
-        moves = engine == "deduplicate" and not table.options.get(IGNORE_DELETE)
-        self._place = {True: self._move, False: self._first if engine == "first-row" else self._stay}[moves]
+        stays = self._first if table.options.get(MERGE_ENGINE) == "first-row" else self._stay
+        self._place = self._move if moves_rows(table) else stays
         self._lane = Lane(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
         self._lane.most = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
         self._lanes: dict[bytes, Lane] = {}

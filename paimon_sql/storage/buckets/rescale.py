@@ -20,9 +20,10 @@ from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.buckets.routers import PartitionRouter
 from paimon_sql.storage.chains import keeps_deletes
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import gather
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.merge.engine import merge_engine
@@ -188,7 +189,7 @@ def run_rescale(task: RescaleTask) -> list[CommitMessage]:
 
 def rescaled(table: Table, plan: RescalePlan, executor: Executor) -> list[CommitMessage]:
     """What is to be committed in the place of what the plan replaces; on an error no file is left."""
-    answers = all_or_nothing(table, executor.map(run_rescale, plan.tasks), lambda written: written)
+    answers = gather(table, executor.map(run_rescale, plan.tasks), lambda written: written)
     return [message for written in answers for message in written]
 
 
@@ -199,7 +200,8 @@ def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> l
         CommitConflictError: another job wrote to one of the partitions meanwhile; nothing was changed.
     """
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
-    messages = rescaled(table, plan, executor)
-    if plan.replaced:
-        Committer(table, operation=Operation.OVERWRITE).overwrite(messages, lambda latest: plan.removed, same_rows=True)
-    return messages
+    with Transaction(table, Operation.OVERWRITE) as transaction:
+        messages = transaction.staged.take(rescaled(table, plan, executor))
+        if plan.replaced:
+            operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
+        return messages

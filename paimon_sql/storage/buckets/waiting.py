@@ -23,7 +23,7 @@ from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 
 PIECE_BYTES = 128 * 1024 * 1024
-_COUNTER = re.compile(r"-w-.*-(\d+)\.")
+_COUNTER = re.compile(r"-(\d{1,18})\.")
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def as_compaction(
 
 
 def _order(file: DataFileMeta) -> tuple[int, str, int]:
-    counter = _COUNTER.search(file.file_name)
-    number = int(counter[1]) if counter else 0
+    counters = _COUNTER.findall(file.file_name.partition("-w-")[2])
+    number = int(counters[-1]) if counters else 0
     return file.creation_time_millis or 0, file.file_name.rpartition("-w-")[0], number
 
 

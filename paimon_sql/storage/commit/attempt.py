@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_sql.errors import PaimonError
@@ -11,17 +11,17 @@ from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_sql.format.options.commit import END_INPUT_WATERMARK
 from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
+from paimon_sql.storage.commit.carried import carried_on
 from paimon_sql.storage.commit.indexes import next_index_manifest
 from paimon_sql.storage.commit.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.row_ids import numbered
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.materialized.state import inherited_properties
+from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind, with_generation
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_statistics import inherited_statistics
-
-WRITER_VERSION = "paimon-sql"
 
 Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
 """Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""
@@ -45,29 +45,42 @@ class Attempt:
         table: the table.
         author: who commits.
         merge: makes few manifests of many, as `merge_manifests` does.
+        rewind: the last rewind of the table's history before the attempt.
         files: the names of what was written.
     """
 
     table: Table
     author: Author
     merge: Merge = merge_manifests
+    rewind: Rewind | None = None
     files: list[str] = field(default_factory=list)
 
-    def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
-        """The snapshot that puts changes on the latest one, its manifests written; on an error none of them is left."""
+    def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, staged: Iterable[str]) -> Snapshot:
+        """The snapshot that puts changes on the latest one, all that it names durable; on an error no manifest is left.
+
+        Args:
+            kind: the kind of the commit.
+            latest: the newest snapshot.
+            changes: the changes.
+            staged: the paths of the files that came with them.
+        """
         try:
-            return self._prepare(kind, latest, changes)
+            snapshot = self._prepare(kind, latest, changes)
+            self.table.file_io.sync([*staged, *self._paths()], self.table.path)
+            return snapshot
         except BaseException:
             self.remove()
             raise
 
     def remove(self) -> None:
         """Remove the manifests; one that cannot be removed does no harm, as nothing refers to it."""
-        store = self.table.manifests
         try:
-            self.table.file_io.delete_many([store.path(name) for name in self.files])
+            self.table.file_io.delete_many(self._paths())
         except (PaimonError, OSError):
             return
+
+    def _paths(self) -> list[str]:
+        return [self.table.manifests.path(name) for name in self.files]
 
     def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
         entries, next_row_id = list(changes.entries), latest.next_row_id if latest else 0
@@ -84,6 +97,11 @@ class Attempt:
         if changes.changelog:
             changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
         added = sum(_rows(e) for e in entries)
+        properties = {
+            **inherited_properties(kind, latest),
+            **self.author.properties,
+            **carried_on(self.table, latest, self.author.properties),
+        }
         return Snapshot(
             id=number,
             uuid=str(uuid.uuid4()),
@@ -98,13 +116,13 @@ class Attempt:
             commit_user=self.author.commit_user,
             commit_identifier=self.author.commit_identifier,
             commit_kind=kind,
-            time_millis=present_millis(),
+            time_millis=max(present_millis(), latest.time_millis if latest else 0),  # time travel searches by halves
             total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
             statistics=changes.statistics or inherited_statistics(self.table, latest),
-            properties={**inherited_properties(kind, latest), **self.author.properties} or None,
+            properties=with_generation(properties, number, self.rewind) or None,
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,

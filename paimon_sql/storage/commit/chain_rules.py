@@ -14,22 +14,14 @@ from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.chains import Chain, Timeline
-from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 
 
-def check_overwrite(table: Table, latest: Snapshot | None, changes: Changes) -> None:
-    """Nothing if an overwrite leaves each chain what it begins with.
-
-    Args:
-        table: the table that is overwritten.
-        latest: the snapshot that the changes are put on.
-        changes: what the overwrite changes.
-
-    Raises:
-        ConstraintViolationError: a whole partition is dropped that later changes need.
-    """
+def _check_overwrite(proposal: Proposal) -> None:
+    """An overwrite leaves each chain what it begins with: no whole partition goes that later changes need."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes
     chain = Chain.of(table)
     if chain is None or not (chain.is_snapshot_branch or chain.is_delta_branch):
         return
@@ -44,17 +36,9 @@ def check_overwrite(table: Table, latest: Snapshot | None, changes: Changes) -> 
     _check(chain, {e.partition for e in changes.entries} & whole, whole, changed)
 
 
-def check_append(table: Table, latest: Snapshot | None, changes: Changes) -> None:
-    """Nothing if new rows hide no others: a partition of the table's own branch is read instead of the other branches'.
-
-    Args:
-        table: the table that takes rows.
-        latest: the snapshot that the changes are put on.
-        changes: the new files.
-
-    Raises:
-        ConstraintViolationError: rows that are read now would be read no more.
-    """
+def _check_append(proposal: Proposal) -> None:
+    """New rows hide no others: a partition of the table's own branch is read instead of the other branches'."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes
     chain = Chain.read_by(table)
     if chain is None:
         return
@@ -66,6 +50,10 @@ def check_append(table: Table, latest: Snapshot | None, changes: Changes) -> Non
             f" instead of all that the branches '{chain.snapshot_branch}' and '{chain.delta_branch}' have of it.",
             remedy=f"Write into {table.name}$branch_{chain.delta_branch}, or INSERT OVERWRITE the partition.",
         )
+
+
+KEEPS_CHAINS = Validation("chains keep the whole partitions that they begin with", _check_overwrite)
+HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branches", _check_append)
 
 
 def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:

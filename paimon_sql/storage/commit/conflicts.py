@@ -9,68 +9,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CommitConflictError
+from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.manifest import FileKind, ManifestEntry, entries, manifest_table, merge_entries
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.file_groups import evolves, groups_of_entries, is_dedicated
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.sections import key_ranks
-from paimon_sql.storage.table import Table
 
 _DESCRIPTION = ("file_name", "level", "extra_files", "embedded_index")
 """What tells a file from others, and from itself on another level or with other indexes."""
 
 
-def check_conflicts(table: Table, latest: Snapshot | None, wanted: Changes) -> None:
-    """Nothing if the changes fit the snapshot.
-
-    Every file that they take away must still be there and none that they bring, so must be the files in which they
-    mark rows as deleted; a partition must be left with one number of buckets, and on the levels of an LSM tree above 0
-    no two files of a bucket may overlap. Where rows lie in several files, files must hold either the same rows or
-    others, and no file may be left without one that holds the whole rows.
-
-    Args:
-        table: the table.
-        latest: the snapshot that the changes are put on.
-        wanted: what is to be committed.
-
-    Raises:
-        CommitConflictError: they do not fit; the message says which file or bucket, and who made the snapshot.
-    """
-    changes = wanted.entries
-    marked = _marked(wanted)
-    if latest is None or not (changes or marked):
+def _check_files(proposal: Proposal) -> None:
+    """Files that the changes take away are still there, and none that they bring is."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
+    if latest is None or not (any(e.kind == FileKind.DELETE for e in changes) or _looks_deep(proposal)):
         return
-    deep = any(e.kind == FileKind.ADD and e.file.level > 0 for e in changes)
-    grouped = evolves(table) and any(e.file.first_row_id is not None for e in changes)
-    if (
-        not deep
-        and not marked
-        and not grouped
-        and not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes)
-    ):
-        return
-    partitions = {e.partition for e in changes} | {e.partition for e in wanted.indexes}
-    live = live_files(table, latest, partitions=partitions).entries
-    _check_files(table, latest, live, changes)
-    left = merge_entries([live, manifest_table(changes)])
-    _check_marked(table, latest, left, marked)
-    if not table.schema.primary_keys and any(e.kind == FileKind.ADD for e in changes):
-        _check_unmarked(table, latest, wanted)
-    _check_buckets(table, left)
-    if grouped:
-        _check_groups(table, latest, left, changes)
-    if deep and table.schema.primary_keys:
-        _check_levels(table, latest, left)
-
-
-def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequence[ManifestEntry]) -> None:
-    named = live.filter(
-        pc.is_in(live["file_name"], value_set=pa.array([e.file.file_name for e in changes], pa.string()))
-    )
+    live = proposal.live
+    names = pa.array([e.file.file_name for e in changes], pa.string())
+    named = live.filter(pc.is_in(live["file_name"], value_set=names))
     held = {
         (name, level, tuple(extra), index)
         for name, level, extra, index in zip(*(named[c].to_pylist() for c in _DESCRIPTION), strict=True)
@@ -85,10 +44,26 @@ def _check_files(table: Table, latest: Snapshot, live: pa.Table, changes: Sequen
                 remedy="Run the statement again.",
             )
         if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in places:
-            raise CommitConflictError(
+            raise AlreadyCommittedError(
                 f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
                 remedy="Read the table before you run the statement again.",
             )
+
+
+def _looks_deep(proposal: Proposal) -> bool:
+    """Whether the changes depend on the files that are there already."""
+    changes = proposal.changes
+    return (
+        any(e.kind == FileKind.ADD and e.file.level > 0 for e in changes.entries)
+        or any(e.total_buckets > 0 for e in changes.entries)
+        or _is_grouped(proposal)
+        or bool(_marked(changes))
+    )
+
+
+def _is_grouped(proposal: Proposal) -> bool:
+    """Whether rows may lie in several files, by their row ids."""
+    return evolves(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
 
 
 def _described(entry: ManifestEntry) -> tuple[object, ...]:
@@ -102,8 +77,13 @@ def _marked(wanted: Changes) -> set[str]:
     return {vector.data_file_name for vectors in added for vector in vectors}
 
 
-def _check_marked(table: Table, latest: Snapshot, left: pa.Table, marked: set[str]) -> None:
-    gone = marked.difference(left["file_name"].to_pylist()) if marked else set()
+def _check_marked(proposal: Proposal) -> None:
+    """Data files in which rows are marked as deleted are still there."""
+    table, latest = proposal.table, proposal.latest
+    marked = _marked(proposal.changes)
+    if latest is None or not marked:
+        return
+    gone = marked.difference(proposal.left["file_name"].to_pylist())
     if gone:
         raise CommitConflictError(
             f"{table.name}: file {min(gone)}, in which rows are to be deleted, was removed by another job; snapshot"
@@ -112,8 +92,11 @@ def _check_marked(table: Table, latest: Snapshot, left: pa.Table, marked: set[st
         )
 
 
-def _check_unmarked(table: Table, latest: Snapshot, wanted: Changes) -> None:
-    """Whether the deletion vectors of files whose rows move are those that were known when they were moved."""
+def _check_unmarked(proposal: Proposal) -> None:
+    """The deletion vectors of files whose rows move are those that were known when they were moved."""
+    table, latest, wanted = proposal.table, proposal.latest, proposal.changes
+    if latest is None or table.schema.primary_keys or not any(e.kind == FileKind.ADD for e in wanted.entries):
+        return
     gone = {e.file.file_name for e in wanted.entries if e.kind == FileKind.DELETE}
     known = {e.file.file_name for e in wanted.indexes if e.kind == FileKind.DELETE}
     for entry in index_entries(table, latest) if gone else ():
@@ -126,8 +109,12 @@ def _check_unmarked(table: Table, latest: Snapshot, wanted: Changes) -> None:
             )
 
 
-def _check_groups(table: Table, latest: Snapshot, left: pa.Table, changes: Sequence[ManifestEntry]) -> None:
-    """Whether all files of the same rows are of the same row ids, and whole files among them."""
+def _check_groups(proposal: Proposal) -> None:
+    """Files of the same rows have the same row ids, with a whole file among them."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
+    if latest is None or not _is_grouped(proposal):
+        return
+    left = proposal.left
     known = left.filter(left["first_row_id"].is_valid())
     numbers = groups_of_entries(known)
     first, count = known["first_row_id"].to_numpy(), known["row_count"].to_numpy()
@@ -167,7 +154,12 @@ def _overlaps(
     return (before > 0) & (furthest[np.maximum(before - 1, 0)] > low)
 
 
-def _check_buckets(table: Table, left: pa.Table) -> None:
+def _check_buckets(proposal: Proposal) -> None:
+    """A partition is left with one number of buckets."""
+    table, changes = proposal.table, proposal.changes.entries
+    if proposal.latest is None or not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
+        return
+    left = proposal.left
     fixed = left.filter(pc.greater(left["total_buckets"], 0))
     counted = fixed.group_by("partition").aggregate([("total_buckets", "min"), ("total_buckets", "max")])
     mixed = counted.filter(pc.less(counted["total_buckets_min"], counted["total_buckets_max"]))
@@ -181,7 +173,14 @@ def _check_buckets(table: Table, left: pa.Table) -> None:
         )
 
 
-def _check_levels(table: Table, latest: Snapshot, left: pa.Table) -> None:
+def _check_levels(proposal: Proposal) -> None:
+    """On the levels of an LSM tree above 0 the files of a bucket do not overlap."""
+    table, latest = proposal.table, proposal.latest
+    if latest is None or not table.schema.primary_keys:
+        return
+    if not any(e.kind == FileKind.ADD and e.file.level > 0 for e in proposal.changes.entries):
+        return
+    left = proposal.left
     deep = left.filter(pc.greater(left["level"], 0))
     tree = deep.select(["partition", "bucket", "level"])
     shared = tree.append_column("row", pa.array(np.arange(len(deep)))).group_by(tree.column_names)
@@ -198,3 +197,39 @@ def _check_levels(table: Table, latest: Snapshot, left: pa.Table) -> None:
                 f" would overlap; snapshot {latest.id} is of commit user {latest.commit_user}.",
                 remedy="Run the statement again.",
             )
+
+
+def _check_deep(proposal: Proposal) -> None:
+    """A bucket holds, above level 0, what its compaction was planned on (Paimon: one compaction of a bucket at a time).
+
+    Rows that are merged take in those of deeper levels where a changelog, deletion vectors or the first row asks for
+    them, and the order of levels is that of rows. So of two compactions of one bucket the later one would lose rows,
+    or show a key twice, even if they have no file in common.
+    """
+    table, latest, known = proposal.table, proposal.latest, proposal.changes.deep
+    if latest is None or not known:
+        return
+    live = proposal.live
+    buckets = pa.array({bucket for _, bucket in known}, pa.int32())
+    deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
+    held = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
+    planned = {(*place, name) for place, names in known.items() for name in names}
+    changed = {(partition, bucket) for partition, bucket, _ in held ^ planned} & known.keys()
+    if changed:
+        raise CommitConflictError(
+            f"{table.name}: another job compacted or replaced bucket {min(changed)[1]} meanwhile; snapshot {latest.id}"
+            f" is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            remedy="Run the statement again.",
+        )
+
+
+CONFLICTS = (
+    Validation("files that go are live, and files that come are new", _check_files),
+    Validation("files in which rows are deleted are live", _check_marked),
+    Validation("no rows were deleted in files that are rewritten", _check_unmarked),
+    Validation("a partition has one number of buckets", _check_buckets),
+    Validation("files of the same rows belong together", _check_groups),
+    Validation("sorted runs above level 0 do not overlap", _check_levels),
+    Validation("a compaction knew all files above level 0", _check_deep),
+)
+"""The conditions of every commit, whatever writes it (Paimon: ``ConflictDetection``)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table import BRANCH_MERGE_ENABLED
 from paimon_sql.format.snapshot import CommitKind
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.table import Table
 
 _WORDS = {
@@ -26,3 +27,11 @@ def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
         f"{table.name} has '{BRANCH_MERGE_ENABLED.key}', so {_WORDS[kind]}: its branches could not be merged any more.",
         remedy="Set the option to 'false' if they need not be.",
     )
+
+
+def _check(proposal: Proposal) -> None:
+    if (refusal := growth_error(proposal.table, proposal.kind)) is not None:
+        raise refusal
+
+
+ONLY_GROWS = Validation("no rows are taken away where branches are to be merged", _check)

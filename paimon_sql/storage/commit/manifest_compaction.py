@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.manifest import FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.options.commit import MANIFEST_SORT_MAX_REWRITE_SIZE, MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_sql.storage.commit.attempt import Attempt, Author
+from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.commit.manifest_merge import parts_by_size
 from paimon_sql.storage.commit.manifest_order import in_order, ranges, sort_column
 from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
 
@@ -98,13 +97,22 @@ def plan_manifests(table: Table, manifests: Sequence[ManifestFileMeta]) -> Manif
     return ManifestPlan(tuple(manifests), tuple(m.meta for m in chosen), count, tuple(parts))
 
 
-class ManifestCompactor(SnapshotMaker):
-    """Puts a snapshot with rewritten manifests on the newest one; no file comes or goes with it."""
+class ManifestCompactor:
+    """Puts a snapshot with rewritten manifests on the newest one; no file comes or goes with it.
+
+    Args:
+        table: the table.
+
+    Attributes:
+        plan: what was done, or was to be done in the first place.
+        written: the manifests that were made.
+    """
 
     plan: ManifestPlan
-    """What was done, or was to be done in the first place."""
     written: list[ManifestFileMeta]
-    """The manifests that were made."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
 
     def run(self, *, dry_run: bool = False) -> Snapshot | None:
         """Rewrite the manifests of the newest snapshot: the snapshot made, None if nothing was to be done.
@@ -119,10 +127,8 @@ class ManifestCompactor(SnapshotMaker):
         self.plan, self.written = plan_manifests(self.table, manifests_of(self.table, latest) if latest else []), []
         if dry_run or not self.plan.rewritten:
             return None
-        return self.commit(CommitKind.COMPACT, lambda latest: Changes(), BATCH_COMMIT_IDENTIFIER)
-
-    def _attempt(self, author: Author) -> Attempt:
-        return Attempt(self.table, author, self._rewritten)
+        with Transaction(self.table) as transaction:
+            return transaction.commit(CommitKind.COMPACT, lambda latest: Changes(), merge=self._rewritten)
 
     def _rewritten(
         self, table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]

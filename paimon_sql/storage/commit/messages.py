@@ -1,4 +1,4 @@
-"""What writers hand to the committer: the files that they made and took away, bucket by bucket."""
+"""Messages of writers to a transaction: the files that they made and took away, bucket by bucket."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class CommitMessage:
     ``new_files`` hold new rows, ``deleted_files`` lose theirs (a rewrite); ``compact_before`` are replaced by
     ``compact_after``, which hold the same rows. Changelog files and index files go with the one or the other; an index
     file that replaces another names it among the deleted ones, so that nobody's changes to it are lost.
+    ``compact_deep`` are the names of all files that the bucket of a keyed table held above level 0 when its compaction
+    was planned; None where there are no levels.
     """
 
     partition: bytes
@@ -32,6 +34,7 @@ class CommitMessage:
     deleted_indexes: tuple[IndexFileMeta, ...] = ()
     compact_new_indexes: tuple[IndexFileMeta, ...] = ()
     compact_deleted_indexes: tuple[IndexFileMeta, ...] = ()
+    compact_deep: frozenset[str] | None = None
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""
@@ -56,7 +59,8 @@ class Changes:
     """What one snapshot changes: entries of data files, of changelog files and of index files.
 
     Row ids below ``taken_row_ids`` are those of rows that bring their own. ``statistics`` is the file of statistics
-    that the snapshot names, by default that of the one before.
+    that the snapshot names, by default that of the one before. ``deep`` are, by partition and bucket, the names of
+    the files that must be there above level 0.
     """
 
     entries: list[ManifestEntry] = field(default_factory=list)
@@ -64,6 +68,7 @@ class Changes:
     indexes: list[IndexManifestEntry] = field(default_factory=list)
     taken_row_ids: int = 0
     statistics: str | None = None
+    deep: dict[tuple[bytes, int], frozenset[str]] = field(default_factory=dict)
 
     def is_empty(self) -> bool:
         """Whether nothing changes."""
@@ -97,6 +102,8 @@ def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
         changes.changelog.extend(_entries(m, FileKind.ADD, m.compact_changelog))
         changes.indexes.extend(_indexes(m, FileKind.DELETE, m.compact_deleted_indexes))
         changes.indexes.extend(_indexes(m, FileKind.ADD, m.compact_new_indexes))
+        if m.compact_deep is not None:
+            changes.deep[m.partition, m.bucket] = m.compact_deep
     return changes
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.live_files import filter_partitions, live_files
+from paimon_sql.storage.scan.live_files import filter_partitions, live_files, partition_values
 from paimon_sql.storage.table import Table
 
 
@@ -22,6 +25,18 @@ class Overwrite:
 
     partitions: Predicate | None = None
     dynamic: bool = False
+
+    def replaces(self, table: Table, partitions: Collection[bytes]) -> frozenset[bytes]:
+        """Those of the partitions that new rows fall into which the write replaces; to the others it adds.
+
+        Rows fall outside of what a static overwrite replaces where keys move between partitions, or where a DataFrame
+        brings rows that its own condition does not hold for.
+        """
+        if self.dynamic or self.partitions is None:
+            return frozenset(partitions)
+        serialised = pa.array(sorted(partitions), pa.binary())
+        held = pc.fill_null(self.partitions.evaluate(partition_values(table, serialised)), False)
+        return frozenset(serialised.filter(held).to_pylist())
 
 
 def overwritten(

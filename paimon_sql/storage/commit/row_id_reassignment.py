@@ -17,11 +17,10 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.manifest import ManifestFileMeta, merge_entries
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_REASSIGN_SKIP_CONTIGUOUS_ROW_COUNT
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.storage.commit.attempt import Attempt, Author
 from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.snapshot_maker import SnapshotMaker
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.global_index.entries import global_entries, meta_of
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.file_groups import groups_of_entries
@@ -151,14 +150,20 @@ def _refuse_stored(table: Table, entries: pa.Table) -> None:
         )
 
 
-class RowIdReassigner(SnapshotMaker):
+class RowIdReassigner:
     """Puts a snapshot in which rows have other ids on the newest one; no file comes or goes with it.
+
+    Args:
+        table: the table.
 
     Attributes:
         plan: what was done, or was to be done in the first place.
     """
 
     plan: Reassignment
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
 
     def run(self, partitions: Predicate | None, *, dry_run: bool = False) -> Snapshot | None:
         """Give the rows of partitions new ids: the snapshot made, None if nothing was to be done.
@@ -181,10 +186,8 @@ class RowIdReassigner(SnapshotMaker):
         latest = self.table.snapshots.latest()
         if latest is None or changes(latest).taken_row_ids == latest.next_row_id or dry_run:
             return None
-        return self.commit(CommitKind.OVERWRITE, changes, BATCH_COMMIT_IDENTIFIER)
-
-    def _attempt(self, author: Author) -> Attempt:
-        return Attempt(self.table, author, self._rewritten)
+        with Transaction(self.table) as transaction:
+            return transaction.commit(CommitKind.OVERWRITE, changes, merge=self._rewritten)
 
     def _rewritten(
         self, table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]

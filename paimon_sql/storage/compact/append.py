@@ -17,14 +17,16 @@ from paimon_sql.format.options.compaction import (
     COMPACTION_MIN_FILE_NUM,
     COMPACTION_SMALL_FILE_RATIO,
 )
+from paimon_sql.format.options.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.compact.touched import touched_files
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import write_all
 from paimon_sql.storage.write.settings import WriteSettings
@@ -72,32 +74,22 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
 
 
 def plan_append_triggered(
-    table: Table, messages: Sequence[CommitMessage], *, alone: bool = False
+    table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
 ) -> list[AppendCompactTask]:
-    """The tasks that new files make due in the fixed buckets that were written to; arguments as `touched_files`."""
-    touched = touched_files(table, messages, alone=alone)
+    """The tasks that new files make due in fixed buckets; arguments as of `files_of_touched_buckets`."""
+    touched = files_of_touched_buckets(table, base, messages, overwrite)
     return _tasks(table, touched, full=False) if touched else []
 
 
-def touched_files(table: Table, messages: Sequence[CommitMessage], *, alone: bool = False) -> list[ManifestEntry]:
-    """All files of the fixed buckets that were written to; none for a table without buckets.
+def files_of_touched_buckets(
+    table: Table, latest: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None
+) -> list[ManifestEntry]:
+    """All files of the fixed buckets that a write adds files to.
 
-    Args:
-        table: the table, its newest snapshot not yet holding the messages' files.
-        messages: what is about to be committed.
-        alone: whether the new files replace all that stands in their buckets.
+    Args: as of `touched_files`.
     """
-    touched = {(m.partition, m.bucket) for m in messages if m.new_files}
-    if not touched or table.options.get(BUCKET) <= 0:
-        return []
-    new = [
-        ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
-    ]
-    if alone:
-        return new
-    partitions = {p for p, _ in touched}
-    known = entries(live_files(table, table.snapshots.latest(), partitions=partitions).entries)
-    return [e for e in [*known, *new] if (e.partition, e.bucket) in touched]
+    replaced, added_to = touched_files(table, latest, messages, overwrite)
+    return [*replaced, *added_to]
 
 
 def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
@@ -147,6 +139,7 @@ class _Packing:
         self._small = self._target * options.get(COMPACTION_SMALL_FILE_RATIO)
         self._least = options.get(COMPACTION_MIN_FILE_NUM)
         self._deleted = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
+        self._open_cost = options.get(SOURCE_SPLIT_OPEN_FILE_COST)
 
     def unordered(
         self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]
@@ -188,7 +181,7 @@ class _Packing:
         pack: list[DataFileMeta] = []
         for f in sorted(files, key=lambda f: (f.file_size, f.min_sequence_number, f.file_name)):
             pack.append(f)
-            if len(pack) > 1 and sum(p.file_size + OPEN_COST for p in pack) >= 2 * self._target:
+            if len(pack) > 1 and sum(p.file_size + self._open_cost for p in pack) >= 2 * self._target:
                 yield pack
                 pack = []
         if len(pack) >= least and pack:

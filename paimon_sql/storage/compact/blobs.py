@@ -63,6 +63,7 @@ class BlobTask:
             namer=FileNamer(settings.file_prefix),
             source=FileSource.COMPACT,
             target=sys.maxsize,
+            copies=True,
         )
         try:
             for _, values in column.stretches(None):

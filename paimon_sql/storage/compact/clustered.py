@@ -28,7 +28,8 @@ from paimon_sql.format.options.compaction import (
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.buckets.registry import UNAWARE, bucket_mode
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.append import touched_files
+from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.compact.append import files_of_touched_buckets
 from paimon_sql.storage.compact.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs, max_level
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -38,7 +39,7 @@ from paimon_sql.storage.order.clustering import Clustering, clustering_of, named
 from paimon_sql.storage.order.sorting import sorted_rows
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.plan import SPLIT_BYTES
+from paimon_sql.storage.scan.split_size import SPLIT_BYTES
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.rolling import write_all
 
@@ -98,11 +99,11 @@ def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: S
 
 
 def plan_clustering_triggered(
-    table: Table, messages: Sequence[CommitMessage], *, alone: bool = False
+    table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
 ) -> list[ClusterTask]:
-    """The tasks that new files make due in the fixed buckets that were written to; arguments as `touched_files`."""
-    touched = touched_files(table, messages, alone=alone)
-    return _tasks(table, touched, None if alone else table.snapshots.latest(), full=False) if touched else []
+    """The tasks that new files make due in fixed buckets; arguments as of `files_of_touched_buckets`."""
+    touched = files_of_touched_buckets(table, base, messages, overwrite)
+    return _tasks(table, touched, base, full=False) if touched else []
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[ClusterTask]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import gather
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 
@@ -33,4 +33,4 @@ def run_tasks(
     table: Table, executor: Executor, function: Callable[[T], CommitMessage], tasks: Sequence[T]
 ) -> list[CommitMessage]:
     """What all tasks answer; if one fails or the run is interrupted, nothing is left of the others."""
-    return all_or_nothing(table, executor.map(function, tasks), lambda message: (message,))
+    return gather(table, executor.map(function, tasks), lambda message: (message,))

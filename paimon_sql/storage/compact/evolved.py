@@ -22,10 +22,11 @@ from paimon_sql.format.options.row_tracking import (
     BLOB_COMPACTION_ENABLED,
     DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
 )
+from paimon_sql.format.options.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.blob_columns import fields_in_blob_files
-from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import StagedFiles
 from paimon_sql.storage.compact.blobs import BlobTask, plan_blob_compaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -39,7 +40,6 @@ from paimon_sql.storage.scan.file_groups import is_blob_file, is_dedicated, stor
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.placed_groups import PlacedGroup, placed_in
-from paimon_sql.storage.scan.plan import OPEN_COST
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.rolling import RollingWriter, write_all
@@ -87,7 +87,9 @@ class EvolvedTask:
             settings = ColumnSettings(self.table.schema, columns)
         source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
         namer = FileNamer(settings.file_prefix)
-        writer = RollingWriter(self.table, settings, place.partition, place.bucket, namer=namer, source=source)
+        writer = RollingWriter(
+            self.table, settings, place.partition, place.bucket, namer=namer, source=source, copies_blobs=True
+        )
         after = tuple(write_all(writer, self._rows(columns)))
         if not self.renumbers:
             after = (self._in_place(after[0], columns),)
@@ -171,10 +173,11 @@ def plan_evolved_compaction(
             remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
         )
     target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
+    open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
     tasks: list[EvolvedTask | BlobTask] = []
     for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
-        for packed in pack(run, lambda p: p.group.size_of_rows, target, OPEN_COST):
+        for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
             task = _task(table, packed, deletions)
             together = len(task.files) >= max(least, 2)
             if together:
@@ -187,7 +190,7 @@ def plan_evolved_compaction(
 
 def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
     """The tasks that write the rows anew of all groups in which a snapshot marks rows as deleted, with new ids."""
-    target = WriteSettings(table.schema).target_file_size
+    target, open_cost = WriteSettings(table.schema).target_file_size, table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
     marked = [
         p
@@ -198,7 +201,7 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
     return [
         replace(_task(table, packed, deletions), renumbers=True)
         for _, held in groupby(ordered, key=lambda p: (p.partition, p.bucket))
-        for packed in pack(held, lambda p: p.group.size_of_rows, target, OPEN_COST)
+        for packed in pack(held, lambda p: p.group.size_of_rows, target, open_cost)
     ]
 
 
@@ -236,9 +239,11 @@ def run_evolved(
         base: the snapshot that they were planned on.
         tasks: the tasks.
     """
-    messages = run_tasks(table, executor, run_evolved_task, tasks)
-    with discarding(table, messages):
-        return [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+    with StagedFiles(table) as staged:
+        messages = staged.take(run_tasks(table, executor, run_evolved_task, tasks))
+        found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+        staged.release_all()
+        return found
 
 
 def _without_indexes(

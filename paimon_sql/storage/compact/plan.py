@@ -1,4 +1,4 @@
-"""Compaction plans: a pure function of a snapshot makes the tasks, an executor runs them, the committer commits."""
+"""Compaction plans: a pure function of a snapshot makes the tasks, an executor runs them, a transaction commits."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
-from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.chains import keeps_deletes
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.compact.levels import CompactUnit, level_runs
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
+from paimon_sql.storage.compact.touched import touched_files
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.merge.engine import merge_engine
 from paimon_sql.storage.record_expiry import RecordExpiry
@@ -38,27 +40,20 @@ def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> l
 
 
 def plan_triggered(
-    table: Table, messages: Sequence[CommitMessage], *, alone: bool = False, full: bool = False
+    table: Table, messages: Sequence[CommitMessage], *, overwrite: Overwrite | None = None, full: bool = False
 ) -> list[CompactTask]:
     """The tasks that new files make due, in the buckets that were written to.
 
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
-        alone: whether the new files replace all that stands in their buckets.
+        overwrite: what the write replaces, which is not there any more; None for one that appends.
         full: everything in these buckets onto the deepest level, due or not.
     """
-    touched = {(m.partition, m.bucket) for m in messages if m.new_files}
-    if not touched:
-        return []
-    new = [
-        ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
-    ]
-    if alone:
-        return _tasks(table, new, None, full=full)
     latest = table.snapshots.latest()
-    known = entries(live_files(table, latest, partitions={p for p, _ in touched}).entries)
-    return _tasks(table, [e for e in [*known, *new] if (e.partition, e.bucket) in touched], latest, full=full)
+    replaced, added_to = touched_files(table, latest, messages, overwrite)
+    # Deletion vectors of what is replaced go with it.
+    return [*_tasks(table, replaced, None, full=full), *_tasks(table, added_to, latest, full=full)]
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None, *, full: bool) -> list[CompactTask]:
@@ -90,7 +85,8 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
             taken = {f.file_name for f in unit.files}
             below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
             place = partition, bucket
-            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place), expiry))
+            deep = frozenset(f.file_name for f in held if f.level > 0)
+            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place), expiry, deep))
     return found
 
 

@@ -10,8 +10,8 @@ from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_compaction
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.buckets.waiting import as_compaction, plan_distribution, run_distribution
-from paimon_sql.storage.commit.all_or_nothing import discarding
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import StagedFiles
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -46,11 +46,12 @@ def _compact(
 ) -> list[CommitMessage]:
     totals = numbers_for_compaction(table.options, amounts(waiting), state.bucket_numbers)
     placed: list[CommitMessage] = []
-    with discarding(table, placed):
+    with StagedFiles(table) as staged:
         for messages in executor.map(run_distribution, plan_distribution(table, waiting, totals, state.sequences)):
-            placed.extend(messages)
+            placed.extend(staged.take(messages))
         touched = {(m.partition, m.bucket) for m in placed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = run_tasks(table, executor, run_task, tasks)
+        staged.release_all()
     return as_compaction(table, waiting, placed, merged)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
 from paimon_sql.storage.commit.growth import growth_error, only_grows
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.overwrite import Overwrite
 from paimon_sql.storage.compact.append import (
     plan_append_compaction,
     plan_append_triggered,
@@ -28,7 +30,7 @@ from paimon_sql.storage.table import Table
 
 
 def compact_due(
-    table: Table, messages: Sequence[CommitMessage], executor: Executor, *, alone: bool = False
+    table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None = None
 ) -> list[CommitMessage]:
     """The compactions that new files make due in their buckets; none for a table that is only written to.
 
@@ -36,17 +38,19 @@ def compact_due(
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
         executor: runs the tasks.
-        alone: whether the new files replace all that stands in their buckets, as those of an overwrite do.
+        overwrite: what the write replaces; None for one that appends.
     """
     if table.options.get(WRITE_ONLY) or only_grows(table):
         return []
     if table.schema.primary_keys:
-        return run_tasks(table, executor, run_task, plan_triggered(table, messages, alone=alone))
+        return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))
+    if table.options.get(BUCKET) <= 0:
+        return []
     base = table.snapshots.latest()
     if clusters(table):
-        due = plan_clustering_triggered(table, messages, alone=alone)
+        due = plan_clustering_triggered(table, base, messages, overwrite)
         return with_vectors(table, base, run_tasks(table, executor, run_cluster_task, due))
-    tasks = plan_append_triggered(table, messages, alone=alone)
+    tasks = plan_append_triggered(table, base, messages, overwrite)
     return with_vectors(table, base, run_tasks(table, executor, run_append_task, tasks))
 
 

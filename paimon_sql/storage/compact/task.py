@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options.compaction import COMPACTION_FORCE_REWRITE_ALL_FILES, COMPACTION_SMALL_FILE_RATIO
@@ -35,7 +35,7 @@ class CompactTask(BucketWork):
                     rewriter.move(sections[0].runs[0][0])
                 else:
                     rewriter.rewrite(sections)
-            return rewriter.message()
+            return replace(rewriter.message(), compact_deep=self.deep)
         except BaseException:
             rewriter.discard()
             raise

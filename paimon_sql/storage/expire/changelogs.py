@@ -86,12 +86,13 @@ def expire_changelogs(
     if dry_run:
         return result
     if kept:
-        manager.directory.write_hint(EARLIEST, end)
+        manager.directory.advance_hint(EARLIEST, end)
     else:
         manager.directory.delete_hint(EARLIEST)
         manager.directory.delete_hint(LATEST)
     files.delete(table)
     delete_all(table, [manager.directory.path(c.id) for c in going])
+    table.file_io.sync_directory(manager.directory.directory)  # none comes back without its files
     return result
 
 

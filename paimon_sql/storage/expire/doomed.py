@@ -12,6 +12,7 @@ from paimon_sql.format.options.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.file_paths import bucket_folders, data_file_paths, extra_file_paths
+from paimon_sql.storage.links import refuse_links
 from paimon_sql.storage.table import Table
 
 DEFAULT_THREADS = 8
@@ -122,6 +123,7 @@ class FileCounts:
 
 def delete_all(table: Table, paths: Sequence[str]) -> int:
     """Remove files, several at a time where that is quicker; how many of them were there."""
+    refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)
     most = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
     return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), most))
 
@@ -137,4 +139,6 @@ def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> 
 
 def _paths(table: Table, entries: pa.Table) -> Mapping[str, int]:
     main = dict(zip(data_file_paths(table, entries).to_pylist(), entries["file_size"].to_pylist(), strict=True))
-    return {**main, **dict.fromkeys(extra_file_paths(table, entries).to_pylist(), 0)}
+    paths = {**main, **dict.fromkeys(extra_file_paths(table, entries).to_pylist(), 0)}
+    refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)  # before anything is changed
+    return paths

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CorruptFileError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.errors import CorruptFileError, MissingFileError, NoSuchSnapshotError, UnsafePathError
 from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
@@ -143,6 +143,8 @@ def add_indexes(table: Table, files: DoomedFiles, snapshot: Snapshot, uses: Uses
 def _index_entries_left(table: Table, snapshot: Snapshot) -> list[IndexManifestEntry]:
     try:
         return index_entries(table, snapshot)
+    except UnsafePathError:
+        raise
     except (MissingFileError, CorruptFileError):
         return []
 

@@ -21,7 +21,7 @@ from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.uses import UsedFiles, changelog_data, changelog_metadata
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tags import NamedTag
+from paimon_sql.storage.tags import NamedTag, commit_key
 from paimon_sql.storage.versioned import EARLIEST
 
 Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]
@@ -151,9 +151,10 @@ def branch_protectors(branch: Table) -> list[Protector]:
     kept = [s for s in branch.snapshots.all() if s.id >= earliest]
     if not kept and branch.snapshots.latest_id() is not None:
         raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
-    tags = {t.snapshot.id: t for t in branch.tags.all()}
+    # A number comes again after a rollback, and a tag may keep another commit of that number.
+    tags = {commit_key(t.snapshot): t for t in branch.tags.all()}
     for s in kept:
-        tags.pop(s.id, None)
+        tags.pop(commit_key(s), None)
     return [
         *(snapshot_protector(branch, s, with_changelog=True, speaks_for_later=s is kept[-1]) for s in kept),
         *(tag_protector(branch, t) for t in tags.values()),

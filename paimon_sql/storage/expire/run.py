@@ -15,13 +15,13 @@ from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts, delete_all
+from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
 from paimon_sql.storage.expire.protectors import undisturbed
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.versioned import EARLIEST, LATEST
 
 ROUND = 50
 
@@ -114,15 +114,29 @@ def _round(
             return None
         if dry_run:
             return plan
-        if (table.snapshots.earliest_id() or 0) > plan.end:
-            return None
-        table.snapshots.directory.write_hint(EARLIEST, plan.end)
-        return plan if table.snapshots.exists(plan.end) else None
+        return plan if _claimed(table, plan.end) else None
 
     plan = undisturbed(table, chosen, lambda plan: plan is not None and not dry_run)
     if plan is not None and not dry_run:
         _carry_out(table, plan)
     return plan
+
+
+def _claimed(table: Table, end: int) -> bool:
+    """Whether this expiry may remove what comes before a snapshot: the hints say so, and no rival has gone farther."""
+    directory = table.snapshots.directory
+    # Readers of other engines believe the hint of the latest as long as the next snapshot is not there.
+    directory.advance_hint(LATEST, table.snapshots.latest_id() or end)
+    before = directory.hint(EARLIEST)
+    if directory.advance_hint(EARLIEST, end) != end:
+        return False
+    # After a loss of power no snapshot whose files were deleted may be taken for a retained one, or the newest.
+    directory.sync_hint(LATEST)
+    directory.sync_hint(EARLIEST)
+    if directory.exists(end):
+        return True
+    directory.withdraw_hint(EARLIEST, end, before)  # a rollback has dropped it
+    return False
 
 
 def _carry_out(table: Table, plan: ExpiryPlan) -> None:
@@ -131,12 +145,21 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
         for snapshot in plan.snapshots:
             changelogs.keep(snapshot)
     plan.files.delete(table)
-    if not _went_back(table, plan):
-        delete_all(table, [table.snapshots.directory.path(s.id) for s in plan.snapshots])
+    directory = table.snapshots.directory
+    # In the order of their ids: a writer that finds its snapshot alone below a gap knows that it came too late.
+    for snapshot in plan.snapshots:
+        if _went_back(table, plan):
+            break
+        directory.file_io.delete(directory.path(snapshot.id))
+    # One that came back would be made a changelog again whose files may have expired by then.
+    directory.file_io.sync_directory(directory.directory)
     table.snapshots.forget()
 
 
 def _went_back(table: Table, plan: ExpiryPlan) -> bool:
-    """Whether a rollback has made one of the snapshots the newest: a tag keeps its files, and its own must stay."""
-    earliest = table.snapshots.directory.hint(EARLIEST) or 0
-    return earliest < plan.end or (earliest == plan.end and not table.snapshots.exists(plan.end))
+    """Whether a rollback has made one of the snapshots the newest: a tag keeps its files, and its own must stay.
+
+    The hint of the latest falls in rollbacks alone, so that a slower expiry is not taken for one.
+    """
+    latest = table.snapshots.directory.hint(LATEST)
+    return (latest is not None and latest < plan.end) or not table.snapshots.exists(plan.end)

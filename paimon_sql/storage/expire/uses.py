@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.errors import CorruptFileError, MissingFileError, UnsafePathError
 from paimon_sql.format.data_file import FileSource
 from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
@@ -122,6 +122,8 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
     try:
         live = pa.array(list(used.live(snapshot)), pa.string())
         parts = _each(table, table.manifests.read, [m.file_name for m in used.manifests(snapshot)])
+    except UnsafePathError:
+        raise  # somebody wrote it to have other files deleted
     except (MissingFileError, CorruptFileError):
         return MANIFEST_SCHEMA.empty_table()
     entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *parts])
@@ -190,6 +192,8 @@ def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> 
 def _if_left(read: Callable[[str], R], name: str) -> R | None:
     try:
         return read(name)
+    except UnsafePathError:
+        raise
     except (MissingFileError, CorruptFileError):
         return None
 

@@ -162,17 +162,18 @@ class ArrowFileIO(FileIO):
             if self._backend.object_store:
                 entries = list(self.walk(src)) if found.is_dir else [found]
                 moves = [(entry.path, f"{dst}{entry.path[len(src) :]}") for entry in entries]
-                spread(lambda move: self._copy(*move), moves, _THREADS)
+                spread(lambda move: self.copy(*move), moves, _THREADS)
                 self.delete_many(origin for origin, _ in moves)
                 return True
             self.mkdirs(parent_of(dst))
             self._fs.move(self._inner(src), self._inner(dst))
             return True
 
-    def _copy(self, src: str, dst: str) -> None:
-        source, target = self._inner(src), self._inner(dst)
-        if self._objects is None or not self._objects.copy(source, target):
-            self._fs.copy_file(source, target)
+    def copy(self, source: str, target: str) -> None:
+        with refusals(f"copy {source} to", target):
+            origin, copy = self._inner(source), self._inner(target)
+            if self._objects is None or not self._objects.copy(origin, copy):
+                self._fs.copy_file(origin, copy)
 
     def size(self, path: str) -> int:
         found = self.status(path)

@@ -8,21 +8,35 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.bounded import MAX_FILE_BYTES
+from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.threads import spread
 
+_CHUNK = 1 << 20
 _FEW = 256
 """How many files of a disk one thread touches before another is worth starting."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What a listing says of a file or directory; ``size`` is in bytes, 0 for a directory."""
+    """What a listing says of a file or directory; ``size`` is in bytes, 0 for a directory.
+
+    ``is_link`` says that it is a symbolic link, of which the rest is told of what the link leads to.
+    """
 
     path: str
     name: str
     size: int
     mtime_millis: int
     is_dir: bool
+    is_link: bool = False
+
+
+def check_size(size: int, path: str) -> None:
+    """Nothing if a metadata file is small enough to be read as a whole; CorruptFileError otherwise."""
+    if size > MAX_FILE_BYTES:
+        raise CorruptFileError(f"it has {size} bytes, and a metadata file has {MAX_FILE_BYTES} at most", path=path)
 
 
 class FileIO(ABC):
@@ -74,7 +88,8 @@ class FileIO(ABC):
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         """Create a whole file if none stands there: True if this call made it, False if the name was taken.
 
-        Among any number of concurrent callers one wins, and nobody ever sees a part of the content.
+        Among any number of concurrent callers one wins, no reader ever sees a part of the content, and the file
+        survives a loss of power.
 
         Args:
             path: the file to create.
@@ -84,6 +99,72 @@ class FileIO(ABC):
         Raises:
             UnsupportedError: the file system has no such operation and ``locked`` is false.
         """
+
+    def write_durably(self, path: str, data: bytes) -> None:
+        """Write a whole file as `write_bytes` does; it survives a loss of power once this returns.
+
+        After a loss of power before that the file has its old content or the new one.
+        """
+        self.write_bytes(path, data)
+        self.sync([path], parent_of(path))
+
+    def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
+        """Replace a file's content unless another process changed it since it was read: True if this call did.
+
+        Atomic among the processes of one machine for local files, whose directory is not made anew if it is gone.
+        Elsewhere the content is compared right before it is replaced, so that a caller must still look afterwards.
+
+        Args:
+            path: the file.
+            expected: the content that the caller has read, None if there was no file.
+            data: the new content.
+            durable: whether it survives a loss of power, as after `write_durably`.
+        """
+        if self._content(path) != expected:
+            return False
+        write = self.write_durably if durable else self.write_bytes
+        write(path, data)
+        return True
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            return self.read_bytes(path)
+        except MissingFileError:
+            return None
+
+    def sync(self, paths: Iterable[str], root: str) -> None:  # noqa: B027
+        """Make files and the names that lead to them survive a loss of power; they do when this returns.
+
+        Stores that keep what they have acknowledged, such as object stores and HDFS, need nothing more.
+
+        Args:
+            paths: files that are complete, written by any process.
+            root: a directory above them that is durable already.
+
+        Raises:
+            MissingFileError: one of them is not there.
+        """
+
+    def sync_directory(self, path: str) -> None:  # noqa: B027
+        """Make names that came or went directly in a directory survive a loss of power as they are now.
+
+        Nothing happens for a directory that does not exist, or in stores that keep what they have acknowledged.
+        """
+
+    def delete_durably(self, path: str) -> bool:
+        """Remove a file, which does not come back by a loss of power once this returns: True if it was there."""
+        was_there = self.delete(path)
+        if was_there:
+            self.sync_directory(parent_of(path))
+        return was_there
+
+    def answers_are_final(self, path: str) -> bool:
+        """Whether an operation that failed has had no effect and will have none later.
+
+        That holds for calls of the operating system. A request to a server may still be carried out after its answer
+        was lost.
+        """
+        return False
 
     @abstractmethod
     def status(self, path: str) -> FileStatus | None:
@@ -119,6 +200,12 @@ class FileIO(ABC):
         On an object store this copies and is not atomic.
         """
 
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file; what stands at the target is replaced."""
+        with self.open_input(source) as reader, self.open_output(target) as writer:
+            while chunk := reader.read(_CHUNK):
+                writer.write(chunk)
+
     def exists(self, path: str) -> bool:
         """Whether a file or directory stands at this path."""
         return self.status(path) is not None
@@ -129,9 +216,14 @@ class FileIO(ABC):
             return int(stream.size())
 
     def read_bytes(self, path: str) -> bytes:
-        """The whole content of a file."""
+        """The whole content of a metadata file; CorruptFileError for one of more than `MAX_FILE_BYTES`."""
         with self.open_input(path) as stream:
+            check_size(int(stream.size()), path)
             return bytes(stream.read())
+
+    def link_below(self, root: str, path: str) -> str | None:
+        """The first directory between ``root`` and a file below it that is a symbolic link; None without one."""
+        return None
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """``length`` bytes of a file from ``offset`` on; fewer if the file ends before."""

@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
 
 import pyarrow as pa
 
-from paimon_sql.storage.file_io.base import FileIO, FileStatus
-from paimon_sql.storage.file_io.paths import join, name_of, temporary_sibling, without_scheme
+from paimon_sql.errors import CorruptFileError
+from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
+from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, no_exclusive_create, refusals
+from paimon_sql.storage.threads import spread
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
+_NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Errors of file systems that cannot flush a directory; they keep its entries by themselves, or not at all."""
+_HELD = (errno.EAGAIN, errno.EACCES)
+_LONGEST_HELD = 2.0
+"""Seconds to wait for a process that is replacing a file of the same directory."""
+_LOOK_EVERY = 0.005
+_SYNC_THREADS = 8
 
 
 class LocalFileIO(FileIO):
-    """The local file system; a path may have the scheme ``file`` and comes back from listings as it was given."""
+    """The local file system; a path may have the scheme ``file`` and comes back from listings as it was given.
+
+    Args:
+        durable: whether `sync` and the writes that promise it flush to the disk.
+    """
+
+    durable: bool = True
+
+    def __init__(self, *, durable: bool = True) -> None:
+        self.durable = durable
 
     def can_create_exclusively(self, path: str) -> bool:
         return True
@@ -30,7 +51,9 @@ class LocalFileIO(FileIO):
 
     def open_input(self, path: str) -> pa.NativeFile:
         with refusals("read", path):
-            return pa.OSFile(str(_local(path)), "rb")
+            target = _local(path)
+            _regular_size(target, path)
+            return pa.OSFile(str(target), "rb")
 
     def open_output(self, path: str) -> pa.NativeFile:
         target = _local(path)
@@ -42,32 +65,69 @@ class LocalFileIO(FileIO):
                 return pa.OSFile(str(target), "wb")
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        target = _local(path)
         with refusals("write", path):
-            temporary = _write_temporary(target, data)
-            try:
-                temporary.replace(target)
-            except OSError:
-                temporary.unlink()
-                raise
+            self._replace(_local(path), data, durable=False)
+
+    def write_durably(self, path: str, data: bytes) -> None:
+        with refusals("write", path):
+            self._replace(_local(path), data, durable=self.durable)
+
+    def _replace(self, target: Path, data: bytes, *, durable: bool) -> None:
+        temporary, fresh = _write_temporary(target, data, durable=durable)
+        try:
+            temporary.replace(target)
+        except OSError:
+            temporary.unlink()
+            raise
+        if durable:
+            _sync_directories([target.parent, *fresh])
+        elif fresh and self.durable:
+            _sync_directories(fresh)  # whoever writes there durably finds the directory made
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         target = _local(path)
         with refusals("create", path):
             if os.path.lexists(target):
                 return False
-            temporary = _write_temporary(target, data)
+            temporary, fresh = _write_temporary(target, data, durable=self.durable)
             try:
-                return _link(temporary, target)
+                made = _link(temporary, target)
             except OSError as error:
                 if error.errno not in _NO_LINKS:
                     raise
                 if not locked:
                     raise no_exclusive_create(path, "its file system has no hard links") from error
                 temporary.rename(target)
-                return True
+                made = True
             finally:
                 temporary.unlink(missing_ok=True)
+            if made and self.durable:
+                _sync_directories([target.parent, *fresh])
+            return made
+
+    def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
+        target = _local(path)
+        with refusals("write", path), _alone_in(target.parent) as is_there:
+            # A directory that was removed meanwhile, with its table or branch, must not come back for this file.
+            return is_there and super().replace_if(path, expected, data, durable=durable)
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        if not self.durable:
+            return
+        files, top = [_local(path) for path in paths], _local(root)
+        with refusals("flush files below", root):
+            threads = self.threads_for(root, len(files), _SYNC_THREADS)
+            spread(_sync_file, files, threads)
+            parents = {file.parent for file in files}
+            _sync_directories(parents | {up for parent in parents for up in _made_above(parent, top)})
+
+    def sync_directory(self, path: str) -> None:
+        if self.durable:
+            with refusals("flush", path):
+                _sync_directories([_local(path)])
+
+    def answers_are_final(self, path: str) -> bool:
+        return True
 
     def status(self, path: str) -> FileStatus | None:
         with refusals("look at", path):
@@ -112,7 +172,10 @@ class LocalFileIO(FileIO):
 
     def mkdirs(self, path: str) -> None:
         with refusals(MAKE_DIRECTORY, path):
+            fresh = _missing_above(_local(path) / "_")
             _local(path).mkdir(parents=True, exist_ok=True)
+            if self.durable:
+                _sync_directories(fresh)
 
     def rename(self, src: str, dst: str) -> bool:
         source, target = _local(src), _local(dst)
@@ -125,12 +188,20 @@ class LocalFileIO(FileIO):
                     if not _link(source, target):
                         return False
                     source.unlink()
+                    self._sync_renamed(source, target)
                     return True
                 except OSError as error:
                     if error.errno not in _NO_LINKS:
                         raise
             source.rename(target)
+            self._sync_renamed(source, target)
             return True
+
+    def _sync_renamed(self, source: Path, target: Path) -> None:
+        if self.durable:
+            # The new name comes first, so that at no moment neither name is safe.
+            _sync_directories([target.parent])
+            _sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
         with refusals("look at", path):
@@ -138,11 +209,40 @@ class LocalFileIO(FileIO):
 
     def read_bytes(self, path: str) -> bytes:
         with refusals("read", path):
-            return _local(path).read_bytes()
+            target = _local(path)
+            check_size(_regular_size(target, path), path)
+            return target.read_bytes()
+
+    def link_below(self, root: str, path: str) -> str | None:
+        top, place = _local(root), _local(parent_of(path))
+        if not place.is_relative_to(top):
+            return None
+        for part in place.relative_to(top).parts:
+            top /= part
+            if top.is_symlink():
+                return str(top)
+        return None
 
 
 def _local(path: str) -> Path:
     return Path(without_scheme(path)[1] or "/")
+
+
+def _regular_size(target: Path, path: str) -> int:
+    """The size of a file in bytes; CorruptFileError for a pipe or device, at which a reader would wait for ever."""
+    found = target.stat()
+    if not (S_ISREG(found.st_mode) or S_ISDIR(found.st_mode)):
+        raise CorruptFileError("it is no regular file", path=path)
+    return found.st_size
+
+
+def _made_above(directory: Path, top: Path) -> Iterator[Path]:
+    """The directories above one that may have been made with it: up to ``top``, or all ours elsewhere."""
+    for up in directory.parents:
+        if top in directory.parents and not (up == top or top in up.parents):
+            return
+        if os.access(up, os.R_OK | os.W_OK):
+            yield up
 
 
 def _link(source: Path, target: Path) -> bool:
@@ -154,23 +254,90 @@ def _link(source: Path, target: Path) -> bool:
     return True
 
 
-def _write_temporary(target: Path, data: bytes) -> Path:
+def _write_temporary(target: Path, data: bytes, *, durable: bool) -> tuple[Path, list[Path]]:
+    """Write a file beside its target: the file, and the directories in which a directory was made for it."""
     temporary = Path(temporary_sibling(str(target)))
+    fresh: list[Path] = []
     try:
         try:
-            temporary.write_bytes(data)
+            _write(temporary, data, durable=durable)
         except FileNotFoundError:
+            fresh = _missing_above(target)
             temporary.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
+            _write(temporary, data, durable=durable)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    return temporary
+    return temporary, fresh
 
 
-def _status(path: str, found: os.stat_result) -> FileStatus:
+def _missing_above(file: Path) -> list[Path]:
+    """The directories that hold one that must be made before a file can be."""
+    return [directory.parent for directory in file.parents if not directory.exists()]
+
+
+def _write(file: Path, data: bytes, *, durable: bool) -> None:
+    with file.open("wb") as stream:
+        stream.write(data)
+        if durable:
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _sync_file(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directories(directories: Iterable[Path]) -> None:
+    """Flush the entries of directories, the deepest first; one that is gone meanwhile has none to lose."""
+    for directory in sorted(set(directories), key=lambda d: len(d.parts), reverse=True):
+        try:
+            _sync_file(directory)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if error.errno not in _NO_SYNC:
+                raise
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[bool]:
+    """Keep other processes from replacing files of a directory, where its file system has locks: whether it is there.
+
+    A process that stands still while it holds the lock is waited for only for a while: the caller compares contents
+    in any case.
+    """
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        until = time.monotonic() + _LONGEST_HELD
+        while not _locked(descriptor) and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY)
+        yield directory.is_dir()
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock is taken, or there is none."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _HELD
+    return True
+
+
+def _status(path: str, found: os.stat_result, is_link: bool = False) -> FileStatus:
     is_dir = S_ISDIR(found.st_mode)
-    return FileStatus(path, name_of(path), 0 if is_dir else found.st_size, found.st_mtime_ns // 1_000_000, is_dir)
+    size = 0 if is_dir else found.st_size
+    return FileStatus(path, name_of(path), size, found.st_mtime_ns // 1_000_000, is_dir, is_link)
 
 
 def _entries(path: str) -> Iterator[FileStatus]:
@@ -181,6 +348,6 @@ def _entries(path: str) -> Iterator[FileStatus]:
     with scan:
         for entry in scan:
             try:
-                yield _status(join(path, entry.name), entry.stat())
+                yield _status(join(path, entry.name), entry.stat(), entry.is_symlink())
             except FileNotFoundError:
                 continue  # removed by another process since the directory was opened, or a dangling link

@@ -12,6 +12,7 @@ import uuid
 S3_SCHEMES = ("s3", "s3a", "s3n")
 """The schemes that mean Amazon S3 and its likes."""
 
+_SLASHES = re.compile("/+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/)")
 
 
@@ -59,6 +60,20 @@ def name_of(path: str) -> str:
 def parent_of(path: str) -> str:
     """The path of the directory that holds this one."""
     return path.rstrip("/").rpartition("/")[0]
+
+
+def is_under(path: str, directory: str) -> bool:
+    """Whether a path lies below a directory, however the scheme of their store and slashes are written in each.
+
+    Neither must lead upwards on its way.
+    """
+    return _canonical(path).startswith(f"{_canonical(directory)}/")
+
+
+def _canonical(path: str) -> str:
+    scheme, (authority, rest) = scheme_of(path), without_scheme(path)
+    store = S3_SCHEMES[0] if scheme in S3_SCHEMES else scheme
+    return f"{store}://{authority}{_SLASHES.sub('/', rest).rstrip('/')}"
 
 
 def temporary_sibling(path: str) -> str:

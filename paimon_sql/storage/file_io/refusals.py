@@ -99,5 +99,5 @@ def no_exclusive_create(path: str, why: str) -> UnsupportedError:
     """The error of a file system on which two writers cannot be kept apart without a lock."""
     return UnsupportedError(
         f"Cannot create {path} safely: {why}, so two concurrent commits could overwrite each other.",
-        remedy="Set the catalog option 'lock.enabled' = 'true' on a JDBC or Hive catalog ('lock.type' names its lock).",
+        remedy="Set the catalog option 'lock.enabled' = 'true' on a JDBC or Hive catalog.",
     )

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import FILE_IO_SYNC
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.local import LocalFileIO
@@ -16,7 +18,9 @@ from paimon_sql.storage.file_io.paths import store_of
 def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
     """The file system on which ``path`` stands, made from a catalog's options; nothing is opened yet."""
     scheme, authority = store_of(path)
-    return LocalFileIO() if scheme == "file" else ArrowFileIO(scheme, authority, options)
+    if scheme != "file":
+        return ArrowFileIO(scheme, authority, options)
+    return LocalFileIO(durable=TableOptions(options or {}).get(FILE_IO_SYNC))
 
 
 class ResolvingFileIO(FileIO):
@@ -41,6 +45,12 @@ class ResolvingFileIO(FileIO):
             found = self._known.setdefault(place, file_io_of(path, self.options))
         return found
 
+    def _by_store(self, paths: Iterable[str]) -> dict[FileIO, list[str]]:
+        together: dict[FileIO, list[str]] = {}
+        for path in paths:
+            together.setdefault(self.of(path), []).append(path)
+        return together
+
     def can_create_exclusively(self, path: str) -> bool:
         return self.of(path).can_create_exclusively(path)
 
@@ -59,6 +69,22 @@ class ResolvingFileIO(FileIO):
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         return self.of(path).try_create_exclusive(path, data, locked=locked)
 
+    def write_durably(self, path: str, data: bytes) -> None:
+        self.of(path).write_durably(path, data)
+
+    def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
+        return self.of(path).replace_if(path, expected, data, durable=durable)
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        for file_io, some in self._by_store(paths).items():
+            file_io.sync(some, root)
+
+    def sync_directory(self, path: str) -> None:
+        self.of(path).sync_directory(path)
+
+    def answers_are_final(self, path: str) -> bool:
+        return self.of(path).answers_are_final(path)
+
     def status(self, path: str) -> FileStatus | None:
         return self.of(path).status(path)
 
@@ -72,10 +98,7 @@ class ResolvingFileIO(FileIO):
         return self.of(path).delete(path)
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
-        together: dict[FileIO, list[str]] = {}
-        for path in paths:
-            together.setdefault(self.of(path), []).append(path)
-        return sum(file_io.delete_many(some, threads) for file_io, some in together.items())
+        return sum(file_io.delete_many(some, threads) for file_io, some in self._by_store(paths).items())
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         return self.of(path).delete_dir(path, recursive)
@@ -88,8 +111,17 @@ class ResolvingFileIO(FileIO):
             raise UnsupportedError(f"Cannot rename {src} to {dst}: they stand on different file systems.")
         return self.of(src).rename(src, dst)
 
+    def copy(self, source: str, target: str) -> None:
+        if self.of(source) is self.of(target):
+            self.of(source).copy(source, target)
+        else:
+            super().copy(source, target)
+
     def size(self, path: str) -> int:
         return self.of(path).size(path)
+
+    def link_below(self, root: str, path: str) -> str | None:
+        return self.of(path).link_below(root, path)
 
     def read_bytes(self, path: str) -> bytes:
         return self.of(path).read_bytes(path)

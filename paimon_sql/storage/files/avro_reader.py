@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from fastavro import parse_schema, schemaless_reader
 
 from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.avro import AvroContainer, container_at
+from paimon_sql.format.bounded import decoding, load_json
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.avro_decode import decode_column
 from paimon_sql.storage.files.avro_schema import Schema, without_logical_types
-from paimon_sql.storage.files.avro_varint import zigzag
 from paimon_sql.storage.files.base import FileRead, batch_of, canonical
 
 _MOST_RECORDS, _MOST_BYTES = 8192, 2 * 1024 * 1024
@@ -33,21 +31,24 @@ def read_avro(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.Recor
 
 
 def _batches(container: AvroContainer, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-    decoder = _Decoder(json.loads(container.schema_text), wanted)
+    with decoding("an Avro file", wanted.path):
+        decoder = _Decoder(container, wanted)
     most = min(wanted.batch_rows, _MOST_RECORDS)
     rows: list[dict[str, Any]] = []
     first = at = size = 0
     for count, block in container.blocks():
-        if wanted.touches(at, count):
-            rows += decoder.rows(count, block)
-            size += len(block)
-        else:
+        if not wanted.touches(at, count):
             yield from wanted.cut(first, decoder.batch(rows))
-            rows, first, size = [], at + count, 0
-        at += count
-        if len(rows) >= most or size >= _MOST_BYTES:
-            yield from wanted.cut(first, decoder.batch(rows))
+            at += count
             rows, first, size = [], at, 0
+            continue
+        size += len(block)
+        for some in decoder.rows(count, block):
+            rows += some
+            at += len(some)
+            if len(rows) >= most or size >= _MOST_BYTES:
+                yield from wanted.cut(first, decoder.batch(rows))
+                rows, first, size = [], at, 0
     yield from wanted.cut(first, decoder.batch(rows))
 
 
@@ -70,20 +71,16 @@ class _Chunks:
 class _Decoder:
     """Decodes blocks of one file. Passing over columns that nobody wants costs fastavro as much as reading them."""
 
-    def __init__(self, writer: Schema, wanted: FileRead) -> None:
+    def __init__(self, container: AvroContainer, wanted: FileRead) -> None:
         self._wanted = wanted
+        self._container = container
+        writer: Schema = load_json(container.schema_text)
         self._stored = {member["name"]: member["type"] for member in writer["fields"]}
-        # Decoded as an array's items, a block takes one call.
-        self._schema = parse_schema({"type": "array", "items": without_logical_types(writer)})
+        self._schema_text = json.dumps(without_logical_types(writer))
 
-    def rows(self, count: int, block: bytes) -> list[dict[str, Any]]:
-        """The records of a block."""
-        items = io.BytesIO(zigzag(count) + block + b"\0")
-        try:
-            decoded: Any = schemaless_reader(items, self._schema, None)
-        except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
-            raise CorruptFileError(f"a block cannot be decoded: {error!r}", path=self._wanted.path) from error
-        return list(decoded)
+    def rows(self, count: int, block: bytes) -> Iterator[list[dict[str, Any]]]:
+        """The records of a block, those of a large one some at a time."""
+        return self._container.batches([(count, block)], self._schema_text)
 
     def batch(self, rows: list[dict[str, Any]]) -> pa.RecordBatch:
         """Records as a canonical batch."""
@@ -95,9 +92,9 @@ class _Decoder:
                     columns.append(decode_column(values, self._stored[field.name], field.type))
                 else:
                     columns.append(canonical(pa.nulls(len(rows)), field, self._wanted.path))
-            except PaimonError:
+            except (PaimonError, MemoryError):
                 raise
-            except (pa.ArrowException, TypeError, KeyError, ValueError) as error:
+            except Exception as error:  # values of another schema fail in many ways
                 raise CorruptFileError(
                     f"column '{field.name}' cannot be read as {field.type.sql()}: {error}", path=self._wanted.path
                 ) from error

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_field, arrow_schema
 from paimon_sql.storage.file_io.base import FileIO
@@ -19,6 +20,27 @@ from paimon_sql.storage.files.settings import WriteSettings
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 4 * 1024 * 1024
 """About how big wide rows make a batch at most."""
+_BROKEN = (
+    *(pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowSerializationError, pa.ArrowCapacityError),
+    *(pa.ArrowMemoryError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
+)
+"""What decoders fail with that are given garbage; Arrow's runs out of memory before it takes what garbage claims."""
+
+
+@contextmanager
+def decoding_file(complaint: str, path: str) -> Iterator[None]:
+    """Turn what a decoder of data files raises inside into a CorruptFileError.
+
+    Args:
+        complaint: what the message begins with, such as "cannot be read as ORC".
+        path: the file.
+    """
+    try:
+        yield
+    except PaimonError:
+        raise
+    except _BROKEN as error:
+        raise CorruptFileError(f"{complaint}: {error or type(error).__name__}", path=path) from error
 
 
 @dataclass(frozen=True, slots=True)

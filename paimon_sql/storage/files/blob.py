@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format import types as t
+from paimon_sql.format.bounded import check_total
 from paimon_sql.format.delta_varint import decoded
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
@@ -145,6 +146,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
             source.seek(begin)
             try:
                 lengths = decoded(source.read(index_size))
+                check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
                 raise CorruptFileError(f"is a damaged file of blobs: {error} in its index", path=path) from error
             odd = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))

@@ -20,6 +20,7 @@ from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedEr
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.blob_reference import descriptors
+from paimon_sql.format.bounded import BoundsError, check_total
 from paimon_sql.format.delta_varint import decoded_lists, encoded
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.storage.files.byte_ranges import ByteRanges
@@ -255,6 +256,10 @@ def _stretch(
 ) -> tuple[pa.Array, _Numbers]:
     """The elements that follow one another from a place in each record on, and where they end."""
     taken = np.maximum(lengths, 0)
+    try:
+        check_total(taken, held.size, "elements")
+    except BoundsError as error:
+        raise CorruptFileError(f"is a damaged file of blobs: {error}", path=held.path) from error
     sums = np.append(0, np.cumsum(taken))
     heads = np.cumsum(counts) - counts
     firsts = sums[heads]

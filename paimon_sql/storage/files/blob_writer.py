@@ -28,7 +28,7 @@ class BlobWriter(DataFileWriter):
         file_io: where to write.
         path: the file's final path; its name must be new.
         field: the column.
-        fetcher: reads what descriptors name; without one they are written as they are.
+        fetcher: reads what descriptors name; without one all values are blobs, whatever they look like.
     """
 
     def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:

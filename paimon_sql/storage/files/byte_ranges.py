@@ -59,6 +59,8 @@ class ByteRanges:
         return self._joined(starts, sizes, int(sizes.sum())).tobytes()
 
     def _joined(self, starts: _Numbers, sizes: _Numbers, total: int) -> npt.NDArray[np.uint8]:
+        if len(starts) and not 0 <= starts.min() <= (starts + sizes).max() <= self.size:
+            raise CorruptFileError("ends before what its index says", path=self.path)
         found = np.empty(total, dtype=np.uint8)
         if not total:
             return found

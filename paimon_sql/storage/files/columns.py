@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 from pyarrow import orc, parquet
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro import container_at
+from paimon_sql.format.bounded import load_json
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 
@@ -31,6 +30,6 @@ def columns_of(file_io: FileIO, path: str, file_format: str) -> list[str]:
             if file_format == "orc":
                 return list(orc.ORCFile(source).schema.names)
             header = container_at(lambda at, size: source.read_at(size, at), source.size(), path)
-            return [member["name"] for member in json.loads(header.schema_text)["fields"]]
+            return [member["name"] for member in load_json(header.schema_text)["fields"]]
         except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"it is no {file_format} file: {error}", path=path) from error

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.orc as orc
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bounded import check_count
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
-from paimon_sql.storage.files.base import FileRead, batch_of, canonical
+from paimon_sql.storage.files.base import FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.files.orc_tail import TIMESTAMPS, OrcTail, read_tail
 from paimon_sql.storage.files.orc_timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
 
@@ -22,15 +22,11 @@ _READ_AHEAD = 32
 def read_orc(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The wanted columns of an ORC file as canonical batches, each with its first row's position."""
     with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
-        try:
+        with decoding_file("no ORC file", wanted.path):
             tail = read_tail(source)
             shown = _shown(source, tail)
-        except (ValueError, IndexError, pa.ArrowException) as error:
-            raise CorruptFileError(f"no ORC file: {error}", path=wanted.path) from error
-        try:
+        with decoding_file("cannot be read as ORC", wanted.path):
             yield from _stripes(source, tail, shown, wanted)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, IndexError) as error:
-            raise CorruptFileError(f"cannot be read as ORC: {error}", path=wanted.path) from error
 
 
 def _shown(source: pa.NativeFile, tail: OrcTail) -> pa.NativeFile:
@@ -44,6 +40,7 @@ def _stripes(
     source: pa.NativeFile, tail: OrcTail, shown: pa.NativeFile, wanted: FileRead
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     columns = columns_of(tail, wanted.columns)
+    check_count(sum(stripe.rows for stripe in tail.stripes), 1 << 62, "rows")
     legacy = wanted.option("orc.timestamp-ltz.legacy.type", "true") == "true"
     pieces = _pieces(shown, tail, list(columns), wanted)
     first = 0

@@ -27,28 +27,41 @@ def encode_unsigned(values: Numbers) -> bytes:
     return bytes(out)
 
 
-def decode_unsigned(data: bytes, count: int | None = None) -> Numbers:
-    """Numbers that are not negative: the first ``count``, or all that there are.
+class UnsignedRuns:
+    """Numbers that are not negative, taken from their runs a part at a time: few bytes can hold very many of them."""
 
-    Raises:
-        ValueError: the data ends before.
-    """
-    if count is None:
-        runs, at = [np.empty(0, np.int64)], 0
-        while at < len(data):
-            run, at = _run(data, at)
-            runs.append(run)
-        return np.concatenate(runs)
-    out = np.empty(count, np.int64)
-    done = at = 0
-    while done < count:
-        if at >= len(data):
-            raise ValueError(f"a run-length stream holds {done} numbers of {count}")
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self._rest = np.empty(0, np.int64)
+
+    def take(self, count: int) -> Numbers:
+        """The next ``count`` numbers.
+
+        Raises:
+            ValueError: there are fewer, or a run is broken.
+        """
+        out = np.empty(count, np.int64)
+        done = 0
+        while done < count:
+            if not len(self._rest):
+                if self._at >= len(self._data):
+                    raise ValueError(f"a run-length stream holds {done} numbers of {count}")
+                self._rest, self._at = _run(self._data, self._at)
+            size = min(len(self._rest), count - done)
+            out[done : done + size] = self._rest[:size]
+            self._rest = self._rest[size:]
+            done += size
+        return out
+
+
+def decode_unsigned(data: bytes) -> Numbers:
+    """All the numbers of a stream of our own, none of them negative; a foreign one is taken a part at a time."""
+    runs, at = [np.empty(0, np.int64)], 0
+    while at < len(data):
         run, at = _run(data, at)
-        size = min(len(run), count - done)
-        out[done : done + size] = run[:size]
-        done += size
-    return out
+        runs.append(run)
+    return np.concatenate(runs)
 
 
 def _run(data: bytes, at: int) -> tuple[Numbers, int]:
@@ -88,7 +101,9 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
     sign = 1 << (base_bytes * 8 - 1)
     base = -(base & ~sign) if base & sign else base
     values, at = _bits(data, at + base_bytes, width, length)
-    entry_width = next(w for w in _WIDTHS if w >= patch_width + gap_width)
+    entry_width = next((w for w in _WIDTHS if w >= patch_width + gap_width), None)
+    if entry_width is None:
+        raise ValueError("a patch is wider than a number")
     entries, at = _bits(data, at, entry_width, patches)
     places = np.cumsum(entries >> patch_width)
     high = (entries & ((1 << patch_width) - 1)) << width

@@ -7,16 +7,16 @@ lengths and field ids.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-import cramjam
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.bounded import check_count, check_range, expansion_limit
+from paimon_sql.format.decompression import decompress
 from paimon_sql.storage.files.protobuf import Message, decode, encode
 
 _HEADER_SIZE = 3
@@ -56,16 +56,9 @@ class Kind(IntEnum):
 TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT)
 
 
-def _unpack_zlib(data: bytes, _: int) -> bytes:
-    return zlib.decompress(data, -zlib.MAX_WBITS)
-
-
-_UNPACK: dict[int, Callable[[bytes, int], bytes]] = {
-    1: _unpack_zlib,
-    2: lambda data, _: bytes(cramjam.snappy.decompress_raw(data)),
-    4: lambda data, most: bytes(cramjam.lz4.decompress_block(data, output_len=most)),
-    5: lambda data, _: bytes(cramjam.zstd.decompress(data)),
-}
+_CODECS = {1: "deflate", 2: "snappy", 4: "lz4", 5: "zstandard"}
+_MOST_BLOCK_BYTES = (1 << 23) - 1
+"""The length of a block has 23 bits."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +138,9 @@ class OrcTail:
     @property
     def block_size(self) -> int:
         """The most bytes that a compressed block expands to."""
-        return self.postscript.number(_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
+        size = self.postscript.number(_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
+        check_count(size - 1, _MOST_BLOCK_BYTES - 1, "bytes of a block")
+        return size
 
     @cached_property
     def types(self) -> list[Message]:
@@ -167,19 +162,26 @@ class OrcTail:
         return self.types[column].numbers(SUBTYPES)
 
     def expand(self, data: bytes) -> bytes:
-        """A compressed stretch of the file."""
+        """A compressed stretch of the file.
+
+        Raises:
+            ValueError: it is broken, or expands to more than a limit allows.
+            UnsupportedError: its compression is not available.
+        """
         codec = self.postscript.number(_COMPRESSION)
         if codec == 0:
             return data
-        if codec not in _UNPACK:
+        if codec not in _CODECS:
             raise UnsupportedError(f"ORC compression {codec} cannot be read.")
-        out, at = [], 0
+        out, at, left = [], 0, expansion_limit(len(data))
         while at < len(data):
             head = int.from_bytes(data[at : at + _HEADER_SIZE], "little")
             size, is_original = head >> 1, head & 1
             at += _HEADER_SIZE
+            check_range(at, size, len(data), "a block")
             chunk = data[at : at + size]
-            out.append(chunk if is_original else _UNPACK[codec](chunk, self.block_size))
+            out.append(chunk if is_original else _unpacked(_CODECS[codec], chunk, min(self.block_size, left)))
+            left -= len(out[-1])
             at += size
         return b"".join(out)
 
@@ -193,10 +195,12 @@ class OrcTail:
     def stripe_footer(self, source: pa.NativeFile, stripe: Stripe) -> StripeFooter:
         """Read a stripe's footer."""
         start = stripe.offset + stripe.index_length + stripe.data_length
+        check_range(start, stripe.footer_length, self.body_size, "the footer of a stripe")
         message = decode(self.expand(source.read_at(stripe.footer_length, start)))
         streams, at = [], stripe.offset
         for stream in message.messages(_STREAMS):
             kind, column, length = (stream.number(part) for part in (1, 2, 3))
+            check_range(at, length, self.body_size, "a stream")
             streams.append(Stream(kind, column, at, length))
             at += length
         return StripeFooter(streams, message)
@@ -204,6 +208,7 @@ class OrcTail:
     def metadata(self, source: pa.NativeFile) -> bytes:
         """The section before the footer, the stripes' statistics, as it stands in the file."""
         length = self.postscript.number(_METADATA_LENGTH)
+        check_range(self.body_size - length, length, self.body_size, "the metadata")
         return bytes(source.read_at(length, self.body_size - length))
 
     def with_stripes(self, stripes: Sequence[Stripe], content_length: int) -> OrcTail:
@@ -238,11 +243,30 @@ def parse_tail(end_of_file: bytes, size: int) -> OrcTail | int:
         raise ValueError("it does not end with ORC's postscript")
     footer_length = postscript.number(_FOOTER_LENGTH)
     needed = 1 + length + footer_length
+    check_count(needed, size, "bytes of the tail")
     if needed > len(end_of_file):
         return needed
     bare = OrcTail(Message(), postscript, size - needed)
     footer = decode(bare.expand(end_of_file[len(end_of_file) - needed : len(end_of_file) - 1 - length]))
-    return OrcTail(footer, postscript, size - needed)
+    tail = OrcTail(footer, postscript, size - needed)
+    _check_tree(tail)
+    return tail
+
+
+def _unpacked(codec: str, data: bytes, limit: int) -> bytes:
+    try:
+        return decompress(codec, data, limit)
+    except Exception as error:  # each codec has errors of its own
+        raise ValueError(f"a block cannot be unpacked: {error}") from error
+
+
+def _check_tree(tail: OrcTail) -> None:
+    """Nothing if each type stands inside one other, which comes before it."""
+    inside = [child for column in range(len(tail.types)) for child in tail.children(column)]
+    if sorted(inside) != list(range(1, len(tail.types))):
+        raise ValueError("its types are no tree")
+    if any(child <= column for column in range(len(tail.types)) for child in tail.children(column)):
+        raise ValueError("a type stands inside of one that comes after it")
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:

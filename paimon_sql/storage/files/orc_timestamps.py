@@ -22,7 +22,7 @@ from paimon_sql.format import types as t
 from paimon_sql.storage.files.conform import rebuild_list, rebuild_map, rebuild_struct
 from paimon_sql.storage.files.int96 import instants
 from paimon_sql.storage.files.orc_fractions import decode_nanos
-from paimon_sql.storage.files.orc_runs import decode_unsigned
+from paimon_sql.storage.files.orc_runs import UnsignedRuns
 from paimon_sql.storage.files.orc_tail import KIND, NAMES, TIMESTAMPS, Kind, OrcTail, StreamKind, Stripe, StripeFooter
 
 _DIRECT_V2 = 2
@@ -87,14 +87,14 @@ class StripeTimestamps:
         tail: its real tail.
         footer: the stripe's footer.
         legacy: whether a timestamp with local time zone was stored as the writer's wall clock.
-        ahead: by column the nanoseconds of the values that are still to come.
+        ahead: by column the coded nanoseconds of the values that are still to come.
     """
 
     source: pa.NativeFile
     tail: OrcTail
     footer: StripeFooter
     legacy: bool
-    ahead: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+    ahead: dict[int, UnsignedRuns] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
@@ -158,13 +158,10 @@ class StripeTimestamps:
         """The nanoseconds behind the seconds of the next values that are not null."""
         if column not in self.ahead:
             self.ahead[column] = self._nanos(column)
-        if len(self.ahead[column]) < count:
-            raise ValueError(f"a stream of fractions of seconds holds {len(self.ahead[column])} of {count}")
-        found, self.ahead[column] = np.split(self.ahead[column], [count])
-        return found
+        return decode_nanos(self.ahead[column].take(count))
 
-    def _nanos(self, column: int) -> npt.NDArray[np.int64]:
-        """The nanoseconds of all values of the stripe that are not null."""
+    def _nanos(self, column: int) -> UnsignedRuns:
+        """The nanoseconds of all values of the stripe that are not null, as they are coded."""
         if self.footer.encodings[column] != _DIRECT_V2:
             raise UnsupportedError("Timestamps of ORC files of version 0.11 cannot be read.")
         data = b"".join(
@@ -172,7 +169,7 @@ class StripeTimestamps:
             for stream in self.footer.streams
             if stream.kind == StreamKind.SECONDARY and stream.column == column
         )
-        return decode_nanos(decode_unsigned(data))
+        return UnsignedRuns(data)
 
 
 def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:

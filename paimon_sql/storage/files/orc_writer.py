@@ -94,7 +94,8 @@ class OrcWriter(DataFileWriter):
             size = int(self._stream.tell())
             self._stream.close()
         if self._fractions:
-            corrected = self._fractions.corrected(self._file_io.read_bytes(self.path))
+            with self._file_io.open_input(self.path) as written:
+                corrected = self._fractions.corrected(bytes(written.read()))
             self._file_io.write_bytes(self.path, corrected)
             return len(corrected)
         return size

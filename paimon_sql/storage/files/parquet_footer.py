@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from paimon_sql.format.bounded import check_range
 from paimon_sql.storage.files.thrift import Struct, decode, encode
 
 MAGIC = b"PAR1"
@@ -39,9 +40,14 @@ def declare_int96(tail: bytes, paths: Collection[str]) -> bytes:
 
 
 def int96_as_bytes(source: pa.NativeFile) -> pq.FileMetaData:
-    """A file's metadata in which every INT96 column is one of 12 fixed bytes."""
+    """A file's metadata in which every INT96 column is one of 12 fixed bytes.
+
+    Raises:
+        ValueError: they take more bytes than the file has.
+    """
     end = source.size()
     size = _LENGTH.unpack(source.read_at(_LENGTH.size, end - _SUFFIX))[0]
+    check_range(end - _SUFFIX - size, size, end, "the footer")
     metadata = decode(source.read_at(size, end - _SUFFIX - size))
     _retype(metadata, lambda _, code: _FIXED if code == _INT96 else code)
     return pq.read_metadata(pa.BufferReader(MAGIC + _footer(metadata)))

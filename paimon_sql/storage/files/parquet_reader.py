@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_sql.errors import CorruptFileError, UnsupportedError
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
-from paimon_sql.storage.files.base import ColumnRange, FileRead, batch_of, canonical
+from paimon_sql.storage.files.base import ColumnRange, FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.files.parquet_footer import int96_as_bytes
 from paimon_sql.storage.files.parquet_schema import from_physical_leaf
 
@@ -23,11 +24,12 @@ _READ_AHEAD = 64 * 1024
 
 def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The wanted columns of a Parquet file as canonical batches, each with its first row's position."""
-    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
-        try:
-            yield from _row_groups(source, wanted, file_io.is_object_store(wanted.path))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise CorruptFileError(f"cannot be read as Parquet: {error}", path=wanted.path) from error
+    with (
+        refusals("read", wanted.path),
+        file_io.open_input(wanted.path) as source,
+        decoding_file("cannot be read as Parquet", wanted.path),
+    ):
+        yield from _row_groups(source, wanted, file_io.is_object_store(wanted.path))
 
 
 def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -95,10 +97,16 @@ def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
         chunk = row_group.column(i)
         statistics = chunk.statistics
         if statistics is not None and "." not in chunk.path_in_schema:
-            known = statistics.has_min_max
-            ranges[chunk.path_in_schema] = ColumnRange(
-                statistics.min if known else None,
-                statistics.max if known else None,
-                statistics.null_count if statistics.has_null_count else None,
-            )
+            low, high = _bounds(statistics)
+            nulls = statistics.null_count if statistics.has_null_count else None
+            ranges[chunk.path_in_schema] = ColumnRange(low, high, nulls)
     return ranges
+
+
+def _bounds(statistics: pq.Statistics) -> tuple[Any, Any]:
+    if not statistics.has_min_max:
+        return None, None
+    try:
+        return statistics.min, statistics.max
+    except (OverflowError, ValueError):
+        return None, None  # a time in a year that Python does not know

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format import types as t
+from paimon_sql.format.options.data_file import PARQUET_ENABLE_DICTIONARY
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import DataFileWriter
@@ -38,6 +39,7 @@ _PAGE_SIZE = 2**20
 _SMALL_CHUNK_ROWS = 4096
 _SAMPLE_ROWS = 10_000
 _WORTH_A_DICTIONARY = 0.5
+_DICTIONARY = PARQUET_ENABLE_DICTIONARY.key.removeprefix("parquet.")
 
 
 class ParquetWriter(DataFileWriter):
@@ -106,9 +108,9 @@ class ParquetWriter(DataFileWriter):
 
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
         """The leaves that get a dictionary: those that the options say, else those whose first values repeat."""
-        if not self._settings.flag("enable.dictionary", True):
-            return [c for c, wanted in self._settings.flags_by_column("enable.dictionary").items() if wanted]
-        refused = {c for c, wanted in self._settings.flags_by_column("enable.dictionary").items() if not wanted}
+        if not self._settings.flag(_DICTIONARY, True):
+            return [c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if wanted]
+        refused = {c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if not wanted}
         head = sample.slice(0, _SAMPLE_ROWS)
         chosen = []
         for path, physical in leaves(self._schema):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_MOST_BITS = 64
 
 Value: TypeAlias = "int | bytes"
 
@@ -112,15 +113,15 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at a byte, and the byte behind it."""
-    value = shift = 0
-    while True:
+    """The number that begins at a byte, and the byte behind it; ValueError or IndexError if there is none."""
+    value = 0
+    for shift in range(0, _MOST_BITS, 7):
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-        shift += 7
+    raise ValueError("a number does not end")
 
 
 def _varints(data: bytes) -> Iterator[int]:

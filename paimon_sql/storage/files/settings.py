@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.options.data_file import ORC_PROPERTY, PARQUET_PROPERTY
 from paimon_sql.format.options.values import parse_memory_size
 
+_PROPERTIES = {"parquet": PARQUET_PROPERTY, "orc": ORC_PROPERTY}
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -45,26 +47,29 @@ class WriteSettings:
 
     def number(self, key: str, default: int) -> int:
         """A whole number under the format's prefix."""
-        return whole_number(self.options, f"{self.format}.{key}", default)
+        return whole_number(self.options, self._key(key), default)
 
     def size(self, key: str, default: int) -> int:
         """A size in bytes under the format's prefix."""
-        full = f"{self.format}.{key}"
+        full = self._key(key)
         return memory_size(full, self.options[full]) if full in self.options else default
 
     def flag(self, key: str, default: bool) -> bool:
         """A truth value under the format's prefix."""
-        return _flag(f"{self.format}.{key}", self.options.get(f"{self.format}.{key}"), default)
+        return _flag(self._key(key), self.options.get(self._key(key)), default)
 
     def flags_by_column(self, key: str) -> dict[str, bool]:
         """The truth values of ``<format>.<key>#<column>``, by column."""
-        prefix = f"{self.format}.{key}#"
+        prefix = f"{self._key(key)}#"
         return {k.removeprefix(prefix): _flag(k, v, False) for k, v in self.options.items() if k.startswith(prefix)}
 
     def texts_by_column(self, key: str) -> dict[str, str]:
         """The values of ``<format>.<key>#<column>``, by column."""
-        prefix = f"{self.format}.{key}#"
+        prefix = f"{self._key(key)}#"
         return {k.removeprefix(prefix): v for k, v in self.options.items() if k.startswith(prefix)}
+
+    def _key(self, key: str) -> str:
+        return _PROPERTIES[self.format].for_name(key)
 
     def codec(self, codecs: Mapping[str, str]) -> str:
         """The writer's name of the compression, out of those that the format has.

@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from paimon_sql.format.bounded import check_count
+
 _TRUE, _FALSE = 1, 2
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
 _LONG_LIST = 15
+_MOST_BITS = 64
+_MOST_DEPTH = 64
+"""How deep structs and lists may be nested; those of Parquet are less than ten deep."""
 
 
 @dataclass
@@ -50,6 +55,7 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
+        self._depth = 0
 
     def _byte(self) -> int:
         value = self._data[self._at]
@@ -65,13 +71,13 @@ class _Reader:
         return taken
 
     def _varint(self) -> int:
-        value = shift = 0
-        while True:
+        value = 0
+        for shift in range(0, _MOST_BITS, 7):
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-            shift += 7
+        raise ValueError("a number does not end")
 
     def _zigzag(self) -> int:
         value = self._varint()
@@ -86,6 +92,14 @@ class _Reader:
             found.fields[last] = (kind, self._value(kind, in_list=False))
         return found
 
+    def _items(self) -> Items:
+        head = self._byte()
+        size, element = head >> 4, head & 0x0F
+        if size == _LONG_LIST:
+            size = self._varint()
+        check_count(size, len(self._data) - self._at, "elements of a list")
+        return Items(element, [self._value(element, in_list=True) for _ in range(size)])
+
     def _value(self, kind: int, in_list: bool) -> Any:
         if kind in (_TRUE, _FALSE):
             return self._byte() == _TRUE if in_list else kind == _TRUE
@@ -93,14 +107,12 @@ class _Reader:
             return self._zigzag()
         if kind == _BINARY:
             return self._take(self._varint())
-        if kind == _STRUCT:
-            return self.struct()
-        if kind in (_LIST, _SET):
-            head = self._byte()
-            size, element = head >> 4, head & 0x0F
-            if size == _LONG_LIST:
-                size = self._varint()
-            return Items(element, [self._value(element, in_list=True) for _ in range(size)])
+        if kind in (_STRUCT, _LIST, _SET):
+            check_count(self._depth, _MOST_DEPTH, "levels of nesting")
+            self._depth += 1
+            found = self.struct() if kind == _STRUCT else self._items()
+            self._depth -= 1
+            return found
         if kind == _BYTE:
             return self._take(1)
         if kind == _DOUBLE:

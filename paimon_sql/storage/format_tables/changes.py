@@ -26,6 +26,7 @@ from paimon_sql.storage.format_tables.partitions import (
     partition_texts,
 )
 from paimon_sql.storage.format_tables.table import FormatTable
+from paimon_sql.storage.links import refuse_links
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.threads import spread
 
@@ -67,6 +68,7 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
     moves = [(f.path, target) for f in _files_below(table, staging) for target in [_target(table, staging, f)]]
     folders = sorted({parent_of(target) for _, target in moves})
     old = [] if replaced is None else files_of(table, _replaced_partitions(table, replaced, folders))
+    refuse_links(table.file_io, old, lambda path: table.location)
     made = [folder for folder in folders if not table.file_io.exists(folder)]
     done: list[str] = []
 
@@ -90,11 +92,14 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
 
 def empty(table: FormatTable, partitions: Sequence[Partition]) -> int:
     """Remove the files of some partitions, whose folders stay; how many there were."""
-    return table.file_io.delete_many(files_of(table, partitions), table.threads)
+    files = files_of(table, partitions)
+    refuse_links(table.file_io, files, lambda path: table.location)
+    return table.file_io.delete_many(files, table.threads)
 
 
 def drop_partitions(table: FormatTable, partitions: Sequence[Partition]) -> None:
     """Remove some partitions, with their folders and those above them that hold nothing else."""
+    refuse_links(table.file_io, [join(p.path, "file") for p in partitions], lambda path: table.location)
     for partition in partitions:
         folder = partition.path
         table.file_io.delete_dir(folder, recursive=True)

@@ -121,7 +121,7 @@ def folder_names(table: FormatTable, texts: Sequence[str | None]) -> tuple[str, 
         name = value if table.only_values else f"{escape_path_name(field.name)}={value}"
         taken = i == 0 and not table.is_external and name == SCHEMA_FOLDER
         hidden = is_hidden(name) and value != table.default_name
-        if table.only_values and (taken or hidden):
+        if name in (".", "..") or (table.only_values and (taken or hidden)):
             raise InvalidInputError(
                 f"{table.name}: '{text}' cannot be a value of {field.name}, as no folder of rows can have that name.",
                 remedy="Without 'format-table.partition-path-only-value' names of folders begin with the column.",

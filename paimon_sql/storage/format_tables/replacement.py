@@ -43,7 +43,7 @@ def take_place(old: FormatTable, new: FormatTable, staging: str | None) -> None:
         raise _changed_meanwhile(old)
     if not old.is_external or old.location == new.location:
         _clear(old)
-    if not new.schemas.try_add(new.schema):
+    if not new.schemas.try_add(new.schema, old.schema):
         raise _changed_meanwhile(old)
     if staging is not None:
         publish(new, staging, None)

@@ -29,8 +29,8 @@ from paimon_sql.format.options.index import (
 from paimon_sql.format.paths import global_index_name
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import gather
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.global_index.entries import (
     changed_since,
@@ -161,6 +161,8 @@ class IndexTask:
         folder = self.table.options.get(GLOBAL_INDEX_EXTERNAL_PATH)
         external = f"{folder.rstrip('/')}/{name}" if folder else None
         path = self.table.paths.index(name, external)
+        roots = self.table.manifests.external_roots
+        roots.check(pa.array([external], pa.string()), "the new index file", self.table.path)
         size = 0
         try:
             with self.table.file_io.open_output(path) as out:
@@ -271,7 +273,7 @@ def _gaps(first: int, count: int, done: RowIds) -> Iterator[tuple[int, int]]:
 
 def build_index(table: Table, executor: Executor, plan: IndexPlan) -> list[CommitMessage]:
     """Do what is planned; what is to be committed. If a task fails, nothing is left of the others."""
-    answers = all_or_nothing(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
+    answers = gather(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
     return [*answers, *dropped(plan.replaced)]
 
 

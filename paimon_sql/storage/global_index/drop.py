@@ -11,6 +11,7 @@ from paimon_sql.format.index_manifest import IndexManifestEntry
 from paimon_sql.format.options.index import GLOBAL_INDEX_COLUMN_UPDATE_ACTION
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.global_index.entries import global_entries, indexed_fields, meta_of, named_columns
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import partition_values
@@ -76,6 +77,20 @@ def outdated(
             f" '{GLOBAL_INDEX_COLUMN_UPDATE_ACTION.key}' to DROP_PARTITION_INDEX or IGNORE.",
         )
     return found
+
+
+def indexes_unchanged(messages: Sequence[CommitMessage], columns: Collection[str]) -> Validation:
+    """No rival has built an index over changed columns since the transaction's base.
+
+    Args:
+        messages: what the statement wrote.
+        columns: the columns that it changes in rows that are there.
+    """
+
+    def check(proposal: Proposal) -> None:
+        check_indexes(proposal.table, proposal.base, proposal.latest, messages, columns)
+
+    return Validation("no global index over a changed column was built", check)
 
 
 def check_indexes(

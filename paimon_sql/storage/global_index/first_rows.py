@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from paimon_sql.format.file_index.keys import KeyType
-from paimon_sql.format.global_index.base import GlobalIndexReader, SortedIndexReader, bitmap_of, rows_of
+from paimon_sql.format.global_index.base import GlobalIndexReader, SortedIndexReader, bitmap_of, check_rows, rows_of
 from paimon_sql.format.global_index.btree import BTree
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.global_index.meta import KeyRange
@@ -105,8 +105,9 @@ class _Search:
         """The first rows of a file, and the place of the last of them if there are enough."""
         assert isinstance(reader, SortedIndexReader)
         start, found = meta_of(entry).row_range_start, BitMap64()
+        count = meta_of(entry).row_range_end + 1 - start
         if self.top.nulls_first:
-            found = bitmap_of(rows_of(reader.nulls()) + start) & self.counted
+            found = check_rows(reader.nulls(), count).shift(start) & self.counted
             if len(found) >= self.wanted:
                 return found, _Place(0)
         for block in reader.in_order(descending=self.top.descending):
@@ -122,7 +123,7 @@ class _Search:
             found |= bitmap_of(block.rows[:end] + start) & self.counted
             return found, _Place(1, block.keys[last].as_py(), self.top.descending)
         if not self.top.nulls_first:
-            found |= bitmap_of(rows_of(reader.nulls()) + start) & self.counted
+            found |= check_rows(reader.nulls(), count).shift(start) & self.counted
         return found, _Place(2) if len(found) >= self.wanted else None
 
     def _begin(self, entry: IndexManifestEntry) -> _Place:

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
-from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, bitmap_of, rows_of
+from paimon_sql.format.bounded import MAX_INDEXED_ROWS, decoding, exactly
+from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, check_rows, rows_of
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.global_index.registry import KINDS
@@ -50,6 +51,7 @@ from paimon_sql.storage.threads import spread
 
 _LOG = logging.getLogger(__name__)
 _FAST = "fast"
+_MOST_IDS = 1 << 62
 Answer = TypeVar("Answer")
 
 
@@ -97,14 +99,19 @@ def _rows_to_read(
 def usable_entries(
     table: Table, snapshot: Snapshot | None, files: pa.Table, fields: Sequence[DataField]
 ) -> list[IndexManifestEntry]:
-    """The index files that may tell of some columns' values in some data files; none if the table asks for none."""
+    """The index files that may tell of some columns' values in some data files; none if the table asks for none.
+
+    Nor are there any where files or indexes claim more row ids than `MAX_INDEXED_ROWS`: a read does without them.
+    """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
     if not (evolves(table) and table.options.get(GLOBAL_INDEX_ENABLED)):
         return []
+    if not _are_countable(files):
+        return []
     types = {f.id: f.type for f in fields}
     there = set(pc.unique(files["partition"]).to_pylist())
-    return [
+    found = [
         e
         for e in global_entries(table, snapshot)
         if meta_of(e).index_field_id in types
@@ -112,7 +119,26 @@ def usable_entries(
         and e.partition in there
         and e.file.index_type in KINDS
         and KINDS[e.file.index_type].takes(types[meta_of(e).index_field_id])
+        and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MOST_IDS
     ]
+    return found if sum(map(_rows_covered, found)) <= MAX_INDEXED_ROWS else []
+
+
+def _rows_covered(entry: IndexManifestEntry) -> int:
+    meta = meta_of(entry)
+    return meta.row_range_end + 1 - meta.row_range_start
+
+
+def _are_countable(files: pa.Table) -> bool:
+    """Whether the row ids of data files can be told apart one by one."""
+    known = files.filter(files["first_row_id"].is_valid())
+    starts, counts = known["first_row_id"].to_numpy(), known["row_count"].to_numpy()
+    return not len(known) or bool(
+        starts.min() >= 0
+        and counts.min() >= 0
+        and counts.sum(dtype=np.float64) <= MAX_INDEXED_ROWS
+        and starts.max() + counts.max() < _MOST_IDS
+    )
 
 
 def _is_fast(table: Table) -> bool:
@@ -203,8 +229,10 @@ class _Look:
         self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
         """The rows that an index file answers; None if it cannot be read."""
-        rows = ask_index(self.table, field, kind, entry, asked.ask)
-        return None if rows is None else bitmap_of(rows_of(rows) + meta_of(entry).row_range_start)
+        rows = ask_index(
+            self.table, field, kind, entry, lambda reader: check_rows(asked.ask(reader), _rows_covered(entry))
+        )
+        return None if rows is None else rows.shift(meta_of(entry).row_range_start)
 
 
 def ask_index(
@@ -217,15 +245,12 @@ def ask_index(
     """What an index file answers; None if it cannot be read, for a scan does without it."""
     path = index_path(table, entry)
     try:
-        with table.file_io.open_input(path) as stream:
-            keys = IndexKeys(field.type)
-            return ask(kind.reader(lambda start, size: bytes(stream.read_at(size, start)), entry.file.file_size, keys))
-    except (MissingFileError, UnsupportedError) as error:
+        with table.file_io.open_input(path) as stream, decoding(f"the {kind.name} index of '{field.name}'", path):
+            size = int(stream.size())
+            read = exactly(lambda start, length: bytes(stream.read_at(length, start)), size, "a part of the index")
+            return ask(kind.reader(read, size, IndexKeys(field.type)))
+    except (MissingFileError, UnsupportedError, CorruptFileError) as error:
         _LOG.warning("%s: a global index is left aside: %s", table.name, error)
-        return None
-    except ValueError as error:
-        broken = CorruptFileError(f"the {kind.name} index of column '{field.name}' is broken: {error}", path=path)
-        _LOG.warning("%s: a global index is left aside: %s", table.name, broken)
         return None
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.bounded import load_json
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.materialized.definition import Definition
 from paimon_sql.storage.table import Table
@@ -69,7 +70,7 @@ class RefreshState:
         if text is None:
             return None
         try:
-            found: dict[str, Any] = json.loads(text)
+            found: dict[str, Any] = load_json(text)
             sources = found["sources"]
             read = None if sources is None else tuple(SourceState(**source) for source in sources)
             return RefreshState(found["query"], found["refreshed"], found["mode"], read, found["views"])

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.name_hashes import name_hashes
 from paimon_sql.storage.object_tables.definition import object_location
 from paimon_sql.storage.object_tables.listing import list_objects
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.replace_table import discard
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
@@ -106,14 +106,16 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
         for _ in listed:
             pass
         return _compared(before, now, None)
-    messages = plan_write(table, overwrite=True).run(listed)
-    found = _compared(before, now, None)
-    if found.is_same:
-        discard(table, messages)
-        return found
-    everything = Overwrite()
-    made = Committer(table).overwrite(messages, lambda latest: overwritten(table, latest, everything, messages))
-    return _compared(before, now, made)
+    with Transaction(table) as transaction:
+        messages = transaction.staged.take(plan_write(table, overwrite=True).run(listed))
+        found = _compared(before, now, None)
+        if found.is_same:
+            return found
+        everything = Overwrite()
+        made = operations.overwrite(
+            transaction, messages, lambda latest: overwritten(table, latest, everything, messages)
+        )
+        return _compared(before, now, made)
 
 
 def _compared(before: _Side, now: _Side, snapshot: Snapshot | None) -> Refreshed:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.data_file import FileSource
-from paimon_sql.format.manifest import FileKind, ManifestFileMeta, read_manifest
+from paimon_sql.format.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.expire.protectors import Protector, branch_protectors, changelogs_of, snapshot_protector
@@ -222,9 +222,8 @@ def read_named(task: ReadTask) -> list[Named | None]:
 
 
 def _named(table: Table, name: str) -> Named | None:
-    path = table.manifests.path(name)  # on the disk: what is remembered of a broken file proves nothing
-    try:
-        entries = read_manifest(table.file_io.read_bytes(path), path)
+    try:  # on the disk: what is remembered of a broken file proves nothing
+        entries = table.manifests.read_uncached(name)
     except MissingFileError:
         return None
     compacted = pc.equal(pc.fill_null(entries["file_source"], int(FileSource.APPEND)), int(FileSource.COMPACT))
@@ -240,8 +239,12 @@ def _check_history(branch: Table) -> None:
     """Nothing if no snapshot is missing: what it alone needs could not be told from what nobody needs."""
     missing = branch.snapshots.directory.missing()
     if missing and branch.snapshots.directory.missing() == missing:
-        path = branch.snapshots.directory.path(missing[0])
-        later = next((i for i in branch.snapshots.directory.versions() if i > missing[-1]), None)
+        path = branch.snapshots.directory.path(missing[0].start)
+        if branch.snapshots.strays():
+            raise MissingFileError(
+                f"{path} is missing: a rollback has not come to its end.", path=path, remedy="CALL sys.repair."
+            )
+        later = next((i for i in branch.snapshots.directory.versions() if i >= missing[-1].stop), None)
         goes_on = "" if later is None else f", or CALL sys.repair_earliest_snapshot(.., snapshot_id => {later})"
         raise MissingFileError(
             f"{path} is missing, and nobody knows which files it needs.",

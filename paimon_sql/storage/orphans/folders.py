@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from paimon_sql.format.options.data_file import DATA_FILE_EXTERNAL_PATHS
 from paimon_sql.format.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
+from paimon_sql.storage.external_roots import data_directories
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.orphans.names import FolderKind
 from paimon_sql.storage.table import Table
@@ -30,9 +30,8 @@ class Folder:
 
 def external_roots(branches: Iterable[Table]) -> list[str]:
     """The folders elsewhere that data files of any branch go to or once went to, sorted."""
-    options = [o for b in branches for o in (b.schema.options, *(s.options for s in b.schemas.all()))]
-    texts = {o.get(DATA_FILE_EXTERNAL_PATHS.key, "") for o in options}
-    return sorted({path.strip().rstrip("/") for text in texts for path in text.split(",") if path.strip()})
+    options = [(b, o) for b in branches for o in (b.schema.options, *(s.options for s in b.schemas.all()))]
+    return sorted({root for branch, some in options for root in data_directories(some, branch.access)})
 
 
 def shared_roots(roots: Iterable[str], others: Iterable[str]) -> set[str]:
@@ -54,6 +53,7 @@ def folders_of(table: Table, branches: Sequence[Table], external: Iterable[str],
     shared = {MANIFEST: FolderKind.MANIFEST, INDEX: FolderKind.INDEX, STATISTICS: FolderKind.STATISTICS}
     found = [Folder(f"{root}/{name}", kind, root) for name, kind in shared.items()]
     found += [Folder(b.paths.directory(name), FolderKind.NUMBERED, root) for b in branches for name in _NUMBERED]
+    found += [Folder(b.paths.branch_root, FolderKind.NUMBERED, root) for b in branches]  # the mark of a rollback
     depth = len(table.schema.partition_keys)
     for top in (table.paths.data_root(), *external):
         found += [Folder(path, FolderKind.DATA, top) for path in _buckets(table.file_io, top, depth, threads)]
@@ -65,11 +65,11 @@ def files_in(file_io: FileIO, folder: Folder) -> tuple[list[FileStatus], bool]:
     found = file_io.list(folder.path)
     files = [s for s in found if not s.is_dir]
     if folder.kind is FolderKind.DATA:
-        waiting = [s.path for s in found if s.is_dir and _ENTROPY.fullmatch(s.name)]
+        waiting = [s.path for s in found if _is_own(s) and _ENTROPY.fullmatch(s.name)]
         while waiting:
             below = file_io.list(waiting.pop())
             files += [s for s in below if not s.is_dir]
-            waiting += [s.path for s in below if s.is_dir and _ENTROPY.fullmatch(s.name)]
+            waiting += [s.path for s in below if _is_own(s) and _ENTROPY.fullmatch(s.name)]
     return files, not found
 
 
@@ -83,4 +83,9 @@ def _buckets(file_io: FileIO, top: str, depth: int, threads: int) -> list[str]:
 
 def _below(file_io: FileIO, folders: Sequence[str], threads: int, wanted: Callable[[str], bool]) -> list[str]:
     found = spread(file_io.list, folders, threads)
-    return [s.path for statuses in found for s in statuses if s.is_dir and wanted(s.name)]
+    return [s.path for statuses in found for s in statuses if _is_own(s) and wanted(s.name)]
+
+
+def _is_own(status: FileStatus) -> bool:
+    """Whether it is a directory of the table: what a symbolic link leads to is not."""
+    return status.is_dir and not status.is_link

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.arrow import arrow_field
+from paimon_sql.format.bounded import MAX_BLOB_ROWS
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io.refusals import refusals
@@ -62,6 +63,9 @@ class BlobColumn:
             CorruptFileError: a file is damaged, or does not have as many rows as it should.
         """
         newest_first = sorted(self.files, key=lambda f: (f.max_sequence_number, f.first_row_id or 0), reverse=True)
+        if self.row_count > MAX_BLOB_ROWS:
+            path = self.table.locations.data_file(self.partition, self.bucket, newest_first[0])
+            raise CorruptFileError(f"is one of {self.row_count} blobs, and {MAX_BLOB_ROWS} can be read", path=path)
         owners = np.full(self.row_count, _NOWHERE, dtype=np.int64)
         sizes = np.zeros(self.row_count, dtype=np.int64)
         with ExitStack() as stack:
@@ -88,8 +92,10 @@ class BlobColumn:
             held = BlobFile.open(source, path, self.field)
         if len(held.lengths) != meta.row_count:
             raise CorruptFileError(f"holds {len(held.lengths)} blobs and not {meta.row_count}", path=path)
-        assert meta.first_row_id is not None
-        return _Open(meta.first_row_id - self.first_row_id, held, source)
+        start = (meta.first_row_id or 0) - self.first_row_id
+        if not 0 <= start <= self.row_count - meta.row_count:
+            raise CorruptFileError("holds blobs of rows that its group does not have", path=path)
+        return _Open(start, held, source)
 
     def _values(self, opened: Sequence[_Open], owners: _Numbers, first: int) -> pa.Array:
         """The values of rows that follow one another, of which each owner is told."""

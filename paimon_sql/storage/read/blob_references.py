@@ -11,10 +11,15 @@ import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.format.blob_reference import decode_descriptor, decode_view
-from paimon_sql.format.options.row_tracking import BLOB_AS_DESCRIPTOR, BLOB_VIEW_RESOLVE_ENABLED
+from paimon_sql.format.file_names import is_file_name
+from paimon_sql.format.options.row_tracking import (
+    BLOB_AS_DESCRIPTOR,
+    BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
+    BLOB_VIEW_RESOLVE_ENABLED,
+)
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import BlobType
-from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
+from paimon_sql.storage.blob_columns import descriptor_columns, fields_in_blob_files, view_columns
 from paimon_sql.storage.blob_fetch import BlobFetcher
 from paimon_sql.storage.files.blob import WINDOW_BYTES
 from paimon_sql.storage.row_ids import RowIds
@@ -36,22 +41,34 @@ def followed(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | 
         columns: the columns that are read.
         read: reads blobs of other tables.
     """
-    named = descriptor_columns(table.schema) & set(columns)
-    viewed = view_columns(table.schema) & set(columns) if table.options.get(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
-    fetched = frozenset() if table.options.get(BLOB_AS_DESCRIPTOR) else named | viewed
+    asked = table.options.get
+    named = descriptor_columns(table.schema) if asked(BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED) else frozenset()
+    viewed = view_columns(table.schema) if asked(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
+    named, viewed = named & set(columns), viewed & set(columns)
+    fetched = frozenset() if asked(BLOB_AS_DESCRIPTOR) else named | viewed
     if not viewed and not fetched:
         return None
 
     def follow(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        trusted: set[str] = set()
         for name in sorted(viewed):
-            batch = _replaced(batch, name, _described(table, batch.column(name), read))
-        yield from _fetched(table, batch, sorted(fetched)) if fetched else (batch,)
+            batch = _replaced(batch, name, _described(table, batch.column(name), read, trusted))
+        if fetched:
+            yield from _fetched(BlobFetcher.stored(table, trusted), batch, sorted(fetched))
+        else:
+            yield batch
 
     return follow
 
 
-def _described(table: Table, references: pa.Array, read: ReadBlobs) -> pa.Array:
+def _described(table: Table, references: pa.Array, read: ReadBlobs, trusted: set[str]) -> pa.Array:
     """Descriptors of the blobs that references to other tables' rows name.
+
+    Args:
+        table: the table that has the references.
+        references: the references.
+        read: reads blobs of other tables.
+        trusted: takes the files of blobs of those tables, which may lie outside of the warehouse.
 
     Raises:
         InvalidInputError: a value is no such reference.
@@ -63,13 +80,15 @@ def _described(table: Table, references: pa.Array, read: ReadBlobs) -> pa.Array:
     for source, field_id in sorted({(v.table, v.field_id) for v in named}):
         places = [i for i, v in enumerate(named) if (v.table, v.field_id) == (source, field_id)]
         ids = np.array([named[i].row_id for i in places], dtype=np.int64)
-        blobs = _of_rows(_opened(table, source), field_id, ids, read)
+        blobs = _of_rows(_opened(table, source), field_id, ids, read, trusted)
         for place, blob in zip(places, blobs, strict=True):
             found[place] = blob
     return pa.array(found, pa.binary()).take(distinct.indices)
 
 
-def _of_rows(table: Table, field_id: int, ids: npt.NDArray[np.int64], read: ReadBlobs) -> list[bytes | None]:
+def _of_rows(
+    table: Table, field_id: int, ids: npt.NDArray[np.int64], read: ReadBlobs, trusted: set[str]
+) -> list[bytes | None]:
     column = next((f for f in table.schema.fields if f.id == field_id), None)
     if column is None or not isinstance(column.type, BlobType):
         raise PaimonError(f"{table.name} has no column of blobs with the id {field_id}, to which blobs refer.")
@@ -86,25 +105,26 @@ def _of_rows(table: Table, field_id: int, ids: npt.NDArray[np.int64], read: Read
     places = order[np.searchsorted(known[order], ids)]
     whole = pa.chunked_array([b.column(column.name) for b in batches], pa.binary())
     blobs: list[bytes | None] = whole.take(pa.array(places)).to_pylist()
+    if column in fields_in_blob_files(table.schema):  # of others the rows themselves say where they lie
+        trusted.update({decode_descriptor(blob).uri for blob in blobs if blob is not None})
     return blobs
 
 
 def _opened(table: Table, source: str) -> Table:
     """A table of the same warehouse, as ``db.t`` names it."""
     database, _, name = source.partition(".")
-    if not database or not name or "/" in source or database.startswith("."):
+    if not database or database.startswith(".") or not is_file_name(database) or not is_file_name(name):
         raise InvalidInputError(f"'{source}', to which a blob refers, is no name of a table.")
     warehouse = table.path.rsplit("/", 2)[0]
     path = f"{warehouse}/{database}{_DATABASE_SUFFIX}/{name}"
     schema = SchemaManager(table.file_io, path).latest()
     if schema is None:
         raise NoSuchTableError(f"{source}, to which blobs of {table.name} refer, does not exist.", name=source)
-    return Table(source, path, table.file_io, schema)
+    return Table(source, path, table.file_io, schema, access=table.access)
 
 
-def _fetched(table: Table, batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _fetched(fetcher: BlobFetcher, batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The batch in pieces, with the bytes that descriptors name in their place."""
-    fetcher = BlobFetcher.of(table.file_io, table.options)
     held = [batch.column(name).to_pylist() for name in columns]
     made: list[list[Any]] = [[] for _ in columns]
     first = size = 0

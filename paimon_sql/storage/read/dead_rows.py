@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.bounded import MAX_FILE_ROWS
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.special_fields import VALUE_KIND, key_value_fields
 from paimon_sql.storage.merge.engine import merge_engine
@@ -32,10 +34,18 @@ _MOST_ROWS = 1 << 27
 
 
 def bits_of(vector: DeletionVector) -> bytes:
-    """The rows that a deletion vector deletes."""
-    dead = np.zeros(int(vector.positions[-1]) + 1 if vector.cardinality else 0, np.bool_)
-    dead[vector.positions] = True
-    return _packed(dead)
+    """The rows that a deletion vector deletes.
+
+    Raises:
+        UnsupportedError: one is beyond those that bits are kept of.
+    """
+    if not vector.cardinality:
+        return b""
+    if vector.positions[-1] > MAX_FILE_ROWS:
+        raise UnsupportedError(f"A deletion vector deletes row {vector.positions[-1]}, more than a file can have here.")
+    dead = np.zeros(int(vector.positions[-1]) // 8 + 1, np.uint8)
+    np.bitwise_or.at(dead, vector.positions >> 3, np.left_shift(np.uint8(1), (vector.positions & 7).astype(np.uint8)))
+    return dead.tobytes()
 
 
 def selects(table: Table, split: Split) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.bounded import decoding
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.file_index.base import IndexReader, Operator
 from paimon_sql.format.file_index.container import PREFIX_BYTES, IndexPlace, header_length, read_header
@@ -27,6 +28,7 @@ from paimon_sql.storage.table import Table
 
 _LOG = logging.getLogger(__name__)
 _FIRST_READ = 4096
+_AT_ONCE = 1 << 24
 _NEAR = 8192
 """Rows between two wanted ones that are rather read than passed over."""
 
@@ -67,17 +69,19 @@ def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta
     data, name = file.embedded_index, index_file(file)
     if data is not None:
         where = f"the manifest entry of {file.file_name}"
-        yield HeldIndexes(read_header(data, where), None, len(data), lambda start, size: data[start : start + size])
+        places = read_header(data, where)
+        yield HeldIndexes(places, None, len(data), lambda start, size: data[start : start + size])
     elif name is not None:
         path = beside(table.locations.bucket(partition, bucket), name, file.external_path)
         with table.file_io.open_input(path) as stream:
-            head = bytes(stream.read_at(_FIRST_READ, 0))
-            length = header_length(head[:PREFIX_BYTES], path)
+            size = int(stream.size())
+            head = bytes(stream.read_at(min(_FIRST_READ, size), 0))
+            length = header_length(head[:PREFIX_BYTES], size, path)
             if length > len(head):
                 head = bytes(stream.read_at(length, 0))
             read = stream.read_at
             yield HeldIndexes(
-                read_header(head, path), path, stream.size(), lambda start, size: bytes(read(size, start))
+                read_header(head, path, size), path, size, lambda start, length: bytes(read(length, start))
             )
     else:
         yield None
@@ -118,7 +122,10 @@ class IndexLook:
             return None
         try:
             with held_indexes(self.table, partition, bucket, file) as held:
-                return None if held is None else rows_told(self.predicate, self._readers(held, file))
+                if held is None:
+                    return None
+                with decoding("a file index", held.path or f"the manifest entry of {file.file_name}"):
+                    return rows_told(self.predicate, self._readers(held, file))
         except (MissingFileError, CorruptFileError) as error:
             _LOG.warning("%s: a file index is left aside: %s", self.table.name, error)
             return None
@@ -201,9 +208,20 @@ def as_ranges(rows: BitMap, count: int) -> list[tuple[int, int]] | None:
         rows: the rows, at least one.
         count: how many rows there are.
     """
-    positions = np.asarray(rows.to_array(), np.int64)
-    cuts = np.flatnonzero(np.diff(positions) > _NEAR)
-    firsts, lasts = positions[np.r_[0, cuts + 1]], positions[np.r_[cuts, len(positions) - 1]]
-    if len(firsts) == 1 and lasts[0] - firsts[0] + 1 + _NEAR >= count:
+    found: list[tuple[int, int]] = []
+    rows &= BitMap(range(count))
+    first: int | None = rows.next_set_bit(0) if rows else None
+    while first is not None:
+        # A bitmap may hold a run of billions of rows, of which only some are looked at at a time.
+        window = BitMap(range(first, min(first + _AT_ONCE, count)))
+        positions = np.asarray((rows & window).to_array(), np.int64)
+        cuts = np.flatnonzero(np.diff(positions) > _NEAR)
+        firsts, ends = positions[np.r_[0, cuts + 1]], positions[np.r_[cuts, len(positions) - 1]] + 1
+        ranges = list(zip(firsts.tolist(), ends.tolist(), strict=True))
+        if found and ranges[0][0] - found[-1][1] < _NEAR:
+            ranges[0] = (found.pop()[0], ranges[0][1])
+        found += ranges
+        first = rows.next_set_bit(first + _AT_ONCE) if rows.max() >= first + _AT_ONCE else None
+    if len(found) == 1 and found[0][1] - found[0][0] + _NEAR >= count:
         return None
-    return list(zip(firsts.tolist(), (lasts + 1).tolist(), strict=True))
+    return found

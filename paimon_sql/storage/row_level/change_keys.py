@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.commit.all_or_nothing import all_or_nothing
-from paimon_sql.storage.commit.committer import Committer
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.staged_files import StagedFiles
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.terms import Term
@@ -111,13 +110,13 @@ def change_read(
         PaimonError: a task failed; the files of all are deleted.
     """
     tasks = [ChangeTask(tuple(reads), change, write) for reads in buckets]
-    answers = all_or_nothing(write.table, executor.map(run_change, tasks), lambda done: done.messages if done else ())
-    done = [answer for answer in answers if answer is not None]
-    changed = Changed([m for one in done for m in one.messages], sum(one.rows for one in done))
-    if len(done) == len(answers):
-        return changed
-    Committer(write.table, fresh=True).discard(changed.messages)
-    return None
+    with StagedFiles(write.table) as staged:
+        answers = staged.collect(executor.map(run_change, tasks), lambda done: done.messages if done else ())
+        done = [answer for answer in answers if answer is not None]
+        if len(done) < len(answers):
+            return None
+        staged.release_all()
+        return Changed([m for one in done for m in one.messages], sum(one.rows for one in done))
 
 
 class _DoesNotFitError(Exception):

@@ -25,15 +25,17 @@ from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.storage.blob_columns import fields_in_blob_files
+from paimon_sql.storage.commit.history import changes_since
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
-from paimon_sql.storage.row_level.conflicts import changes_since
 from paimon_sql.storage.scan.file_groups import FileGroup, is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.placed_groups import PlacedGroup
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.write.precision import cut_to_precision
 from paimon_sql.storage.write.references import check_references
 from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.routing import conform_batch
@@ -77,12 +79,13 @@ class ColumnTask:
             yield self._write(self.groups[number], namer, ((places, rows) for _, places, rows in parts))
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Part]:
-        schema = arrow_schema([self.table.schema.field(name) for name in self.columns])
+        fields = [self.table.schema.field(name) for name in self.columns]
+        schema = arrow_schema(fields)
         starts = np.array([p.group.first_row_id for p in self.groups], dtype=np.int64)
         ends = starts + np.array([p.group.row_count for p in self.groups], dtype=np.int64)
         for batch in batches:
             ids = batch.column(ROW_ID.name).to_numpy()
-            rows = conform_batch(batch.select(schema.names), schema)
+            rows = cut_to_precision(conform_batch(batch.select(schema.names), schema), fields)
             check_references(self.table.schema, rows)
             numbers = np.searchsorted(starts, ids, side="right") - 1
             if (numbers < 0).any() or (ids >= ends[numbers]).any():
@@ -184,6 +187,19 @@ def _replaced(rows: pa.RecordBatch, at: npt.NDArray[np.int64], new: Sequence[pa.
         for i, column in enumerate(rows.columns)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+
+def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
+    """No rival has changed the same columns of the same rows since the transaction's base.
+
+    Args:
+        messages: what the statement wrote into a table with data evolution.
+    """
+
+    def check(proposal: Proposal) -> None:
+        check_columns(proposal.table, proposal.base, proposal.latest, messages)
+
+    return Validation("no other job has changed the same columns of the same rows", check)
 
 
 def check_columns(

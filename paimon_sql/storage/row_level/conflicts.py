@@ -7,18 +7,33 @@ run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CommitConflictError, NotFoundError
+from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.commit.history import changes_since
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.scan.sections import key_ranks
 from paimon_sql.storage.table import Table
+
+
+def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:
+    """No rival has written keys of the same ranges since the transaction's base.
+
+    Args:
+        messages: what the statement wrote into a table with a primary key.
+    """
+
+    def check(proposal: Proposal) -> None:
+        check_keys(proposal.table, proposal.base, proposal.latest, messages)
+
+    return Validation("no other job has written the same keys", check)
 
 
 def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]) -> None:
@@ -48,29 +63,6 @@ def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, mes
         for bucket, files in theirs.items():
             if bucket in mine and _overlap(table, mine[bucket], files):
                 raise _conflict(table, snapshot, f"wrote keys of the same range in bucket {bucket[1]}")
-
-
-def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) -> Iterable[Snapshot]:
-    """The snapshots that came after the one that a statement read.
-
-    Raises:
-        CommitConflictError: nobody can tell them any more.
-    """
-    if base is not None and (latest is None or latest.id < base.id):
-        raise CommitConflictError(
-            f"{table.name}: the table was rolled back to before snapshot {base.id} while the statement ran.",
-            remedy="Run the statement again.",
-        )
-    first = FIRST_SNAPSHOT_ID if base is None else base.id + 1
-    for number in range(first, latest.id + 1 if latest else first):
-        try:
-            yield table.snapshots.get(number)
-        except NotFoundError:
-            raise CommitConflictError(
-                f"{table.name}: snapshot {number} has expired since the statement began, so nobody can tell what it"
-                " changed.",
-                remedy="Run the statement again, or retain snapshots for longer.",
-            ) from None
 
 
 def _overlap(table: Table, mine: Sequence[DataFileMeta], theirs: Sequence[DataFileMeta]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.manifest import ManifestEntry
 from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.storage.commit.committer import Committer
+from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.table import Table
 
@@ -34,4 +35,5 @@ def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate
             )
         return found
 
-    Committer(table, operation=Operation.DELETE).overwrite([], removed)
+    with Transaction(table, Operation.DELETE, base=base) as transaction:
+        operations.overwrite(transaction, [], removed)

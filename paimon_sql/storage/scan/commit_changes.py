@@ -30,6 +30,7 @@ from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups,
 from paimon_sql.storage.scan.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.span import CHANGELOG, DELTA, told_snapshot
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import retained_range
@@ -225,7 +226,7 @@ class _Commit:
         for place, files in buckets.items():
             count_files(self.metrics, files)
             if evolves(self.table):
-                found = evolved_splits(self.table, place, files, None, 0, 0, lambda file: True)
+                found = evolved_splits(self.table, place, files, None, SplitSize(0, 0), lambda file: True)
             else:
                 found = (Split(*place, (file,), raw=True) for file in files)
             for split in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paimon_sql.format.bounded import check_range, decoding
 from paimon_sql.format.deletion_vectors import DeletionVector, read_deletion_vector
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
 from paimon_sql.format.snapshot import Snapshot
@@ -24,9 +25,13 @@ class Deletion:
 
     def read(self, file_io: FileIO) -> DeletionVector:
         """The deletion vector itself."""
+        offset, length = self.range.offset, self.range.length
         with file_io.open_input(self.path) as source:
-            source.seek(self.range.offset)
-            return read_deletion_vector(source.read(self.range.length + _TAIL), self.path, self.range)
+            size = int(source.size())
+            with decoding("a file of deletion vectors", self.path):
+                check_range(offset, length, size, f"the deletion vector of {self.range.data_file_name}")
+            data = bytes(source.read_at(min(length + _TAIL, size - offset), offset))
+        return read_deletion_vector(data, self.path, self.range)
 
 
 def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:

@@ -13,6 +13,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.scan.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.split import EvolvedSplit, LogSplit, Split
+from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table import Table
 
 
@@ -21,8 +22,7 @@ def evolved_splits(
     place: tuple[bytes, int],
     files: Sequence[DataFileMeta],
     columns: Collection[str] | None,
-    size: int,
-    open_cost: int,
+    sizes: SplitSize,
     is_wanted: Callable[[DataFileMeta], bool],
 ) -> Iterable[Split]:
     """The splits of a bucket: files that stand alone are raw, groups of files come with those that are needed.
@@ -32,20 +32,20 @@ def evolved_splits(
         place: the partition and the bucket.
         files: the files of the bucket.
         columns: the names of the columns that are read; all by default.
-        size: the bytes that one reader takes.
-        open_cost: what a file counts at the least.
+        sizes: how large the splits are.
         is_wanted: tells of a file whether it is read; a group is if one of its files is.
     """
     known, alone = file_groups(table, files)
     needed = [needed_files(table, g, columns) for g in known if any(map(is_wanted, g.files))]
     several = [g for g in needed if g.files != (g.anchor,)]
     alone = [*(g.anchor for g in needed if g.files == (g.anchor,)), *filter(is_wanted, alone)]
-    for part in pack(alone, lambda f: f.file_size, size, open_cost):
+    for part in pack(alone, lambda f: f.file_size, sizes.target, sizes.open_cost):
         yield Split(*place, tuple(part), raw=True)
     by_all = table.options.get(BLOB_SPLIT_BY_FILE_SIZE)
     if by_all is None:
         by_all = not table.options.get(BLOB_AS_DESCRIPTOR)  # blobs that are not read take no time
-    for packed in pack(several, lambda g: g.size if by_all else g.size_of_rows, size, open_cost):
+    weight = (lambda g: g.size) if by_all else (lambda g: g.size_of_rows)
+    for packed in pack(several, weight, sizes.target, sizes.open_cost):
         yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
 
 

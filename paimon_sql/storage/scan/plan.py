@@ -40,6 +40,7 @@ from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.scan.top_n import TopN, splits_with_first
 from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.scan.visible import is_settled, visible_files
@@ -47,8 +48,6 @@ from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import Version
 
-SPLIT_BYTES = 128 * 1024 * 1024
-OPEN_COST = 4 * 1024 * 1024
 MICROS = 6
 """The digits of the finest fractions of a second that Spark knows."""
 
@@ -74,7 +73,7 @@ class ScanPlan:
     snapshot: Snapshot | None
     splits: list[Split]
     metrics: ScanMetrics = field(default_factory=ScanMetrics)
-    split_size: int = SPLIT_BYTES
+    split_size: SplitSize = field(default_factory=SplitSize)
     condition: Predicate | None = None
 
     @cached_property
@@ -152,15 +151,15 @@ class ScanPlan:
     def file_ranges(self) -> list[list[PlannedRange]]:
         """The files of a native scan cut into ranges and packed into partitions of about equal work."""
         ranges: list[PlannedRange] = []
-        split_bytes = self.split_size
+        step = self.split_size.range_size
         for split in self.splits:
             for f in split.files:
                 path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
                 ranges.extend(
-                    PlannedRange(path, start, min(split_bytes, f.file_size - start), f.file_size)
-                    for start in range(0, f.file_size, split_bytes)
+                    PlannedRange(path, start, min(step, f.file_size - start), f.file_size)
+                    for start in range(0, f.file_size, step)
                 )
-        return pack(ranges, lambda r: r.length, split_bytes, OPEN_COST)
+        return pack(ranges, lambda r: r.length, self.split_size.target, self.split_size.open_cost)
 
 
 def plan_scan(
@@ -174,6 +173,7 @@ def plan_scan(
     row_ids: Predicate | None = None,
     answers: IndexAnswers | None = None,
     top: TopN | None = None,
+    split_size: SplitSize | None = None,
 ) -> ScanPlan:
     """Plan a read.
 
@@ -188,15 +188,17 @@ def plan_scan(
         row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
         answers: what global indexes tell for the predicate, if they were asked before.
         top: the rows that are enough; only of use where the condition decides on whole partitions alone.
+        split_size: how large splits are; what the table's options say by default.
     """
     started = time.monotonic()
     if columns is not None and predicate is not None:
         columns = {*columns, *predicate.columns()}
     if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
         top = None
+    sizes = split_size or SplitSize.of(table.options)
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
-        changes, metrics = plan_changes(table, span, predicate, SPLIT_BYTES)
+        changes, metrics = plan_changes(table, span, predicate, sizes.target)
         return ScanPlan(table, span.end, changes, metrics)
     if snapshot is None:
         found = files_to_read(table, predicate)
@@ -207,7 +209,7 @@ def plan_scan(
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
     answers = answers or IndexAnswers(predicate)
     since, metrics = found.version.created_from_millis, _metrics(found)
-    size = split_size(metrics, parallelism)
+    sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
     if found.chain is not None or len(found.parts) > 1:
         top = None  # several branches tell of their rows apart
     splits: list[Split] = []
@@ -217,7 +219,7 @@ def plan_scan(
         if told is None and top is not None:
             told = first_rows(part.table, part.snapshot, part.live.entries, top)
         live = part.live if told is None else _of_rows(part.table, part.live, told)
-        whole = _splits(part.table, live, since, size, columns)
+        whole = _splits(part.table, live, since, sizes, columns)
         if told is not None:
             whole = [replace(s, row_ids=_told(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
@@ -227,14 +229,14 @@ def plan_scan(
             made, condition = first.splits, first.condition
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
-        splits += found.chain.splits(size, since)
+        splits += found.chain.splits(sizes.target, since)
     if any(isinstance(s, EvolvedSplit) for s in splits) or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
     _note(table, found.version.snapshot, metrics, time.monotonic() - started)
-    return ScanPlan(table, found.version.snapshot, splits, metrics, size, condition)
+    return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
 
 
 def _note(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:
@@ -264,12 +266,6 @@ def _told(rows: RowIds, split: Split) -> RowIds | None:
         return None
     parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in held if f.first_row_id is not None]
     return RowIds.of_ranges(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
-
-
-def split_size(metrics: ScanMetrics, parallelism: int) -> int:
-    """The bytes of one split: as much as one reader should take, and no more than is its share."""
-    work = metrics.bytes_read + metrics.files_read * OPEN_COST
-    return max(OPEN_COST, min(SPLIT_BYTES, work // max(1, parallelism)))
 
 
 def _metrics(found: FilesToRead) -> ScanMetrics:
@@ -302,7 +298,7 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
 
 
 def _splits(
-    table: Table, live: LiveFiles, since_millis: int | None, size: int, columns: Collection[str] | None
+    table: Table, live: LiveFiles, since_millis: int | None, sizes: SplitSize, columns: Collection[str] | None
 ) -> Iterable[Split]:
     def is_wanted(file: DataFileMeta) -> bool:
         return since_millis is None or (file.creation_epoch_millis() or 0) >= since_millis
@@ -314,13 +310,13 @@ def _splits(
         groups.setdefault((e.partition, e.bucket), []).append(e.file)
     for (partition, bucket), held in groups.items():
         if evolves(table):
-            yield from evolved_splits(table, (partition, bucket), held, columns, size, OPEN_COST, is_wanted)
+            yield from evolved_splits(table, (partition, bucket), held, columns, sizes, is_wanted)
             continue
         visible = visible_files(table, list(filter(is_wanted, held)))
         if table.schema.primary_keys and not is_settled(table, visible):
-            yield from _merged(table, partition, bucket, visible, size)
+            yield from _merged(table, partition, bucket, visible, sizes)
             continue
-        for group in pack(visible, lambda f: f.file_size, size, OPEN_COST):
+        for group in pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost):
             yield Split(partition, bucket, tuple(group), raw=True)
 
 
@@ -339,14 +335,16 @@ def _by_age(table: pa.Table) -> pa.Table:
     return table.sort_by([("min_sequence_number", "ascending")]) if len(table) else table
 
 
-def _merged(table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
+def _merged(
+    table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta], sizes: SplitSize
+) -> Iterable[Split]:
     sections = sections_of(table.schema, files)
     raw = [s for s in sections if is_raw(s)]
     rest = [s for s in sections if not is_raw(s)]
     alone = [f for s in raw for run in s.runs for f in run]
-    for group in pack(alone, lambda f: f.file_size, size, OPEN_COST):
+    for group in pack(alone, lambda f: f.file_size, sizes.target, sizes.open_cost):
         yield Split(partition, bucket, tuple(group), raw=True)
-    for packed in pack(rest, lambda s: s.size, size, OPEN_COST):
+    for packed in pack(rest, lambda s: s.size, sizes.target, sizes.open_cost):
         yield Split(
             partition,
             bucket,

@@ -42,4 +42,4 @@ def apply_changes(
     if changed == schema:
         return schema
     validate_change(schema, changed)
-    return replace(changed, id=schema.id + 1, time_millis=int(now() * 1000))
+    return replace(changed, id=schema.id + 1, time_millis=max(int(now() * 1000), schema.time_millis))

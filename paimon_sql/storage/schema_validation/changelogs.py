@@ -10,7 +10,7 @@ from paimon_sql.format.options.changelog import (
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
 )
-from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS, PK_CLUSTERING_OVERRIDE, WRITE_ONLY
+from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS, PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.merge_engine import SEQUENCE_FIELD, SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.format.options.scan import (
@@ -69,20 +69,12 @@ def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
 
 
 def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
-    """The order of snapshots decides alone, and only where compaction comes after the snapshot."""
-    if not table.is_on(SEQUENCE_SNAPSHOT_ORDERING):
-        return
-    if not table.has_key:
-        yield conflict(SEQUENCE_SNAPSHOT_ORDERING, "is for tables with a primary key.", "Leave it out.")
-    if table.sequence_fields:
-        yield conflict(
-            SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
-        )
-    if not table.is_on(WRITE_ONLY):
+    """Rows are merged by sequence numbers, and never by the order of snapshots."""
+    if table.is_on(SEQUENCE_SNAPSHOT_ORDERING):
         yield conflict(
             SEQUENCE_SNAPSHOT_ORDERING,
-            f"needs '{WRITE_ONLY.key}' = 'true': what a write compacts has no snapshot yet.",
-            f"Set '{WRITE_ONLY.key}' = 'true' and compact with CALL sys.compact.",
+            "is not offered: the latest row of a key is chosen by sequence numbers here.",
+            f"Leave it out, or name columns in '{SEQUENCE_FIELD.key}'.",
         )
 
 

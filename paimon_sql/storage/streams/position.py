@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bounded import load_json
 
 BEFORE_FIRST = -1
 """The index of a position before all splits of its snapshot."""
@@ -52,7 +53,7 @@ def parse_position(text: str) -> Position:
         InvalidInputError: the text tells none.
     """
     try:
-        body = json.loads(text)
+        body = load_json(text)
         total = body.get("totalSplits")
         return Position(
             int(body["snapshotId"]),

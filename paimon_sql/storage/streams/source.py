@@ -23,8 +23,9 @@ from paimon_sql.format.options.snapshot import CONSUMER_ID
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
-from paimon_sql.storage.scan.plan import SPLIT_BYTES, plan_scan
+from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split_size import STREAM_SPLITS
 from paimon_sql.storage.span import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
@@ -129,13 +130,14 @@ class StreamSource:
                     yield position, split
 
     def _whole(self, snapshot_id: int) -> list[Split]:
-        plan = plan_scan(self.table, self._predicate, snapshot=told_snapshot(self.table, snapshot_id, DELTA))
+        snapshot = told_snapshot(self.table, snapshot_id, DELTA)
+        plan = plan_scan(self.table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
         return _in_order(plan.splits)
 
     def _changed(self, snapshot_id: int) -> list[Split]:
         snapshot = told_snapshot(self.table, snapshot_id, self._mode)
         span = Span(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
-        return _in_order(plan_changes(self.table, span, self._predicate, SPLIT_BYTES)[0])
+        return _in_order(plan_changes(self.table, span, self._predicate, STREAM_SPLITS.target)[0])
 
 
 def _in_order(splits: list[Split]) -> list[Split]:

@@ -30,6 +30,8 @@ class BlobColumnWriter:
         namer: gives the files their names.
         source: whether the rows are new or rewritten.
         target: the size at which a file is closed; what the table's options say by default.
+        copies: whether the values are descriptors of the table's own blobs, which are copied. Otherwise they are
+            blobs, or whatever the write takes descriptors for if its options say so.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class BlobColumnWriter:
         namer: FileNamer,
         source: FileSource = FileSource.APPEND,
         target: int | None = None,
+        copies: bool = False,
     ) -> None:
         self.name = field.name
         self._table = table
@@ -52,7 +55,7 @@ class BlobColumnWriter:
         self._namer = namer
         self._source = source
         self._target = settings.blob_target_file_size if target is None else target
-        self._fetcher = BlobFetcher.of(table.file_io, table.options)
+        self._fetcher = BlobFetcher.own(table) if copies else BlobFetcher.asked(table)
         self._open: BlobWriter | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []

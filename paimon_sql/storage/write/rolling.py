@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -64,6 +65,7 @@ class RollingWriter:
         namer: gives the files their names.
         first_sequence: the sequence number of the first row, for tables whose rows do not carry their own.
         row_group: gives for a new file how many bytes of rows it may hold in memory; None for as many as is usual.
+        copies_blobs: whether the rows have descriptors of the table's own blobs in the place of these.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class RollingWriter:
         source: FileSource = FileSource.APPEND,
         first_sequence: int = 0,
         row_group: Callable[[], int | None] = lambda: None,
+        copies_blobs: bool = False,
     ) -> None:
         self._table = table
         self._settings = settings
@@ -87,6 +90,7 @@ class RollingWriter:
         self._source = source
         self._namer = namer
         self._next_sequence = first_sequence
+        self._most_rows = settings.most_file_rows if source is FileSource.APPEND else sys.maxsize
         self._row_group = row_group
         self._open: _OpenFile | None = None
         self._done: list[DataFileMeta] = []
@@ -94,7 +98,7 @@ class RollingWriter:
         self._keys = table.schema.key_fields if table.schema.primary_keys else ()
         self._codec = RowCodec([f.type for f in self._keys])
         self._blobs = [
-            BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source)
+            BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source, copies=copies_blobs)
             for f in settings.blob_fields
         ]
 
@@ -102,9 +106,11 @@ class RollingWriter:
         """Append rows; a file that becomes big enough is closed, and the rest goes into the next."""
         step = min(_STEP_BYTES, self._settings.target_file_size)
         own = batch.select([f.name for f in self._settings.stored_fields]) if self._blobs else batch
-        rows = max(1, batch.num_rows * step // max(1, own.nbytes))
-        for first in range(0, batch.num_rows, rows):
-            self._write(own.slice(first, rows), [batch.column(w.name).slice(first, rows) for w in self._blobs])
+        rows, first = max(1, batch.num_rows * step // max(1, own.nbytes)), 0
+        while first < batch.num_rows:
+            some = min(rows, self._most_rows - (self._open.rows if self._open else 0))
+            self._write(own.slice(first, some), [batch.column(w.name).slice(first, some) for w in self._blobs])
+            first += some
 
     @property
     def unfinished(self) -> int:
@@ -136,7 +142,7 @@ class RollingWriter:
         for writer, column in zip(self._blobs, blobs, strict=True):
             writer.write(column)
         self._account(current, batch)
-        if current.writer.bytes_written >= self._settings.target_file_size:
+        if current.rows >= self._most_rows or current.writer.bytes_written >= self._settings.target_file_size:
             self._finish(current)
 
     def _begin(self) -> _OpenFile:

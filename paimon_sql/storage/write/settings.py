@@ -23,6 +23,7 @@ from paimon_sql.format.options.data_file import (
     FILE_FORMAT_PER_LEVEL,
     FILE_SUFFIX_INCLUDE_COMPRESSION,
     METADATA_STATS_DENSE_STORE,
+    TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
 )
 from paimon_sql.format.options.index import FILE_INDEX_IN_MANIFEST_THRESHOLD
@@ -53,6 +54,11 @@ class WriteSettings:
     def target_file_size(self) -> int:
         """The size in bytes at which a data file is closed."""
         return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self.keyed else _APPEND_TARGET)
+
+    @cached_property
+    def most_file_rows(self) -> int:
+        """The number of rows at which a data file of new rows is closed; compactions go by size alone."""
+        return self._options.get(TARGET_FILE_ROW_NUM)
 
     @cached_property
     def buffer_size(self) -> int:
@@ -196,6 +202,10 @@ class ColumnSettings(WriteSettings):
 
     @cached_property
     def target_file_size(self) -> int:
+        return sys.maxsize
+
+    @cached_property
+    def most_file_rows(self) -> int:
         return sys.maxsize
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_sql.storage.buckets.registry import bucket_mode
 from paimon_sql.storage.buckets.state import WriteState
 from paimon_sql.storage.commit.overwrite import Overwrite
@@ -22,4 +24,7 @@ def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> Write
     """
     refuse_managed(table.schema, table.name)
     replaced = Overwrite() if overwrite is True else overwrite or None
-    return bucket_mode(table.schema).plan(WriteState(table, replaced, table.snapshots.latest()))
+    state = WriteState(table, replaced, table.snapshots.latest())
+    task = bucket_mode(table.schema).plan(state)
+    has_sequences = bool(table.schema.primary_keys) and replaced is None
+    return replace(task, planned_on=state.snapshot) if has_sequences else task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,13 +11,16 @@ import pyarrow as pa
 from paimon_sql.format.arrow import arrow_field, arrow_schema
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import BUCKET, TRACKED, VALUE_KIND
+from paimon_sql.storage.commit.lineage import follows
 from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.storage.commit.proposal import Validation
 from paimon_sql.storage.default_values import default_scalars, fill_defaults
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.precision import cut_to_precision
 from paimon_sql.storage.write.references import check_references
 from paimon_sql.storage.write.routing import Router, conform_batch
 
@@ -29,6 +32,9 @@ SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
 class WriteTask:
     """Writes rows into files; ``sequences`` are the greatest sequence numbers by partition and bucket.
 
+    Attributes:
+        planned_on: the snapshot that sequence numbers were taken from; None where none were.
+
     Class attributes:
         grows_with_rows: whether the work depends on the rows alone, so that few of them are little work.
     """
@@ -37,6 +43,7 @@ class WriteTask:
 
     table: Table
     sequences: Mapping[Target, int] = field(default_factory=dict)
+    planned_on: Snapshot | None = field(default=None, kw_only=True)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
         """Write all rows; on any error nothing is left behind.
@@ -55,6 +62,7 @@ class WriteTask:
         for batch in batches:
             extra = [arrow_field(SYSTEM[name]) for name in batch.schema.names[len(schema) :] if name in SYSTEM]
             rows = conform_batch(batch, pa.schema([*schema, *extra]))
+            rows = cut_to_precision(rows, self.table.schema.fields)
             check_references(self.table.schema, rows)
             yield fill_defaults(rows, defaults) if defaults else rows
 
@@ -87,6 +95,6 @@ class WriteTask:
         """What is committed of that which all writers together have written."""
         return messages
 
-    def guard(self, messages: Iterable[CommitMessage]) -> Callable[[Snapshot | None], None] | None:
-        """What refuses a snapshot on which the messages must not be put; None if any will do."""
-        return None
+    def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
+        """Conditions under which alone the messages may be committed."""
+        return () if self.planned_on is None else (follows(self.planned_on),)

@@ -50,6 +50,7 @@ class BucketWork:
         below: the files on deeper levels than the result's.
         vectors_file: the index file of the deletion vectors, if there is one.
         expiry: which rows have expired and are left out; None if the table's rows do not.
+        deep: the names of all files of the bucket above level 0; None in a table without levels.
     """
 
     table: Table
@@ -62,6 +63,7 @@ class BucketWork:
     below: tuple[DataFileMeta, ...] = ()
     vectors_file: IndexFileMeta | None = None
     expiry: RecordExpiry | None = None
+    deep: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Rewriter:
             compact_changelog=tuple(self._changelog),
             compact_new_indexes=new,
             compact_deleted_indexes=old,
+            compact_deep=w.deep,
         )
 
     def discard(self) -> None:

@@ -1,0 +1,21 @@
+"""How large the splits of a query are: by the table's options, else by Spark's settings for its own files."""
+
+from __future__ import annotations
+
+from paimon_sql.format.options.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
+from paimon_sql.spark.java import Jvm
+from paimon_sql.storage.scan.split_size import SplitSize
+from paimon_sql.storage.table import Table
+
+
+def split_size(jvm: Jvm, table: Table) -> SplitSize:
+    """The size of splits that a query of this thread's session asks for.
+
+    Options of the table, the session (``spark.paimon.*``) and the query win over ``spark.sql.files.maxPartitionBytes``
+    and ``spark.sql.files.openCostInBytes``, whose defaults are those of the options.
+    """
+    options = table.options
+    if options.has(SOURCE_SPLIT_TARGET_SIZE) and options.has(SOURCE_SPLIT_OPEN_FILE_COST):
+        return SplitSize.of(options)
+    settings = jvm.settings
+    return SplitSize.of(options, SplitSize(settings.filesMaxPartitionBytes(), settings.filesOpenCostInBytes()))

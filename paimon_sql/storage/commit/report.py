@@ -1,0 +1,70 @@
+"""Reports of commits: a line in the log, and the metrics of this process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from paimon_sql.format.manifest import FileKind, ManifestEntry
+from paimon_sql.format.paths import MAIN_BRANCH
+from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.metrics import COMMIT, METRICS
+from paimon_sql.storage.table import Table
+
+LOG = logging.getLogger("paimon_sql.commits")
+"""One line per commit, of the level INFO."""
+
+
+def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: int, seconds: float) -> None:
+    """Report a commit to the log and the metrics.
+
+    Args:
+        table: the table.
+        snapshot: the snapshot that was committed.
+        changes: what it changed.
+        attempts: the number of attempts.
+        seconds: their duration together.
+    """
+    added, added_bytes = _counted(changes.entries, FileKind.ADD)
+    removed, removed_bytes = _counted(changes.entries, FileKind.DELETE)
+    told, _ = _counted(changes.changelog, FileKind.ADD)
+    measured: dict[str, float] = {
+        "commitDuration": round(seconds * 1000),
+        "commitAttempts": attempts,
+        "committedSnapshotId": snapshot.id,
+        "tableFilesAdded": added,
+        "tableFilesDeleted": removed,
+        "changelogFilesAppended": told,
+        "partitionsWritten": len({e.partition for e in changes.entries}),
+        "bucketsWritten": len({(e.partition, e.bucket) for e in changes.entries}),
+    }
+    if snapshot.commit_kind is CommitKind.COMPACT:
+        measured |= {"compactionInputFileSize": removed_bytes, "compactionOutputFileSize": added_bytes}
+    elif snapshot.delta_record_count is not None:
+        measured["deltaRecordsAppended"] = snapshot.delta_record_count
+    METRICS.note(table, COMMIT, measured)
+    if LOG.isEnabledFor(logging.INFO):
+        branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
+        LOG.info(
+            "%s%s: snapshot %d, %s of %s records, %d files of %d bytes added, %d of %d bytes taken away,"
+            " %d changelog files, %d ms, attempt %d, user %s",
+            table.name,
+            branch,
+            snapshot.id,
+            snapshot.commit_kind.value,
+            "unknown" if snapshot.delta_record_count is None else f"{snapshot.delta_record_count:+d}",
+            added,
+            added_bytes,
+            removed,
+            removed_bytes,
+            told,
+            measured["commitDuration"],
+            attempts,
+            snapshot.commit_user,
+        )
+
+
+def _counted(entries: Iterable[ManifestEntry], kind: FileKind) -> tuple[int, int]:
+    sizes = [e.file.file_size for e in entries if e.kind == kind]
+    return len(sizes), sum(sizes)

@@ -1,0 +1,236 @@
+"""Transactions: the one way to change a table, from the files that are staged to the snapshot that names them.
+
+A commit writes its manifests, then creates the snapshot, which only one writer can do for an id. A writer that loses
+builds anew on the winner's snapshot; the data files stay as they are. A transaction ends in exactly one of three
+outcomes: committed; certainly not committed, then its files are deleted; or unknown, then all of them are kept
+(`CommitUnknownError`). Files are released before a snapshot that names them may exist, so that no failure, no abort
+of the engine and no interrupt can delete a file of a snapshot. That holds for a snapshot that stood until a rollback
+took it away, too: a tag or branch may need its files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum, auto
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import (
+    AlreadyCommittedError,
+    CommitConflictError,
+    CommitUnknownError,
+    MissingFileError,
+    PaimonError,
+)
+from paimon_sql.format.manifest import FileKind
+from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
+from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.storage.commit.attempt import Attempt, Author, Merge
+from paimon_sql.storage.commit.conflicts import CONFLICTS
+from paimon_sql.storage.commit.growth import ONLY_GROWS
+from paimon_sql.storage.commit.identity import SAME_DEFINITION, SAME_TABLE
+from paimon_sql.storage.commit.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.messages import Changes
+from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.storage.commit.report import report_commit
+from paimon_sql.storage.commit.retries import Retries
+from paimon_sql.storage.commit.snapshot_commit import Published, snapshot_commit_of
+from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
+from paimon_sql.storage.commit.strict_mode import strict_mode
+from paimon_sql.storage.commit.users import new_user
+from paimon_sql.storage.listed_partitions import tell_of_commit
+from paimon_sql.storage.table import Table
+
+ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS)
+"""The validations of every transaction."""
+
+
+class Outcome(Enum):
+    """How far a transaction has come."""
+
+    OPEN = auto()
+    """Nothing is committed yet."""
+    COMMITTED = auto()
+    NOT_COMMITTED = auto()
+    """Nothing was committed, and no file is left."""
+    UNKNOWN = auto()
+    """The snapshot may be there or come to be; its files are kept."""
+
+
+class Transaction:
+    """One change of a table, committed as one snapshot or not at all.
+
+    Used with ``with``: at the end of the block the staged files that no snapshot names, nor may name, are deleted.
+
+    Args:
+        table: the table, opened for this statement: a table of the same name that is made meanwhile is another one.
+        operation: the statement behind the commit, kept in the snapshot.
+        base: the snapshot that the changes are worked out from, for validations that compare with it.
+        user: the writer's identity; a new one by default, which `commit.user-prefix` begins.
+        identifier: the writer's number of the commit.
+        properties: what the snapshot keeps beside.
+        validations: conditions beyond those of every commit.
+        staged: the files to own; new ones by default.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        operation: Operation | None = None,
+        *,
+        base: Snapshot | None = None,
+        user: str | None = None,
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        properties: Mapping[str, str] | None = None,
+        validations: Iterable[Validation] = (),
+        staged: StagedFiles | None = None,
+    ) -> None:
+        self.table = table
+        self.operation = operation
+        self.base = base
+        self.user = user or new_user(table)
+        self.identifier = identifier
+        self.properties = dict(properties or {})
+        self.validations = [*ALWAYS, *strict_mode(table, user), *validations]
+        self.staged = StagedFiles(table) if staged is None else staged
+        self.outcome = Outcome.OPEN
+        self._attached: list[str] = []
+        self._was_published = False
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def require(self, *validations: Validation) -> None:
+        """Add conditions under which alone the changes may be committed."""
+        self.validations.extend(validations)
+
+    def waive(self, validation: Validation) -> None:
+        """Drop a condition of every commit: what the changes do to the table is what it forbids to others."""
+        self.validations.remove(validation)
+
+    def attach(self, path: str) -> None:
+        """Own a file that the snapshot's properties name: it goes unless the snapshot comes, or may come, to be."""
+        self.staged.add_paths([path])
+        self._attached.append(path)
+
+    def close(self) -> None:
+        """End the transaction: delete the staged files that no snapshot names or may name."""
+        self.staged.remove()
+        if self.outcome is Outcome.OPEN:
+            self.outcome = Outcome.NOT_COMMITTED
+
+    def commit(
+        self,
+        kind: CommitKind,
+        changes: Callable[[Snapshot | None], Changes],
+        *,
+        merge: Merge = merge_manifests,
+    ) -> Snapshot:
+        """Make a snapshot of changes that depend on the snapshot they are put on.
+
+        Args:
+            kind: the kind of the commit.
+            changes: what changes, given the newest snapshot; asked anew for each attempt.
+            merge: makes the base manifests of those of the newest snapshot.
+
+        Raises:
+            CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
+            NoSuchTableError: the table was dropped or replaced.
+            CommitUnknownError: whether the snapshot was made cannot be found out.
+        """
+        assert self.outcome is Outcome.OPEN, "a transaction commits once"
+        started, tried, stray = time.monotonic(), 0, None
+        author = Author(self.user, self.identifier, self.operation, self.properties)
+        for tried in Retries(self.table.options):
+            self.table.snapshots.forget()
+            # The mark first: what is built on a snapshot that a rollback drops must not say that it knew of it.
+            rewind = self.table.snapshots.rewinds.read() if self.table.authority is None else None
+            latest = self.table.snapshots.latest()
+            stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
+            if stray is not None:
+                continue  # its writer withdraws it when it looks
+            attempt = Attempt(self.table, author, merge, rewind)
+            try:
+                wanted = changes(latest)
+                self._validate(Proposal(self.table, self.base, latest, kind, wanted))
+                owned = self.staged.owned([*new_files(self.table, wanted), *self._attached])
+                snapshot = attempt.prepare(kind, latest, wanted, owned)
+            except MissingFileError:
+                if latest is None or self.table.snapshots.latest_id() == latest.id:
+                    raise
+                continue  # rivals went on, and what was built upon has expired meanwhile
+            if self._publish(snapshot, latest, wanted, attempt, owned):
+                report_commit(self.table, snapshot, wanted, tried, time.monotonic() - started)
+                tell_of_commit(self.table, kind, wanted)
+                return snapshot
+        if stray is not None:
+            raise CommitConflictError(
+                f"{self.table.name}: snapshot {stray} stands in the way: its writer was overtaken by a rollback, and"
+                " has not withdrawn it yet.",
+                remedy="Run the statement again. If the writer is dead, CALL sys.repair first.",
+            )
+        raise CommitConflictError(
+            f"{self.table.name}: commit failed after {tried} attempts: concurrent commits.",
+            remedy=f"Run the statement again, or raise {COMMIT_MAX_RETRIES.key}.",
+        )
+
+    def _validate(self, proposal: Proposal) -> None:
+        try:
+            for validation in self.validations:
+                validation.check(proposal)
+        except PaimonError as error:
+            # Messages whose answer was lost may have been committed, and be committed once more.
+            if isinstance(error, AlreadyCommittedError) or self._may_be_live(proposal):
+                self.staged.release_all()
+            raise
+
+    def _may_be_live(self, proposal: Proposal) -> bool:
+        try:
+            return self._is_live(proposal)
+        except (PaimonError, OSError):
+            return self._was_published
+
+    def _is_live(self, proposal: Proposal) -> bool:
+        """Whether a file that the changes bring belongs to the newest snapshot."""
+        added = [e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.ADD]
+        moved = {e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.DELETE}
+        fresh = pa.array([name for name in added if name not in moved], pa.string())
+        return bool(len(fresh)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=fresh)).as_py())
+
+    def _publish(
+        self, snapshot: Snapshot, latest: Snapshot | None, wanted: Changes, attempt: Attempt, owned: list[str]
+    ) -> bool:
+        """Whether the snapshot is in the history; what was written for it is kept unless that is certainly not so."""
+
+        def publishing() -> None:
+            self.outcome = Outcome.UNKNOWN
+            self._was_published = True
+            self.staged.release(owned)
+
+        try:
+            published = snapshot_commit_of(self.table).commit(snapshot, latest, wanted.entries, publishing)
+        except BaseException as error:
+            if self.outcome is Outcome.OPEN:
+                attempt.remove()
+            elif isinstance(error, PaimonError) and not isinstance(error, CommitUnknownError):
+                self._reopen(attempt, owned)
+            raise
+        match published:
+            case Published.IN_HISTORY:
+                self.outcome = Outcome.COMMITTED
+            case Published.NEVER:
+                self._reopen(attempt, owned)
+            case Published.OVERTAKEN:
+                self.outcome = Outcome.OPEN  # the files stay, whatever comes next
+        return published is Published.IN_HISTORY
+
+    def _reopen(self, attempt: Attempt, owned: list[str]) -> None:
+        """Own the files again: certainly nothing was committed."""
+        self.outcome = Outcome.OPEN
+        self.staged.add_paths(owned)
+        attempt.remove()

@@ -1,0 +1,123 @@
+"""Operations on definitions: columns, tables that are replaced, dropped and made anew, or renamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.format.types import IntType
+from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.locks import UNLOCKED, TableLock
+from paimon_sql.storage.replace_table import replace_table, replacement
+from paimon_sql.storage.schema_change.add_column import AddColumn
+from paimon_sql.storage.schema_change.apply import apply_changes
+from paimon_sql.storage.schema_change.base import SchemaChange
+from paimon_sql.storage.schema_change.drop_column import DropColumn
+from paimon_sql.storage.schema_change.rename_column import RenameColumn
+from tests.faults.actions.base import Action
+from tests.faults.actions.job import Job, write
+from tests.faults.history import MAIN, Role
+from tests.faults.model import Effect
+
+TABLE = Identifier("db", "t")
+OTHER = Identifier("db", "u")
+
+
+class RoundCatalog(FileSystemCatalog):
+    """The catalog that the table is in; it takes the table's lock where the store of the round needs one."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__("c", {"warehouse": str(job.path.parent.parent)})
+        self.file_io = job.file_io
+        self._of_table = job.lock
+
+    def _lock(self, identifier: Identifier) -> TableLock:
+        return self._of_table if identifier == TABLE else UNLOCKED
+
+
+def catalog_of(job: Job) -> FileSystemCatalog:
+    """The catalog that the table is in."""
+    return RoundCatalog(job)
+
+
+class ChangeColumns(Action):
+    """A column that holds nothing comes, goes or gets another name."""
+
+    name, weight = "change columns", 2
+
+    def run(self, job: Job) -> None:
+        table = job.opened()
+        spare = [n for n in table.schema.names if n.startswith("c")]
+        change: SchemaChange
+        how = job.chance.choice(["add", "drop", "rename"]) if spare else "add"
+        if how == "drop":
+            change = DropColumn((spare[0],))
+        elif how == "rename":
+            change = RenameColumn((spare[0],), f"c{job.party}_{job.number}")
+        else:
+            change = AddColumn((f"c{job.party}_{job.number}",), IntType())
+        table.schemas.evolve(lambda schema: apply_changes(schema, [change], has_data=True))
+
+
+class ReplaceTable(Action):
+    """The table gets a new definition and new rows, as REPLACE TABLE AS SELECT does."""
+
+    name, weight, role = "replace table", 1.5, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        rows = job.rows()
+        job.intend(Effect("overwrite", rows))
+        old = job.opened(MAIN)
+        new = job.kind.schema(present_millis(), job.options)
+        table = replace(old, schema=replacement(old, new))
+        messages, task = write(table, rows, overwrite=Overwrite())
+        with job.transaction(table) as transaction:
+            transaction.require(*task.validations(messages))
+            replace_table(transaction, old, messages)
+
+
+class Recreate(Action):
+    """The table is dropped, and another one of its name made."""
+
+    name, weight, role = "drop and create", 1.2, Role.DROP
+
+    def run(self, job: Job) -> None:
+        catalog = catalog_of(job)
+        if catalog.table_exists(TABLE):
+            catalog.drop_table(TABLE)
+        elif catalog.table_exists(OTHER):
+            return  # it has that name for a while
+        with _at_work(job, "creations", "renamings") as is_alone:
+            if is_alone:
+                catalog.create_table(TABLE, job.kind.schema(present_millis(), job.options))
+
+
+class RenameTable(Action):
+    """The table gets another name, and its own again."""
+
+    name, weight = "rename table", 0.8
+
+    def run(self, job: Job) -> None:
+        catalog = catalog_of(job)
+        with _at_work(job, "renamings", "creations") as is_alone:
+            if not is_alone:
+                return
+            if catalog.table_exists(TABLE):
+                catalog.rename_table(TABLE, OTHER)
+            catalog.rename_table(OTHER, TABLE)
+
+
+@contextmanager
+def _at_work(job: Job, what: str, other: str) -> Iterator[bool]:
+    """Count those that are at it, and say whether nobody is at the other: both together would leave two tables."""
+    counts: Counter[str] = job.shared.setdefault("at work", Counter())
+    counts[what] += 1
+    try:
+        yield not counts[other]
+    finally:
+        counts[what] -= 1

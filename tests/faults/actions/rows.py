@@ -1,0 +1,173 @@
+"""Operations on rows: inserts, deletes, overwrites, compactions, reads."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from paimon_sql.format.deletion_vectors import DeletionVector
+from paimon_sql.format.manifest import entries
+from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit import operations
+from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
+from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.row_level.vectors import mark
+from paimon_sql.storage.scan.live_files import live_files
+from tests.faults.actions.base import Action
+from tests.faults.actions.job import ONE, Job, Read, write
+from tests.faults.history import Role
+from tests.faults.model import Effect, Row
+from tests.faults.reading import read_rows
+from tests.faults.tables import TableKind
+
+
+class Insert(Action):
+    """Rows are appended."""
+
+    name, weight, role = "insert", 20, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        rows = job.rows(nulls=job.kind.name == "partial update")
+        job.intend(Effect("put", rows))
+        table = job.opened()
+        messages, task = write(table, rows)
+        with job.transaction(table) as transaction:
+            transaction.require(*task.validations(messages))
+            operations.append(transaction, messages)
+
+
+class DeleteKeys(Action):
+    """Rows go by their keys."""
+
+    name, weight, role = "delete keys", 5, Role.WRITE
+
+    def fits(self, kind: TableKind) -> bool:
+        return kind.engine is not None and kind.engine.deletes
+
+    def run(self, job: Job) -> None:
+        rows = job.rows()
+        job.intend(Effect("delete", rows))
+        table = job.opened()
+        messages, task = write(table, rows, RowKind.DELETE)
+        with job.transaction(table) as transaction:
+            transaction.require(*task.validations(messages))
+            operations.append(transaction, messages)
+
+
+class DeleteMarked(Action):
+    """A row of a file is marked as deleted."""
+
+    name, weight, role = "mark deleted", 8, Role.WRITE
+
+    def fits(self, kind: TableKind) -> bool:
+        return kind.marks
+
+    def run(self, job: Job) -> None:
+        table = job.opened()
+        base = table.snapshots.latest()
+        files = [] if base is None else sorted(entries(live_files(table, base).entries), key=lambda e: e.file.file_name)
+        if not files:
+            return
+        chosen = job.chance.choice(files)
+        at = job.chance.randrange(chosen.file.row_count)
+        (path, *_) = table.locations.files_of(chosen.partition, chosen.bucket, chosen.file)
+        row = pq.read_table(path, columns=list(Row._fields)).slice(at, 1).to_pylist()[0]
+        job.intend(Effect("delete", (Row(**row),)))
+        with job.transaction(table, base=base) as transaction:
+            operations.append(transaction, mark(table, base, [(chosen, DeletionVector([at]))]))
+
+
+class Overwriting(Action):
+    """Rows take the place of all, or of those of some partitions."""
+
+    name, weight, role = "overwrite", 6, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        rows, what, partitions = job.rows(), Overwrite(), None
+        if job.kind.partitions and not (job.kind.keys and "p" not in job.kind.keys):
+            how = job.chance.choice(["all", "static", "dynamic"])
+            if how == "static":
+                rows = tuple(row._replace(p="x") for row in rows)
+                what, partitions = Overwrite(Comparison("p", "=", pa.scalar("x"))), ("x",)
+            elif how == "dynamic":
+                what, partitions = Overwrite(dynamic=True), tuple(sorted({row.p for row in rows}))
+        job.intend(Effect("overwrite", rows, partitions))
+        table = job.opened()
+        messages, task = write(table, rows, overwrite=what)
+        with job.transaction(table) as transaction:
+            transaction.require(*task.validations(messages))
+            operations.overwrite(transaction, messages, lambda latest: overwritten(table, latest, what, messages))
+
+
+class Truncate(Action):
+    """All rows go."""
+
+    name, weight, role = "truncate", 1, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        job.intend(Effect("overwrite"))
+        table, what = job.opened(), Overwrite()
+        with job.transaction(table) as transaction:
+            operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, what, []))
+
+
+class DropPartition(Action):
+    """A partition goes, as ALTER TABLE DROP PARTITION and the expiry of partitions do."""
+
+    name, weight, role = "drop partition", 1.5, Role.WRITE
+
+    def fits(self, kind: TableKind) -> bool:
+        return bool(kind.partitions) and (not kind.keys or "p" in kind.keys)
+
+    def run(self, job: Job) -> None:
+        partition = job.chance.choice("xy")
+        job.intend(Effect("overwrite", (), (partition,)))
+        table, what = job.opened(), Overwrite(Comparison("p", "=", pa.scalar(partition)))
+        with job.transaction(table) as transaction:
+            operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, what, []))
+
+
+class Compact(Action):
+    """Files are compacted."""
+
+    name, weight, role = "compact", 9, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        table = job.opened()
+        messages = compact_table(table, ONE, full=job.chance.random() < 0.6)
+        with job.transaction(table) as transaction:
+            operations.compact(transaction, messages)
+
+
+class CompactManifests(Action):
+    """Manifests are put together."""
+
+    name, weight, role = "compact manifests", 2, Role.WRITE
+
+    def run(self, job: Job) -> None:
+        ManifestCompactor(job.opened()).run()
+
+
+class ReadRows(Action):
+    """A snapshot is read: the newest, an older one or a tag's."""
+
+    name, weight = "read", 8
+
+    def run(self, job: Job) -> None:
+        table = job.opened()
+        how = job.chance.choice(["newest", "newest", "id", "tag"])
+        tags, ids = table.tags.names(), table.snapshots.directory.versions()
+        snapshot: Snapshot | None = None
+        if how == "tag" and tags:
+            snapshot = table.tags.get(job.chance.choice(tags)).snapshot
+        elif how == "id" and ids:
+            snapshot = table.snapshots.get(job.chance.choice(ids))
+        else:
+            snapshot = table.snapshots.latest()
+        if snapshot is None:
+            return
+        rows = read_rows(table, snapshot)
+        job.reads.append(Read(str(snapshot.uuid), rows))

@@ -1,0 +1,388 @@
+"""Each repair of a proven hazard taken out again, to see whether the model notices.
+
+A mutation patches a few names of the product. Where the model does not notice it, the model has a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest import mock
+
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.commit import carried, conflicts, standing, transaction
+from paimon_sql.storage.commit.proposal import Validation
+from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
+from paimon_sql.storage.commit.standing import Standing
+from paimon_sql.storage.commit.transaction import Outcome, Transaction
+from paimon_sql.storage.rewinds import Rewind
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.versioned import EARLIEST, VersionedDirectory
+
+S = "paimon_sql.storage"
+MUTATIONS: dict[str, Mutation] = {}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A repair that is taken out.
+
+    Attributes:
+        name: what the product then does wrong.
+        finding: the finding that it was.
+        patches: by the name of an attribute what takes its place.
+        layers: the layers in which it shows.
+        kinds: the kinds of tables in which it shows; all by default.
+        focus: the operations that it takes; all by default.
+    """
+
+    name: str
+    finding: str
+    patches: Mapping[str, Any] = field(default_factory=dict)
+    layers: tuple[str, ...] = ("turns",)
+    kinds: tuple[str, ...] = ()
+    focus: tuple[str, ...] = ()
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Let the product be as it was before the repair."""
+        with ExitStack() as stack:
+            for target, replacement in self.patches.items():
+                stack.enter_context(mock.patch(target, replacement))
+            yield
+
+
+def mutation(name: str, finding: str, **patches: Any) -> None:
+    """Register a mutation; in the keywords two underscores stand for a dot, three for one before a private name."""
+    names = {key: key.replace("___", "._").replace("__", ".") for key in patches}
+    targets = {f"{S}.{names[key]}": value for key, value in patches.items()}
+    MUTATIONS[name] = Mutation(name, finding, targets)
+
+
+def _focus() -> None:
+    """Point the model to the tables and operations of the repair that is out."""
+    for (kinds, focus), names in _FOCUSED.items():
+        for name in names:
+            MUTATIONS[name] = replace(MUTATIONS[name], kinds=kinds, focus=focus)
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return
+
+
+def _always(answer: Any) -> Callable[..., Any]:
+    return lambda *_, **__: answer
+
+
+# 1: files of commits whose outcome is not known.
+
+
+def _close_whatever(self: Transaction) -> None:
+    if self.outcome is Outcome.UNKNOWN:
+        self.staged.add_paths(self.__dict__.get("_held_before", []))
+    _CLOSE(self)
+
+
+def _publish_noting(self: Transaction, snapshot: Snapshot, latest: Any, wanted: Any, attempt: Any, owned: Any) -> bool:
+    self.__dict__["_held_before"] = list(owned)
+    return _PUBLISH(self, snapshot, latest, wanted, attempt, owned)
+
+
+_CLOSE, _PUBLISH = Transaction.close, Transaction._publish
+MUTATIONS["an abort deletes staged files whatever the outcome"] = Mutation(
+    "an abort deletes staged files whatever the outcome",
+    "1, 4",
+    {
+        f"{S}.commit.transaction.Transaction.close": _close_whatever,
+        f"{S}.commit.transaction.Transaction._publish": _publish_noting,
+    },
+)
+
+
+def _certain_in_doubt(self: RenamingSnapshotCommit, snapshot: Snapshot) -> Exception:
+    from paimon_sql.errors import CommitConflictError
+
+    return CommitConflictError(f"snapshot {snapshot.id} was not committed.")
+
+
+mutation(
+    "a lost answer counts as not committed",
+    "1, low",
+    commit__snapshot_commit__SnapshotCommit___unknown=_certain_in_doubt,
+)
+MUTATIONS["a missing snapshot is certain on every store"] = Mutation(
+    "a missing snapshot is certain on every store",
+    "low: the rename may still arrive",
+    {"tests.faults.file_system.FaultyFileIO.answers_are_final": _always(True)},
+)
+
+# 2: exactly once.
+
+MUTATIONS["a stream's epochs are not looked for in the history"] = Mutation(
+    "a stream's epochs are not looked for in the history",
+    "2",
+    {"tests.faults.actions.exactly_once.committed_once": lambda *_, **__: Validation("nothing", _nothing)},
+)
+
+
+mutation(
+    "epochs of expired snapshots are forgotten",
+    "2",
+    commit__carried___ALL=(carried.LOADS,),
+    commit__epochs___is_incomplete=_always(False),
+)
+
+# 3: stalled writers and hints.
+
+mutation(
+    "a snapshot is not looked for after its creation",
+    "3",
+    commit__snapshot_commit__standing_of=_always(Standing.IN_HISTORY),
+)
+
+
+def _write_hint(self: VersionedDirectory, name: str, version: int) -> int:
+    self.reset_hint(name, version)
+    return version
+
+
+mutation("a hint is not flushed before snapshots go", "9", versioned__VersionedDirectory__sync_hint=_nothing)
+mutation(
+    "a change of columns is not looked for after a REPLACE",
+    "11",
+    schemas__SchemaManager___has_come_into_use=_always(True),
+    schemas__descends=_always(True),
+)
+mutation("tags of dropped commits outlive a rollback", "8", rollback___was_dropped=_always(False))
+mutation("hints may fall", "3, 7", versioned__VersionedDirectory__advance_hint=_write_hint)
+
+
+def _claim_blindly(table: Table, end: int) -> bool:
+    table.snapshots.directory.reset_hint(EARLIEST, end)
+    return True
+
+
+mutation("the slower of two expiries sets EARLIEST back", "7", expire__run___claimed=_claim_blindly)
+
+# 5: identity of tables.
+
+mutation(
+    "the identity of a table is not compared",
+    "5",
+    commit__identity__is_same_table=_always(True),
+    commit__standing__is_same_table=_always(True),
+    replace_table__is_same_table=_always(True),
+)
+mutation("a definition that was replaced is not noticed", "5, 11", commit__identity__descends=_always(True))
+
+# 8: rollbacks.
+
+mutation(
+    "snapshots are told by their numbers alone",
+    "8",
+    commit__standing__is_same_commit=lambda one, other: one.id == other.id,
+)
+
+
+@contextmanager
+def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
+    yield
+
+
+mutation("a rollback does not hold its snapshot", "8", rollback__held=_not_held)
+
+
+def _all_of(table: Table, ids: list[int], rewind: Rewind) -> list[int]:
+    return ids
+
+
+def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
+    from paimon_sql.storage.rollback import _later, drop_newest_first, overtaken
+
+    return drop_newest_first(table, overtaken(table, _later(table, target), rewind))
+
+
+mutation("a rollback looks for later snapshots once", "8", rollback___drop_later=_drop_once)
+
+mutation("a rollback drops what is built on its target meanwhile", "found by this model", rollback__overtaken=_all_of)
+mutation("marks of rollbacks are not heeded", "found by this model", rewinds__Rewind__is_stray=_always(False))
+
+# 9: power loss.
+
+mutation("nothing is flushed", "9", file_io__local__LocalFileIO__sync=_nothing, file_io__local___sync_file=_nothing)
+mutation("staged files are not flushed", "9", file_io__local__LocalFileIO__sync=_nothing)
+mutation("directories are not flushed", "9", file_io__local___sync_directories=_nothing)
+
+
+def _write_unflushed(file: Any, data: bytes, *, durable: bool) -> None:
+    file.write_bytes(data)
+
+
+mutation("a snapshot's file is not flushed", "9", file_io__local___write=_write_unflushed)
+
+# 10: loads.
+
+mutation(
+    "a load does not look for those of others",
+    "10",
+    load_history__LoadHistory__not_loaded=lambda self, files: Validation("nothing", _nothing),
+)
+
+
+class _Unnamed:
+    key = "unnamed"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return {}
+
+
+mutation("the history of loads is not part of the snapshot", "10", load_history__PendingLoad__properties=_Unnamed())
+
+# 11: REPLACE TABLE.
+
+
+def _replace_in_two(made: Transaction, old: Table, messages: Any) -> Any:
+    from paimon_sql.storage.commit import operations
+    from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+
+    table = made.table
+    table.schemas.try_add(table.schema)
+    with Transaction(table, user=f"{made.user}-emptied") as emptying:
+        operations.overwrite(
+            emptying, [], lambda latest: overwritten(table, latest, Overwrite(), []), even_if_empty=True
+        )
+    return operations.append(made, messages)
+
+
+MUTATIONS["REPLACE TABLE AS SELECT makes two commits"] = Mutation(
+    "REPLACE TABLE AS SELECT makes two commits",
+    "11",
+    {"tests.faults.actions.definitions.replace_table": _replace_in_two},
+)
+
+# 13: locks.
+
+MUTATIONS["a lock is not asked for once more"] = Mutation(
+    "a lock is not asked for once more", "12, 13", {"tests.faults.leases.Lease.confirm": _nothing}
+)
+
+
+@contextmanager
+def _unheld(self: Any, branch: str) -> Iterator[Any]:
+    class Held:
+        is_locked = True
+
+        def confirm(self) -> None:
+            return
+
+    yield Held()
+
+
+MUTATIONS["writers do not take the lock"] = Mutation(
+    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.held": _unheld}
+)
+
+# Conflicts, tags, branches, expiry, orphans: what older reviews proved.
+
+for _number, _validation in enumerate(conflicts.CONFLICTS):
+    _left = (
+        *transaction.ALWAYS[: -len(conflicts.CONFLICTS)],
+        *(v for v in conflicts.CONFLICTS if v is not _validation),
+    )
+    mutation(f"not checked: {_validation.name}", "conflicts", commit__transaction__ALWAYS=_left)
+mutation(
+    "expiry does not look for new tags and branches", "expiry", expire__run__undisturbed=lambda t, find, *_: find()
+)
+mutation(
+    "orphan removal does not look for new tags and branches", "orphans", orphans__run__undisturbed=lambda t, f: f()
+)
+mutation("a tag does not make sure of its snapshot", "tags", tagging___is_kept=_always(True))
+mutation("a branch does not make sure of its snapshot", "branches", branching___is_kept=_always(True))
+
+
+def _delete_backwards(table: Table, plan: Any) -> None:
+    for snapshot in reversed(plan.snapshots):
+        table.file_io.delete(table.snapshots.directory.path(snapshot.id))
+    plan.files.delete(table)
+    table.snapshots.forget()
+
+
+mutation("expiry removes snapshots first", "expiry", expire__run___carry_out=_delete_backwards)
+
+
+def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
+    return []
+
+
+mutation("expiry forgets the tags", "expiry", expire__plan__nearest_tags=_no_tags)
+
+
+def _created_over(table: Table, number: int, data: bytes) -> bool:
+    directory = table.snapshots.directory
+    directory.file_io.write_bytes(directory.path(number), data)
+    return True
+
+
+mutation("a fast-forward overwrites a rival's snapshot", "13", fast_forward___created=_created_over)
+
+
+def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
+    directory, number = table.snapshots.directory, snapshot.id
+    ids = directory.versions()
+    mine = standing._stored(table, number)
+    stands = mine is not None and standing.is_same_commit(mine, snapshot)
+    if not any(i > number for i in ids) and not stands:
+        return Standing.OVERTAKEN
+    return _LOOK(table, snapshot, base, added)
+
+
+_LOOK = standing._look
+mutation(
+    "a snapshot's file is read after the directory is listed",
+    "found by this model",
+    commit__standing___look=_look_unordered,
+)
+
+_PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")
+_FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
+    (_PLAIN, ("stream epoch", "expire")): ("epochs of expired snapshots are forgotten",),
+    (_PLAIN, ("load files",)): ("a load does not look for those of others",),
+    (_PLAIN, ("expire",)): (
+        "hints may fall",
+        "the slower of two expiries sets EARLIEST back",
+        "a hint is not flushed before snapshots go",
+    ),
+    (_PLAIN, ("expire", "tag", "branch")): (
+        "expiry does not look for new tags and branches",
+        "a tag does not make sure of its snapshot",
+        "a branch does not make sure of its snapshot",
+        "expiry forgets the tags",
+        "expiry removes snapshots first",
+    ),
+    (_PLAIN, ("roll back",)): (
+        "snapshots are told by their numbers alone",
+        "a rollback looks for later snapshots once",
+    ),
+    (_PLAIN, ("roll back", "expire")): ("a rollback does not hold its snapshot",),
+    (_PLAIN, ("roll back", "tag")): (
+        "tags of dropped commits outlive a rollback",
+        "marks of rollbacks are not heeded",
+    ),
+    (_PLAIN, ("replace table", "change columns")): ("a change of columns is not looked for after a REPLACE",),
+    (_PLAIN, ("branch", "fast forward")): ("a fast-forward overwrites a rival's snapshot",),
+    (_PLAIN, ("remove orphans", "branch", "tag", "roll back")): (
+        "orphan removal does not look for new tags and branches",
+    ),
+    (_COMPACTED, ("compact",)): (
+        "not checked: files that go are live, and files that come are new",
+        "not checked: sorted runs above level 0 do not overlap",
+    ),
+    (("aggregation changelog",), ("compact",)): ("not checked: a compaction knew all files above level 0",),
+    (("append vectors",), ("mark deleted", "compact")): (
+        "not checked: files in which rows are deleted are live",
+        "not checked: no rows were deleted in files that are rewritten",
+    ),
+}
+_focus()

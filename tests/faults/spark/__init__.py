@@ -1,0 +1,1 @@
+"""The layer ``spark``: some processes, each with a Spark of its own, on one table, by SQL, DataFrames and streams."""

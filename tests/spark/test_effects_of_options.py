@@ -1,0 +1,98 @@
+"""Options of splits and of commits, given for a table, a session and a statement through SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+_SMALL = "'source.split.target-size' = '1 b', 'source.split.open-file-cost' = '0 b'"
+
+
+@pytest.fixture
+def files(sql: Sql) -> Sql:
+    """Statements with a table of six files."""
+    sql("CREATE TABLE t (a INT)")
+    for number in range(6):
+        sql(f"INSERT INTO t VALUES ({number})")
+    return sql
+
+
+@pytest.fixture
+def large(spark: SparkSession) -> Iterator[None]:
+    """A session whose own settings let one task read everything."""
+    given = {"spark.sql.files.maxPartitionBytes": "1g", "spark.sql.files.openCostInBytes": "1"}
+    for key, value in given.items():
+        spark.conf.set(key, value)
+    yield
+    for key in given:
+        spark.conf.unset(key)
+
+
+def tasks(spark: SparkSession, query: str) -> int:
+    return spark.sql(query).rdd.getNumPartitions()
+
+
+def test_the_size_of_splits_decides_how_many_tasks_read(files: Sql, spark: SparkSession) -> None:
+    usual, hint = tasks(spark, "SELECT * FROM t"), f"/*+ OPTIONS({_SMALL}) */"
+    assert usual < 6
+    assert tasks(spark, f"SELECT * FROM t {hint}") == 6
+    assert files(f"SELECT sum(a), count(*) FROM t {hint}") == [(15, 6)]
+    files(f"ALTER TABLE t SET TBLPROPERTIES ({_SMALL})")
+    assert tasks(spark, "SELECT * FROM t") == 6
+
+
+def test_merging_workers_read_splits_of_that_size_too(sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE k (a INT, v INT) TBLPROPERTIES ('primary-key' = 'a', 'file.format' = 'orc', {_SMALL})")
+    for number in range(3):
+        sql(f"INSERT INTO k VALUES ({number}, 1)")
+    assert tasks(spark, "SELECT * FROM k") == 3
+    assert sql("SELECT * FROM k ORDER BY a") == [(0, 1), (1, 1), (2, 1)]
+
+
+@pytest.mark.usefixtures("large")
+def test_sparks_own_settings_hold_where_no_option_is_given(files: Sql, spark: SparkSession) -> None:
+    assert tasks(spark, "SELECT * FROM t") <= 2
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "1")
+    assert tasks(spark, "SELECT * FROM t") == 6
+    assert tasks(spark, "SELECT * FROM t /*+ OPTIONS('source.split.target-size' = '1 gb') */") <= 2
+
+
+def test_commit_users_bear_the_prefix_of_the_session(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (a INT)")
+    spark.conf.set("spark.paimon.commit.user-prefix", "etl")
+    try:
+        sql("INSERT INTO t VALUES (1)")
+        sql("DELETE FROM t WHERE a = 1")
+    finally:
+        spark.conf.unset("spark.paimon.commit.user-prefix")
+    sql("INSERT INTO t VALUES (2)")
+    assert sql("SELECT commit_user LIKE 'etl\\_%' FROM `t$snapshots` ORDER BY snapshot_id") == [
+        (True,),
+        (True,),
+        (False,),
+    ]
+
+
+def test_an_insert_of_no_rows_makes_a_snapshot_where_the_option_asks_for_one(files: Sql) -> None:
+    files("INSERT INTO t SELECT a FROM t WHERE a > 100")
+    assert files("SELECT count(*) FROM `t$snapshots`") == [(6,)]
+    files("INSERT INTO t /*+ OPTIONS('snapshot.ignore-empty-commit' = 'false') */ SELECT a FROM t WHERE a > 100")
+    assert files("SELECT snapshot_id, commit_kind FROM `t$snapshots` WHERE snapshot_id > 6") == [(7, "APPEND")]
+    assert files("SELECT count(*) FROM t") == [(6,)]
+
+
+def test_strict_mode_refuses_an_insert_after_the_overwrite_of_another(files: Sql) -> None:
+    files("INSERT OVERWRITE t VALUES (1)")
+    with pytest.raises(Exception, match=r"snapshot 7 of commit user .* \(OVERWRITE\) changed files of the table"):
+        files("INSERT INTO t /*+ OPTIONS('commit.strict-mode.last-safe-snapshot' = '6') */ VALUES (2)")
+    files("INSERT INTO t /*+ OPTIONS('commit.strict-mode.last-safe-snapshot' = '7') */ VALUES (2)")
+    assert files("SELECT a FROM t ORDER BY a") == [(1,), (2,)]
+
+
+def test_a_file_of_an_insert_holds_no_more_rows_than_asked_for(sql: Sql) -> None:
+    sql("CREATE TABLE t (a BIGINT) TBLPROPERTIES ('target-file-row-num' = '40')")
+    sql("INSERT INTO t SELECT id FROM range(0, 100, 1, 1)")
+    assert sql("SELECT max(record_count), sum(record_count) FROM `t$files`") == [(40, 100)]

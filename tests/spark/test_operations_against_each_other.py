@@ -1,0 +1,36 @@
+"""Each statement against each other: one stands still before it publishes while another runs from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.conflict_matrix import REFUSED_OVER_KEYS, STATEMENTS, World, expected, matrix, play
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+
+KEYED = ("INSERT", "INSERT OVERWRITE", "UPDATE", "DELETE", "MERGE", "compact", "expire_snapshots", "rollback")
+
+
+@pytest.mark.parametrize("first", STATEMENTS)
+def test_each_pair_ends_as_the_matrix_says(sql: Sql, spark: SparkSession, tmp_path: Path, first: str) -> None:
+    world = World(spark, tmp_path, keyed=False)
+    found = {second: play(world, STATEMENTS[first], STATEMENTS[second]) for second in STATEMENTS}
+    assert found == {second: expected(first, second) for second in STATEMENTS}
+
+
+@pytest.mark.parametrize("first", KEYED)
+def test_each_pair_over_a_keyed_table_ends_as_the_matrix_says(
+    sql: Sql, spark: SparkSession, tmp_path: Path, first: str
+) -> None:
+    world = World(spark, tmp_path, keyed=True)
+    found = {second: play(world, STATEMENTS[first], STATEMENTS[second]) for second in KEYED}
+    assert found == {second: expected(first, second, REFUSED_OVER_KEYS) for second in KEYED}
+
+
+def test_the_guarantees_show_the_matrix() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
+    assert "\n".join(matrix()) in page

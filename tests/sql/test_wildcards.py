@@ -1,0 +1,25 @@
+"""Patterns with wildcards take what naive expressions take."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
+
+PARTS = st.lists(st.one_of(st.sampled_from(Wildcard), st.sampled_from(["a", "b", ".", "ab"])), max_size=7)
+
+
+@given(PARTS, st.text(alphabet="aAb.\n", max_size=8))
+def test_a_pattern_takes_what_it_describes(parts: list[str | Wildcard], text: str) -> None:
+    naive = "".join({Wildcard.ANY: ".*", Wildcard.ONE: "."}.get(part) or re.escape(part) for part in parts)  # type: ignore[arg-type,call-overload]
+    expected = re.fullmatch(naive, text, re.IGNORECASE | re.DOTALL) is not None
+    assert (wildcard_pattern(parts).fullmatch(text) is not None) == expected
+
+
+def test_a_pattern_may_have_hundreds_of_wildcards() -> None:
+    parts = ["x", *[Wildcard.ANY, "a"] * 300]
+    assert wildcard_pattern(parts).fullmatch("x" + "ba" * 300)
+    assert not wildcard_pattern(parts).fullmatch("x" + "ba" * 299)

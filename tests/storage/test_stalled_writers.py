@@ -1,0 +1,292 @@
+"""Writers that stand still before they create their snapshot: what was acknowledged stays readable, whatever passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from core_tables import again, compact, insert, make_table, overwrite, rows, written
+from small_tables import on_disk, reachable
+
+from paimon_sql.errors import CommitUnknownError, NoSuchTableError
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.branching import create_branch
+from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.orphans.run import Search, find_orphans
+from paimon_sql.storage.purge import purge
+from paimon_sql.storage.rollback import rollback_to_snapshot
+from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.versioned import EARLIEST, LATEST
+from tests.storage import commits
+
+NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "write-only": "true"}
+LATE = (99, "late", "x")
+
+
+@contextmanager
+def stalled(meanwhile: Callable[[], object]) -> Iterator[None]:
+    """Let something happen right before the next snapshot's file is created."""
+    created, waiting = RenamingSnapshotCommit._created, [meanwhile]
+
+    def late(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
+        if waiting:
+            waiting.pop()()
+        return created(self, snapshot, locked=locked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RenamingSnapshotCommit, "_created", late)
+        yield
+
+
+def expire(table: Table, keep: int = 1) -> None:
+    expire_snapshots(again(table), Retention(keep, keep, 2**62, 10**6))
+
+
+def hints(table: Table) -> tuple[int | None, int | None]:
+    directory = again(table).snapshots.directory
+    return directory.hint(EARLIEST), directory.hint(LATEST)
+
+
+def ids(table: Table) -> list[int]:
+    return again(table).snapshots.directory.versions()
+
+
+def keys(table: Table) -> list[int]:
+    return sorted(row[0] for row in rows(table))
+
+
+def check_whole(table: Table) -> None:
+    """History is linear, hints are right and no file is missing."""
+    found = ids(table)
+    assert found == list(range(found[0], found[-1] + 1))
+    earliest, latest = hints(table)
+    assert latest == found[-1] and earliest in found
+    assert reachable(table) <= on_disk(table)
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+@pytest.mark.parametrize("rivals", [1, 2, 4])
+def test_a_writer_stalled_past_retention_commits_on_the_newest_snapshot(tmp_path: Path, keep: int, rivals: int) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "a", "x"))
+    insert(table, (2, "b", "x"))
+
+    def meanwhile() -> None:
+        for number in range(3, 3 + rivals):
+            insert(table, (number, "rival", "x"))
+        expire(table, keep)
+
+    with stalled(meanwhile):
+        made = insert(table, LATE)
+    assert made.id == 3 + rivals
+    assert keys(table) == [*range(1, 3 + rivals), 99]
+    check_whole(table)
+    for number in range(100, 104):
+        insert(table, (number, "later", "x"))
+        expire(table)
+        check_whole(table)
+    assert keys(table) == [*range(1, 3 + rivals), 99, 100, 101, 102, 103]
+
+
+def test_a_writer_stalled_past_a_compaction_and_retention_is_not_lost(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {**NO_WAIT, "bucket": "1"}, keys=["id"])
+    insert(table, (1, "a", "x"))
+
+    def meanwhile() -> None:
+        insert(table, (2, "rival", "x"))
+        compact(table)
+        expire(table)
+
+    with stalled(meanwhile):
+        insert(table, LATE)
+    assert keys(table) == [1, 2, 99]
+    check_whole(table)
+
+
+def test_the_first_commit_stalled_past_retention_is_not_lost(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+
+    def meanwhile() -> None:
+        for number in range(1, 5):
+            insert(table, (number, "rival", "x"))
+        expire(table)
+
+    with stalled(meanwhile):
+        assert insert(table, LATE).id == 5
+    assert keys(table) == [1, 2, 3, 4, 99]
+    check_whole(table)
+
+
+@pytest.mark.parametrize("target", [1, 2, 3, 4])
+def test_a_writer_stalled_past_a_rollback_brings_no_row_back(tmp_path: Path, target: int) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    for number in range(1, 5):
+        insert(table, (number, "v", "x"))
+    with stalled(lambda: rollback_to_snapshot(again(table), target)):
+        made = insert(table, LATE)
+    assert made.id == target + 1
+    assert keys(table) == [*range(1, target + 1), 99]
+    check_whole(table)
+    find_orphans(again(table), Search(2**62, LocalExecutor()))
+
+
+@pytest.mark.parametrize("grown", [1, 2, 3])
+def test_a_writer_stalled_past_a_rollback_and_other_commits_builds_on_them(tmp_path: Path, grown: int) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    for number in range(1, 4):
+        insert(table, (number, "v", "x"))
+
+    def meanwhile() -> None:
+        rollback_to_snapshot(again(table), 1)
+        for number in range(10, 10 + grown):
+            insert(table, (number, "new", "x"))
+
+    with stalled(meanwhile):
+        insert(table, LATE)
+    assert keys(table) == [1, *range(10, 10 + grown), 99]
+    check_whole(table)
+
+
+def test_a_writer_stalled_past_a_rollback_to_an_expired_snapshot_builds_on_it(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    create_tag(again(table), "first")
+    for number in range(2, 5):
+        insert(table, (number, "v", "x"))
+    expire(table)
+    with stalled(lambda: rollback_to_snapshot(again(table), 1)):
+        insert(table, LATE)
+    assert keys(table) == [1, 99]
+    check_whole(table)
+
+
+def test_a_writer_stalled_past_a_fast_forward_builds_on_the_branch(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    create_tag(again(table), "one")
+    create_branch(again(table), "b", tag="one")
+    for number in range(2, 4):
+        insert(table, (number, "main", "x"))
+    branch = Table(table.name, table.path, table.file_io, table.schema, "b")
+    insert(branch, (50, "branch", "x"))
+    with stalled(lambda: fast_forward(again(table), "b")):
+        insert(table, LATE)
+    assert keys(table) == [1, 50, 99]
+    check_whole(table)
+
+
+def test_a_writer_stalled_past_a_purge_commits_into_the_empty_table(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    for number in range(1, 4):
+        insert(table, (number, "v", "x"))
+    with stalled(lambda: purge(again(table))):
+        insert(table, LATE)
+    assert keys(table) == [99]
+    check_whole(table)
+
+
+def test_an_overwrite_stalled_past_retention_replaces_what_came_meanwhile(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+
+    def meanwhile() -> None:
+        for number in range(2, 5):
+            insert(table, (number, "rival", "x"))
+        expire(table)
+
+    with stalled(meanwhile):
+        overwrite(table, LATE)
+    assert keys(table) == [99]
+    check_whole(table)
+
+
+def test_a_snapshot_built_upon_at_once_is_in_the_history(tmp_path: Path) -> None:
+    """The writer stands still behind its creation: rivals build on its snapshot, and everything before expires."""
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    created, waiting = RenamingSnapshotCommit._created, [True]
+
+    def slow(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
+        done = created(self, snapshot, locked=locked)
+        if waiting:
+            waiting.clear()
+            insert(table, (2, "rival", "x"))
+            insert(table, (3, "rival", "x"))
+            expire(table)
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RenamingSnapshotCommit, "_created", slow)
+        assert insert(table, LATE).id == 2
+    assert keys(table) == [1, 2, 3, 99]
+    check_whole(table)
+
+
+# ---- tables that go meanwhile ----------------------------------------------------------------------------------------
+
+
+def test_a_writer_whose_table_is_dropped_commits_nothing(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    with stalled(lambda: LocalFileIO().delete_dir(table.path, recursive=True)), pytest.raises(NoSuchTableError):
+        insert(table, LATE)
+    assert not list((tmp_path / "t").rglob("snapshot-*"))
+
+
+def test_a_writer_whose_table_was_made_anew_leaves_the_new_one_alone(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    messages = written(again(table), LATE)
+    anew: list[Table] = []
+
+    def meanwhile() -> None:
+        LocalFileIO().delete_dir(table.path, recursive=True)
+        anew.append(make_table(tmp_path / "t", NO_WAIT))
+
+    with stalled(meanwhile), pytest.raises(NoSuchTableError, match="was dropped, renamed or replaced"):
+        commits.append(again(table), messages)
+    assert ids(anew[0]) == [] and rows(anew[0]) == []
+    insert(anew[0], (7, "new", "x"))
+    assert keys(anew[0]) == [7]
+
+
+# ---- interrupts behind publication -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, RuntimeError])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._is_in_history",
+        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._advance_hints",
+        "paimon_sql.storage.commit.transaction.report_commit",
+        "paimon_sql.storage.commit.transaction.tell_of_commit",
+        "paimon_sql.storage.commit.operations.after_commit",
+        "paimon_sql.storage.commit.operations._end_of_batch",
+    ],
+)
+def test_whatever_is_raised_behind_publication_deletes_no_file_of_the_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: type[BaseException]
+) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, fail)
+        with pytest.raises((error, CommitUnknownError)):
+            insert(table, LATE)
+    assert keys(table) == [1, 99]
+    assert reachable(table) <= on_disk(table)
+    insert(table, (3, "v", "x"))
+    assert keys(table) == [1, 3, 99]
