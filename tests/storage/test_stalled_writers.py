@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from core_tables import again, compact, insert, make_table, overwrite, rows, written
@@ -43,6 +46,25 @@ def stalled(meanwhile: Callable[[], object]) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RenamingSnapshotCommit, "_created", late)
+        yield
+
+
+@contextmanager
+def stalled_twice(before: Callable[[], object], behind: Callable[[], object]) -> Iterator[None]:
+    """Let things happen right before the next snapshot's file is created, and before its writer looks at it."""
+    looked, waiting = RenamingSnapshotCommit._is_in_history, list[Callable[[], object]]()
+
+    def first() -> None:
+        before()
+        waiting.append(behind)
+
+    def late(self: RenamingSnapshotCommit, *given: Any) -> bool:
+        if waiting:
+            waiting.pop()()
+        return looked(self, *given)
+
+    with stalled(first), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RenamingSnapshotCommit, "_is_in_history", late)
         yield
 
 
@@ -94,6 +116,64 @@ def test_a_writer_stalled_past_retention_commits_on_the_newest_snapshot(tmp_path
         expire(table)
         check_whole(table)
     assert keys(table) == [*range(1, 3 + rivals), 99, 100, 101, 102, 103]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("changelog", ["none", "input"])
+def test_an_expiry_leaves_the_files_of_a_snapshot_that_came_too_late(
+    tmp_path: Path, changelog: str, keeps: bool
+) -> None:
+    more = {"changelog.num-retained.max": "100"} if keeps else {}
+    options = {**NO_WAIT, "bucket": "1", "changelog-producer": changelog, **more}
+    table = make_table(tmp_path / "t", options, keys=["id"])
+    insert(table, (1, "a", "x"))
+
+    def before() -> None:
+        for number in range(2, 5):
+            insert(table, (number, "rival", "x"))
+        expire(table)
+        assert ids(table) == [4]
+
+    def behind() -> None:
+        insert(table, (5, "rival", "x"))
+        expire(table)
+        assert ids(table) == [2, 5]
+
+    with stalled_twice(before, behind):
+        made = insert(table, LATE)
+    assert (made.id, ids(table)) == (6, [5, 6])
+    assert keys(table) == [1, 2, 3, 4, 5, 99]
+    check_whole(table)
+
+
+def test_the_late_snapshot_of_a_dead_writer_expires_after_a_day(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "a", "x"))
+
+    def before() -> None:
+        for number in range(2, 5):
+            insert(table, (number, "rival", "x"))
+        expire(table)
+
+    def die() -> None:
+        raise SystemExit
+
+    with (
+        pytest.raises(SystemExit),
+        stalled_twice(before, die),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(RenamingSnapshotCommit, "_withdraw_if_overtaken", lambda *_: None)
+        insert(table, LATE)
+    expire(table)
+    assert ids(table) == [2, 4]
+    assert keys(table) == [1, 2, 3, 4]
+    yesterday = time.time() - 25 * 60 * 60
+    os.utime(table.snapshots.directory.path(2), (yesterday, yesterday))
+    expire(table)
+    assert ids(table) == [4]
+    assert keys(table) == [1, 2, 3, 4]
+    check_whole(table)
 
 
 def test_a_writer_stalled_past_a_compaction_and_retention_is_not_lost(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.commit.identity import is_same_table
 from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.succession import is_built_on
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tags import is_same_commit
 
@@ -117,19 +118,13 @@ def _precedes(table: Table, snapshot: Snapshot, later_id: int, added: Sequence[M
     later = _stored(table, later_id)
     if later is None:
         return None
+    names = pa.array(sorted({e.file.file_name for e in added if e.kind is FileKind.ADD}), pa.string())
     try:
-        base = {m.file_name for m in table.manifests.read_list(later.base_manifest_list)}
-        mine = {m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)}
-        if base & mine:
-            return Standing.IN_HISTORY
-        names = {e.file.file_name for e in added if e.kind is FileKind.ADD}
-        if not names:
-            return Standing.UNDECIDED
-        held = pa.array(sorted(names), pa.string())
-        merged = table.manifests.read_all(sorted(base))
-        found = any(pc.any(pc.is_in(e["file_name"], value_set=held)).as_py() for e in merged)
+        found = is_built_on(table, later, snapshot, lambda: names)
     except MissingFileError:
         return None
+    if found is None:
+        return Standing.UNDECIDED
     return Standing.IN_HISTORY if found else Standing.OVERTAKEN
 
 

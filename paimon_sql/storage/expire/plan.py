@@ -22,6 +22,7 @@ from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
+from paimon_sql.storage.expire.latecomers import without_latecomers
 from paimon_sql.storage.expire.protectors import (
     Protector,
     Uses,
@@ -79,7 +80,7 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     Raises:
         PaimonError: somebody who stays cannot be read; nothing may be deleted then.
     """
-    going = _still_there(table, ids)
+    going = without_latecomers(table, _still_there(table, ids))
     end = table.snapshots.get(retained[0])
     if not going:
         return ExpiryPlan((), end.id)
