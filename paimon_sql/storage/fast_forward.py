@@ -199,7 +199,8 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None
     base = plan.kept[-1] if plan.kept else 0
     start = base or _retained(branch)[0]
     _begin(table, start, is_fresh=not base)
-    rewind = mark_rewind(table, base) if plan.dropped else plan.rewind
+    target = table.snapshots.get(base) if base else None
+    rewind = mark_rewind(table, target) if plan.dropped else plan.rewind
     if base:
         snapshots.reset_hint(LATEST, base)
     else:

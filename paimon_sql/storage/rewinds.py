@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
-from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError
+from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.file_io import FileIO
 
@@ -75,17 +75,29 @@ class RewindMark:
         stored = self._stored()
         return None if stored is None else self._parsed(stored)
 
-    def write(self, target: int, until: int) -> Rewind:
+    def write(self, target: Snapshot | None, until: int) -> Rewind:
         """Begin a new generation, on the disk before anything is dropped.
 
         Args:
-            target: the snapshot that the history goes back to.
+            target: the snapshot that the history goes back to, None for before the first one.
             until: the greatest number that a writer which knows nothing of it can create.
 
         Raises:
+            NoSuchSnapshotError: another rewind has taken the target out of the history; the mark stays as it is.
             CommitConflictError: others go back at the same time.
         """
-        return self._change(lambda old: Rewind(old.generation + 1, target, max(old.until, until)))
+
+        def next_generation(old: Rewind) -> Rewind:
+            if target is not None and old.is_stray(target):
+                raise NoSuchSnapshotError(
+                    f"Snapshot {target.id} is none of the history any more: another job has rolled back to snapshot"
+                    f" {old.target} meanwhile.",
+                    name=str(target.id),
+                    remedy="Look at $snapshots before you roll back again.",
+                )
+            return Rewind(old.generation + 1, 0 if target is None else target.id, max(old.until, until))
+
+        return self._change(next_generation)
 
     def extend(self, until: int) -> Rewind:
         """Take greater numbers for those of strays, as writers had gone on before they saw the mark."""

@@ -114,7 +114,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         result.tags += [name for name in tags if table.tags.remove(name)]
         bring_back(table, target)
         with begun(f"{table.name}: the rollback to snapshot {target.id}"):
-            rewind = mark_rewind(table, target.id)
+            rewind = mark_rewind(table, target)
             snapshots.directory.reset_hint(LATEST, target.id)
             result.snapshots = _drop_later(table, target, rewind)
             # Whoever makes a tag makes sure of the snapshot afterwards: that one misses it, or the tag is seen here.
@@ -130,16 +130,22 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     return result
 
 
-def mark_rewind(table: Table, target_id: int) -> Rewind:
+def mark_rewind(table: Table, target: Snapshot | None) -> Rewind:
     """Let the table have gone back: what later snapshots say, and what is built on them, counts no more.
 
+    Args:
+        table: the table.
+        target: the snapshot that it goes back to, None for before the first one.
+
     Raises:
+        NoSuchSnapshotError: another rewind has taken the target out of the history meanwhile.
         NoSuchTableError: the table was dropped or replaced; the mark is taken back.
     """
     rewinds, directory = table.snapshots.rewinds, table.snapshots.directory
-    newest = max(directory.versions(), default=target_id)
-    rewind = rewinds.write(target_id, newest + 1)
-    later = max(directory.versions(), default=target_id)
+    base = 0 if target is None else target.id
+    newest = max(directory.versions(), default=base)
+    rewind = rewinds.write(target, newest + 1)
+    later = max(directory.versions(), default=base)
     if later > newest:  # a writer was quicker than the mark
         rewind = rewinds.extend(later + 1)
     if not is_same_table(table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,29 @@ def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, m
     monkeypatch.setattr(rolling, "bring_back", slow)
     rollback_to_snapshot(small.fresh(table), 1)
     assert _shown(table) == [(0, "v", "x")]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_rollback_does_not_go_to_what_another_one_takes_out_of_the_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    table = _filled(tmp_path / "t")
+    step = rolling.mark_rewind
+
+    def slow(*given: object) -> object:
+        monkeypatch.setattr(rolling, "mark_rewind", step)
+        with suppress(PaimonError):  # whoever is second finds what the first one holds
+            rollback_to_snapshot(small.fresh(table), 1)
+        if writes:
+            small.insert(small.fresh(table), (9, "v", "x"))
+        return step(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rolling, "mark_rewind", slow)
+    ended = _outcome(lambda: rollback_to_snapshot(small.fresh(table), 2))
+    assert ended is not None and "another job has rolled back to snapshot 1" in str(ended)
+    assert _shown(table) == [(0, "v", "x"), *([(9, "v", "x")] if writes else [])]
+    small.insert(small.fresh(table), (10, "v", "x"))
+    assert (10, "v", "x") in _shown(table)
 
 
 def _outcome(statement: object) -> PaimonError | None:

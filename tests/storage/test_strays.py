@@ -281,7 +281,7 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     monkeypatch.setattr(repairs, "_PATIENCE", 0.0)
     written, late = RewindMark.write, list[Callable[[], object]]()
 
-    def lost(self: RewindMark, target: int, until: int) -> Rewind:
+    def lost(self: RewindMark, target: Snapshot | None, until: int) -> Rewind:
         late.append(lambda: written(self, target, until))
         raise PaimonError("the connection was reset")
 
