@@ -143,6 +143,10 @@ class History:
         self.empty = empty
         self.snaps: dict[str, Snap] = {}
         self.operations: dict[str, Operation] = {}
+        self.late: set[str] = set()
+        """The operations that have given a request up which is carried out all the same."""
+        self.tagged_by: dict[str, str] = {}
+        """Whose request last changed the file of a tag, by its path."""
         self.lines: dict[str, dict[int, str]] = {MAIN: {}}
         self.violations: list[str] = []
         self.changes = 0

@@ -84,12 +84,14 @@ class Fault(ABC):
         weight: how often it is chosen among those that fit.
         only_changes: whether it is only for operations that change files.
         remote: whether it is only for stores whose answers are not final.
+        is_late: whether the operation has its effect after the party has given it up.
     """
 
     name: str
     weight: float = 1.0
     only_changes: bool = False
     remote: bool = False
+    is_late: bool = False
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
@@ -133,6 +135,7 @@ class LateEffect(Fault):
     name = "answer lost before the effect"
     only_changes = True
     remote = True
+    is_late = True
     weight = 3
 
     def fits(self, call: Call, *, final: bool) -> bool:
@@ -191,6 +194,7 @@ class KillLate(Fault):
     name = "kill with a request on its way"
     only_changes = True
     remote = True
+    is_late = True
     weight = 0.5
 
     def fits(self, call: Call, *, final: bool) -> bool:

@@ -182,7 +182,7 @@ def check_branch(world: World, table: Table) -> list[str]:
         try:
             rows = read_rows(table, tag.snapshot)
         except PaimonError as error:
-            if _came_late(history.operations.get(world.tagged_by.get(table.tags.path(tag.name), ""))):
+            if _came_late(history.operations.get(history.tagged_by.get(table.tags.path(tag.name), ""))):
                 delete_tags(table, [tag.name])  # nothing else ends it
             else:
                 found.append(f"{where}: tag {tag.name} on {tag.snapshot.id} cannot be read: {error}")
@@ -226,7 +226,7 @@ def check_directories(world: World) -> list[str]:
         # Others have made directories where it had been; there is nothing in them but what the next search for orphan
         # files finds.
         files = (p for p in world.path.rglob("*") if p.is_file() and p.name not in ("LATEST", "EARLIEST"))
-        left = [str(p) for p in files if not p.parent.name.startswith("bucket-") and not _is_of_dead(world, p)]
+        left = [str(p) for p in files if not p.parent.name.startswith("bucket-") and not _is_unattended(world, p)]
         if any(o.error == "Killed" for o in world.history.operations.values()):
             left = [path for path in left if "/branch/.branch-" not in path]  # one that was being made
         shutil.rmtree(world.path)
@@ -234,17 +234,17 @@ def check_directories(world: World) -> list[str]:
         world.history.observe(None)
         return [f"files were written where a table had been: {left}"] if left else []
     if world.path.is_dir() and not (world.path / "schema").is_dir():
-        left = [str(p) for p in world.path.rglob("snapshot-*") if not _is_of_dead(world, p)]
+        left = [str(p) for p in world.path.rglob("snapshot-*") if not _is_unattended(world, p)]
         return [f"a table that is gone has snapshots: {left}"] if left else []
     return []
 
 
-def _is_of_dead(world: World, file: Path) -> bool:
-    """Whether a file is a snapshot whose writer was killed before it could look after it."""
+def _is_unattended(world: World, file: Path) -> bool:
+    """Whether a file is a snapshot that its writer could not look after: it was killed, or had given it up."""
     if not file.name.startswith("snapshot-"):
         return False
     writer = world.history.operations.get(json.loads(file.read_bytes())["commitUser"])
-    return writer is not None and writer.outcome is Outcome.UNKNOWN
+    return writer is not None and (writer.outcome is Outcome.UNKNOWN or writer.token in world.history.late)
 
 
 def check_newest(world: World, tables: list[Table]) -> list[str]:

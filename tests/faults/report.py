@@ -92,6 +92,6 @@ class Report:
 def details(one: Round) -> Iterable[str]:
     """All about a round in which something was wrong."""
     yield f"VIOLATION in {one.layer}, {one.plan or one.seed}"
+    yield from (f"  ! {what}" for what in one.violations)  # first: whoever prints may cut the rest off
     yield from (f"    {line}" for line in one.log)
-    yield from (f"  ! {what}" for what in one.violations)
     yield f"  replay: python -m tests.faults --layer {one.layer} --seed {one.seed} --rounds 1"

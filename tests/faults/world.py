@@ -184,8 +184,6 @@ class World(Driver):
         server = Server(self.clock, self.schedule, random.Random(plan.seed + 4), stalls=0.1)
         self.lock: TableLock = UNLOCKED if self.exclusive else LeasedLock(server)
         self._late: list[tuple[int, Operation | None, Callable[[], Any]]] = []
-        self.tagged_by: dict[str, str] = {}
-        """Whose request last changed the file of a tag, by its path."""
 
     # The file system asks.
 
@@ -205,6 +203,8 @@ class World(Driver):
             return None
         fault = self.chance.choices(fitting, [f.weight for f in fitting])[0]
         self.result.faults[fault.name] += 1
+        if fault.is_late:
+            self.history.late.add(call.token)
         self.history.log.append(
             f"{self.history.changes}: {call.process.token}: {fault.name} at {call.phase} {call.path[-40:]}"
         )
@@ -212,7 +212,7 @@ class World(Driver):
 
     def done(self, call: Call) -> None:
         if "/tag/" in call.path:
-            self.tagged_by[call.path] = call.token
+            self.history.tagged_by[call.path] = call.token
         if touches_history(call.path):
             self.history.observe(self.history.operations.get(call.token))
         if self.disk is not None and call.operation in ("delete", "remove"):

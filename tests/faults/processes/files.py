@@ -79,7 +79,8 @@ class InjectingDriver(Driver):
         return fault
 
     def done(self, call: Call) -> None:
-        return
+        if "/tag/" in call.path:
+            self._journal.write("tagged", token=call.token, path=call.path)
 
     def after(self, call: Call) -> None:
         self._may_pause(call.process, call.operation, f"after {call.phase}")

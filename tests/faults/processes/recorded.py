@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.faults.actions.job import Read
 from tests.faults.history import MAIN, History, Mark, Operation, Outcome, Role, Seen, Snap
+from tests.faults.injected import KINDS
 from tests.faults.model import Effect, Row, State
 from tests.faults.processes.journal import Event
 
@@ -88,7 +89,12 @@ class RecordedHistory(History):
 
     def _on_fault(self, event: Event) -> None:
         self.faults[event["name"]] += 1
+        if event["name"] in KINDS and KINDS[event["name"]].is_late:
+            self.late.add(event["token"])
         self.log.append(f"{self.changes}: {event['token']}: {event['name']} at {event['at']}")
+
+    def _on_tagged(self, event: Event) -> None:
+        self.tagged_by[event["path"]] = event["token"]
 
     def _on_count(self, event: Event) -> None:
         self.file_operations += event["operations"]
