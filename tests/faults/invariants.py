@@ -243,7 +243,10 @@ def _is_unattended(world: World, file: Path) -> bool:
     """Whether a file is a snapshot that its writer could not look after: it was killed, or had given it up."""
     if not file.name.startswith("snapshot-"):
         return False
-    writer = world.history.operations.get(json.loads(file.read_bytes())["commitUser"])
+    try:
+        writer = world.history.operations.get(json.loads(file.read_bytes())["commitUser"])
+    except ValueError:
+        return False  # torn
     return writer is not None and (writer.outcome is Outcome.UNKNOWN or writer.token in world.history.late)
 
 
@@ -262,6 +265,9 @@ def check_files(world: World, tables: list[Table]) -> list[str]:
     main, found = tables[0], []
     if any(table.snapshots.strays() for table in tables):
         found += _problems(main)  # nothing else ends a rollback whose process is dead
+    for snapshot in world.path.rglob("snapshot-*"):
+        if _is_unattended(world, snapshot):
+            os.utime(snapshot, (1_000_000_000, 1_000_000_000))  # expiries leave young ones to their writers
     for table in tables:
         finish_expiry(table)
     needed = small.reachable(main)

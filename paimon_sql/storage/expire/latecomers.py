@@ -8,6 +8,7 @@ snapshot meanwhile leaves it alone: what it brought may still become part of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,20 +36,21 @@ def without_latecomers(table: Table, snapshots: Sequence[Snapshot]) -> list[Snap
 
 
 def _may_be_late(table: Table, snapshot: Snapshot) -> bool:
-    # An expiry removes manifest lists, then snapshots, each in the order of the history: what has lost its own list,
-    # or stands right before the snapshot that was built on it, was left by one.
-    if not table.file_io.exists(table.paths.manifest(snapshot.delta_manifest_list)):
-        return False
     try:
-        if is_built_on(table, table.snapshots.get(snapshot.id + 1), snapshot, lambda: _added_by(table, snapshot)):
+        added = _added_by(table, snapshot)
+    except MissingFileError:
+        return False  # an expiry has removed manifests of it already
+    if not (len(added) or snapshot.changelog_manifest_list or snapshot.index_manifest):
+        return False  # it brought no file
+    with suppress(NoSuchSnapshotError, MissingFileError):
+        if is_built_on(table, table.snapshots.get(snapshot.id + 1), snapshot, lambda: added):
             return False
-    except (NoSuchSnapshotError, MissingFileError):
-        pass
     status = table.file_io.status(table.snapshots.directory.path(snapshot.id))
     return status is None or status.mtime_millis > present_millis() - _PATIENCE_MILLIS
 
 
 def _added_by(table: Table, snapshot: Snapshot) -> pa.Array:
+    """The names of the data files that a snapshot added."""
     delta = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
     entries = [e.filter(pc.equal(e["kind"], int(FileKind.ADD)))["file_name"] for e in table.manifests.read_all(delta)]
-    return pa.chunked_array(entries, pa.string()).combine_chunks()
+    return pa.chunked_array([c for e in entries for c in e.chunks], pa.string()).combine_chunks()
