@@ -316,6 +316,11 @@ def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
     return []
 
 
+mutation(
+    "expiry takes snapshots that came late",
+    "found by this model",
+    expire__plan__without_latecomers=lambda table, snapshots: list(snapshots),
+)
 mutation("expiry forgets the tags", "expiry", expire__plan__nearest_tags=_no_tags)
 
 
@@ -353,6 +358,7 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
         "hints may fall",
         "the slower of two expiries sets EARLIEST back",
         "a hint is not flushed before snapshots go",
+        "expiry takes snapshots that came late",
     ),
     (_PLAIN, ("expire", "tag", "branch")): (
         "expiry does not look for new tags and branches",
