@@ -265,9 +265,9 @@ def check_files(world: World, tables: list[Table]) -> list[str]:
     main, found = tables[0], []
     if any(table.snapshots.strays() for table in tables):
         found += _problems(main)  # nothing else ends a rollback whose process is dead
-    for snapshot in world.path.rglob("snapshot-*"):
-        if _is_unattended(world, snapshot):
-            os.utime(snapshot, (1_000_000_000, 1_000_000_000))  # expiries leave young ones to their writers
+    for file in world.path.rglob("snapshot-*"):
+        if _is_misplaced(world, file):
+            os.utime(file, (1_000_000_000, 1_000_000_000))  # expiries leave young ones to their writers
     for table in tables:
         finish_expiry(table)
     needed = small.reachable(main)
@@ -287,6 +287,15 @@ def check_files(world: World, tables: list[Table]) -> list[str]:
     for table in tables:
         found += _problems(table)
     return found
+
+
+def _is_misplaced(world: World, file: Path) -> bool:
+    """Whether a file is a snapshot that came where no history led to."""
+    try:
+        snap = world.history.snaps.get(json.loads(file.read_bytes())["uuid"])
+    except ValueError:
+        return False  # torn
+    return snap is not None and snap.misplaced
 
 
 def _problems(table: Table) -> list[str]:
