@@ -265,17 +265,14 @@ def check_files(world: World, tables: list[Table]) -> list[str]:
     main, found = tables[0], []
     if any(table.snapshots.strays() for table in tables):
         found += _problems(main)  # nothing else ends a rollback whose process is dead
-    for file in world.path.rglob("snapshot-*"):
-        if _is_misplaced(world, file):
-            os.utime(file, (1_000_000_000, 1_000_000_000))  # expiries leave young ones to their writers
+    for folder, _, names in os.walk(world.path):
+        for name in names:  # orphans, and snapshots that expired, are left to their writers as long as they are young
+            os.utime(Path(folder, name), (1_000_000_000, 1_000_000_000))
     for table in tables:
         finish_expiry(table)
     needed = small.reachable(main)
     there = small.on_disk(main)
     found += [f"{path} is missing" for path in sorted(needed - there)]
-    for folder, _, names in os.walk(world.path):
-        for name in names:
-            os.utime(Path(folder, name), (1_000_000_000, 1_000_000_000))
     try:
         remove_orphans(find_orphans(main, Search(1_500_000_000_000, ONE)))
     except PaimonError as error:
@@ -287,15 +284,6 @@ def check_files(world: World, tables: list[Table]) -> list[str]:
     for table in tables:
         found += _problems(table)
     return found
-
-
-def _is_misplaced(world: World, file: Path) -> bool:
-    """Whether a file is a snapshot that came where no history led to."""
-    try:
-        snap = world.history.snaps.get(json.loads(file.read_bytes())["uuid"])
-    except ValueError:
-        return False  # torn
-    return snap is not None and snap.misplaced
 
 
 def _problems(table: Table) -> list[str]:
