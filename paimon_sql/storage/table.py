@@ -109,6 +109,18 @@ class Table:
         """The manifests."""
         return ManifestStore(self.file_io, self.paths, self.schema, self.access)
 
+    @cached_property
+    def birth(self) -> int | None:
+        """When the branch got the schema that it was opened with, in milliseconds since the epoch; None for ``main``.
+
+        Branches take their schemas over with the times of these, so nothing else tells a branch from another one that
+        gets its name later. What is remembered is what was asked first.
+        """
+        if self.branch == MAIN_BRANCH or self.authority is not None:
+            return None
+        status = self.file_io.status(self.schemas.directory.path(self.schema.id))
+        return None if status is None else status.mtime_millis
+
     def at_schema(self, schema_id: int) -> Table:
         """The same table with the columns of another schema version, under today's options."""
         if schema_id == self.schema.id:

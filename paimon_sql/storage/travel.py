@@ -116,13 +116,14 @@ def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
 def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
     """The retained snapshot of that id.
 
-    A snapshot below the earliest one may still have a file while its expiry is under way or was interrupted.
+    A snapshot below the earliest one may still have a file while its expiry is under way or was interrupted, one behind
+    the newest while a writer that a rollback has overtaken stands still.
 
     Raises:
         NoSuchSnapshotError: it is not retained; the message says which are, and which tag keeps it if any does.
     """
-    earliest = table.snapshots.earliest_id()
-    if earliest is not None and snapshot_id >= earliest:
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is not None and latest is not None and earliest <= snapshot_id <= latest:
         try:
             return table.snapshots.get(snapshot_id)
         except NoSuchSnapshotError:

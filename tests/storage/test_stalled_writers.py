@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from small_tables import on_disk, reachable
 
 from paimon_sql.errors import CommitUnknownError, NoSuchTableError
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.branching import create_branch
+from paimon_sql.storage.branching import create_branch, delete_branches
 from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import Retention
@@ -311,6 +312,26 @@ def test_a_snapshot_built_upon_at_once_is_in_the_history(tmp_path: Path) -> None
 
 
 # ---- tables that go meanwhile ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_writer_whose_branch_was_made_anew_leaves_the_new_one_alone(tmp_path: Path, first: bool) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    create_branch(again(table), "b")
+    branch = replace(table, branch="b")
+    if not first:
+        insert(branch, (1, "old", "x"))
+
+    def meanwhile() -> None:
+        delete_branches(again(table), ["b"])
+        time.sleep(0.01)  # files tell milliseconds
+        create_branch(again(table), "b")
+
+    with stalled(meanwhile), pytest.raises(NoSuchTableError):
+        insert(replace(table, branch="b"), LATE)
+    assert ids(branch) == [] and keys(branch) == []
+    insert(replace(table, branch="b"), (2, "new", "x"))
+    assert keys(branch) == [2]
 
 
 def test_a_writer_whose_table_is_dropped_commits_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.schemas import descends
@@ -12,14 +14,16 @@ def is_same_table(table: Table) -> bool:
     """Whether the schema version that the table was opened with still stands, unchanged, in its directory.
 
     A version is written once and never changes. One of another table of the same name has another time of creation,
-    or other columns.
+    or other columns; a branch of the same name has another time of its file.
 
     A server that keeps the table's history compares the table's id by itself.
 
     Raises:
         PaimonError: the file system does not say.
     """
-    return table.authority is not None or table.schemas.has(table.schema)
+    if table.authority is not None:
+        return True
+    return table.schemas.has(table.schema) and table.birth == replace(table).birth
 
 
 def require_same_table(table: Table) -> None:

@@ -98,6 +98,7 @@ class Transaction:
         self.outcome = Outcome.OPEN
         self._attached: list[str] = []
         self._was_published = False
+        _ = table.birth  # to be compared with, once others may have made another branch of its name
 
     def __enter__(self) -> Transaction:
         return self

@@ -16,6 +16,7 @@ from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.travel import retained_snapshot
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import ONE, Job, Read, write
 from tests.faults.history import Role
@@ -164,7 +165,7 @@ class ReadRows(Action):
         if how == "tag" and tags:
             snapshot = table.tags.get(job.chance.choice(tags)).snapshot
         elif how == "id" and ids:
-            snapshot = table.snapshots.get(job.chance.choice(ids))
+            snapshot = retained_snapshot(table, job.chance.choice(ids))
         else:
             snapshot = table.snapshots.latest()
         if snapshot is None:
