@@ -207,6 +207,7 @@ def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
 mutation("a rollback looks for later snapshots once", "8", rollback___drop_later=_drop_once)
 
 mutation("a rollback drops what is built on its target meanwhile", "found by this model", rollback__overtaken=_all_of)
+mutation("a branch is told by its schema alone", "found by this model", table__Table__birth=None)
 mutation("marks of rollbacks are not heeded", "found by this model", rewinds__Rewind__is_stray=_always(False))
 
 # 9: power loss.
@@ -377,6 +378,7 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
         "marks of rollbacks are not heeded",
     ),
     (_PLAIN, ("replace table", "change columns")): ("a change of columns is not looked for after a REPLACE",),
+    (_PLAIN, ("branch", "drop branch")): ("a branch is told by its schema alone",),
     (_PLAIN, ("branch", "fast forward")): ("a fast-forward overwrites a rival's snapshot",),
     (_PLAIN, ("remove orphans", "branch", "tag", "roll back")): (
         "orphan removal does not look for new tags and branches",
