@@ -353,6 +353,8 @@ class History:
         if by is not None and by.role is Role.REWIND and snap.creator is not by:
             if snap.identity == self.identity():  # otherwise its table was dropped meanwhile
                 line[number] = uuid  # what a rollback brings back, or a fast-forward brings over
+        elif self._marks.get(branch, Mark()).excludes(number, self._standing[branch, number].generation):
+            return  # the table has its name again, and with it what a rollback that did not end has left
         elif not snap.misplaced or snap.branch != branch:
             if snap.cut is not None and by is None and snap.cut.outcome is Outcome.ACKNOWLEDGED:
                 self.violations.append(f"snapshot {branch}/{number} is back after a loss of power: {snap.cut.name}")

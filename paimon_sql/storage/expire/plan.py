@@ -7,7 +7,7 @@ snapshot after those that go, tags, the other branches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.snapshot import Changelog, Snapshot
 from paimon_sql.storage.expire.doomed import DoomedFiles
-from paimon_sql.storage.expire.latecomers import without_latecomers
+from paimon_sql.storage.expire.latecomers import added_by, may_be_late, without_latecomers
 from paimon_sql.storage.expire.protectors import (
     Protector,
     Uses,
@@ -60,12 +60,14 @@ class ExpiryPlan:
         end: the first that stays.
         files: the files that nobody needs any more.
         keeps_changelog: whether the changelogs of the snapshots outlive them.
+        late: the numbers of those that may have come late: what they brought stays, and is none of the history.
     """
 
     snapshots: tuple[Snapshot, ...]
     end: int
     files: DoomedFiles = field(default_factory=DoomedFiles)
     keeps_changelog: bool = False
+    late: frozenset[int] = frozenset()
 
 
 def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool) -> ExpiryPlan:
@@ -86,7 +88,8 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
         return ExpiryPlan((), end.id)
     produces = table.options.get(CHANGELOG_PRODUCER) != "none"
     known: Lists = {}
-    taken = _taken_away(table, [*going, end], known)
+    late = frozenset(s.id for s in may_be_late(table, going))
+    taken = _taken_away(table, [*going, end], known, late)
     if keeps_changelog and not produces:
         # Level 0 files are the changelog of a table that makes none of its own.
         taken = taken.filter(pc.equal(pc.fill_null(taken["file_source"], 0), int(FileSource.COMPACT)))
@@ -103,7 +106,8 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     files = DoomedFiles()
     add_unused(table, files, taken, uses)
     if not keeps_changelog:
-        files.add_changelog(table, without(_changelog_files(table, going, uses, known), uses))
+        told = [s for s in going if s.id not in late]
+        files.add_changelog(table, without(_changelog_files(table, told, uses, known), uses))
     lists: dict[str, int] = {}
     for s in going:
         if produces or not keeps_changelog:
@@ -113,8 +117,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
             lists[s.changelog_manifest_list] = s.changelog_manifest_list_size or 0
     add_manifests(table, files, lists, uses, known)
     for s in going:
-        add_indexes(table, files, s, uses)
-    return ExpiryPlan(tuple(going), end.id, files, keeps_changelog)
+        if s.id not in late:
+            add_indexes(table, files, s, uses)
+    return ExpiryPlan(tuple(going), end.id, files, keeps_changelog, late)
 
 
 def add_manifests(
@@ -168,13 +173,19 @@ def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[Protector],
     return [*tags, *others], [c for b in branches for c in changelogs_of(b)]
 
 
-def _taken_away(table: Table, chain: Sequence[Snapshot], known: Lists) -> pa.Table:
-    """The files that the commits of a chain took away from what its first snapshot held, each once."""
+def _taken_away(table: Table, chain: Sequence[Snapshot], known: Lists, late: Collection[int]) -> pa.Table:
+    """The files that the commits of a chain took away from what its first snapshot held, each once.
+
+    What snapshots that may have come late brought themselves is none of it.
+    """
     deltas = lists_that_are_left(table, [s.delta_manifest_list for s in chain[1:]], known)
     metas = [m for found in deltas.values() for m in found if m.num_deleted_files > 0]
     deleted = [with_kind(e, FileKind.DELETE) for e in manifests_that_are_left(table, metas)]
     # Where snapshots are missing, nobody can tell what they took away: all that the one before held is looked at.
-    deleted += [live_entries(table, a) for a, b in pairwise(chain) if b.id != a.id + 1]
+    for a in (a for a, b in pairwise(chain) if b.id != a.id + 1):
+        held = live_entries(table, a)
+        own = added_by(table, a) if a.id in late else pa.array([], pa.string())
+        deleted.append(held.filter(pc.invert(pc.is_in(held["file_name"], value_set=own))))
     return distinct_files(deleted)
 
 

@@ -143,7 +143,8 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
     if plan.keeps_changelog:
         changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
         for snapshot in plan.snapshots:
-            changelogs.keep(snapshot)
+            if snapshot.id not in plan.late:
+                changelogs.keep(snapshot)
     plan.files.delete(table)
     directory = table.snapshots.directory
     # In the order of their ids: a writer that finds its snapshot alone below a gap knows that it came too late.
