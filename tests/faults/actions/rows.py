@@ -75,7 +75,10 @@ class DeleteMarked(Action):
         chosen = job.chance.choice(files)
         at = job.chance.randrange(chosen.file.row_count)
         (path, *_) = table.locations.files_of(chosen.partition, chosen.bucket, chosen.file)
-        row = pq.read_table(path, columns=list(Row._fields)).slice(at, 1).to_pylist()[0]
+        try:
+            row = pq.read_table(path, columns=list(Row._fields)).slice(at, 1).to_pylist()[0]
+        except FileNotFoundError:
+            return  # it has expired
         job.intend(Effect("delete", (Row(**row),)))
         with job.transaction(table, base=base) as transaction:
             operations.append(transaction, mark(table, base, [(chosen, DeletionVector([at]))]))
