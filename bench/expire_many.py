@@ -19,7 +19,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,6 +76,10 @@ class CountingFileIO(LocalFileIO):
     def delete(self, path: str) -> bool:
         self._count("delete", path)
         return super().delete(path)
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._count("delete", path)
+        return super().delete_if(path, is_meant, durable=durable)
 
 
 def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replaces: bool) -> None:

@@ -32,12 +32,13 @@ from paimon_sql.storage.branches import BranchManager, check_branch_name
 from paimon_sql.storage.changelogs import without_lost_changelog
 from paimon_sql.storage.commit.identity import changed_table, is_same_table
 from paimon_sql.storage.file_io.paths import name_of
+from paimon_sql.storage.guards import held, is_kept
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_directory import remove_if_dropped
-from paimon_sql.storage.tags import is_same_commit
-from paimon_sql.storage.travel import is_retained, kept_snapshot
+from paimon_sql.storage.travel import kept_snapshot
+from paimon_sql.storage.unfinished import asked_for
 
 NAMING_OPTIONS = (
     SCAN_FALLBACK_BRANCH,
@@ -214,20 +215,30 @@ def create_branch(
     if dry_run:
         return made
     _sweep(table)
-    table.branches.create(name, files)
+    if snapshot is None:
+        _create(table, name, files)
+        return made
+    # Whatever becomes of this call, a branch that comes can be read.
+    with held(table, snapshot, f"branch-of-{snapshot.id}") as guard:
+        _create(table, name, files)
+        if not is_kept(table, snapshot, guard):
+            table.branches.remove(name)
+            raise NoSuchSnapshotError(
+                f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was made of it.",
+                name=str(snapshot.id),
+                remedy="Begin with a later one.",
+            )
+    return made
+
+
+def _create(table: Table, name: str, files: Mapping[str, bytes]) -> None:
+    with asked_for(f"{table.name}: branch '{name}'", table.file_io, table.branches.root(name)):
+        table.branches.create(name, files)
     # If it is not there, it has gone with the table that got another name.
     if not is_same_table(table) and table.branches.exists(name):
         table.branches.remove(name)
         remove_if_dropped(table.file_io, table.paths.root)
         raise changed_table(table)
-    if snapshot is not None and not _is_kept(table, snapshot):
-        table.branches.remove(name)
-        raise NoSuchSnapshotError(
-            f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was made of it.",
-            name=str(snapshot.id),
-            remedy="Begin with a later one.",
-        )
-    return made
 
 
 def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False) -> list[BranchContent]:
@@ -303,17 +314,6 @@ def _newest_used(table: Table, snapshot: Snapshot) -> int:
     before = (s.schema_id for s in table.snapshots.all() if s.id <= snapshot.id)
     used: int = pc.max(live_files(table, snapshot).entries["schema_id"]).as_py() or 0
     return max(snapshot.schema_id, used, *before)
-
-
-def _is_kept(table: Table, snapshot: Snapshot) -> bool:
-    """Whether a snapshot's files surely stay now that a visible branch holds it.
-
-    Who lets it go first says so, by the hint of a snapshot or by removing the tag, and then looks for branches: either
-    that one saw the branch or this sees what was said.
-    """
-    if is_retained(table, snapshot):
-        return True
-    return any(is_same_commit(t.snapshot, snapshot) for t in table.tags.of_snapshot(snapshot.id))
 
 
 def _refuse_if_named(table: Table, name: str, verb: str) -> None:

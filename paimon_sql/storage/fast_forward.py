@@ -23,11 +23,11 @@ from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.guards import held, is_guard
 from paimon_sql.storage.rewinds import Rewind, with_generation
 from paimon_sql.storage.rollback import drop_changelogs, drop_newest_first, mark_rewind, overtaken, withdraw
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_directory import remove_if_dropped
-from paimon_sql.storage.tagging import held, is_guard
 from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.unfinished import begun
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -209,16 +209,19 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None
         drop_newest_first(table, overtaken(table, plan.dropped, rewind))
     drop_changelogs(table, plan.shared)
     _bring_schemas(table, branch, plan)
+    brought: dict[int, bytes] = {}
     for i in plan.added:
-        if not _created(table, i, branch.snapshots.directory.read(i), rewind):
+        made = _created(table, i, branch.snapshots.directory.read(i), rewind)
+        if made is None:
             return  # a rival was quicker: what it made goes in the next round
+        brought[i] = made
     for name in (name for name in plan.added_tags if name in tags):
         file_io.write_durably(table.tags.path(name), tags[name])
         if not branch.tags.exists(name):
             table.tags.remove(name)  # deleted meanwhile, perhaps with what only it kept
     snapshots.reset_hint(LATEST, plan.current)
     snapshots.settle_latest()
-    _drop_expired(table, branch, plan, start)
+    _drop_expired(table, branch, plan, start, brought)
 
 
 def _lasting(table: Table, plan: FastForwardPlan) -> Table:
@@ -227,7 +230,7 @@ def _lasting(table: Table, plan: FastForwardPlan) -> Table:
     return next((replace(table, schema=s) for s in table.schemas.all() if s.id not in changed), table)
 
 
-def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int) -> None:
+def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int, brought: dict[int, bytes]) -> None:
     """Let snapshots go again whose files the branch's own expiry may have deleted before it saw them here.
 
     That expiry says first which snapshots of the branch go, and then looks whether this hint was written.
@@ -235,7 +238,7 @@ def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int
     snapshots = table.snapshots.directory
     _begin(table, start, is_fresh=not plan.kept)
     earliest = branch.snapshots.earliest_id() or 0
-    gone = [i for i in plan.added if i < earliest]
+    gone = {i: data for i, data in brought.items() if i < earliest}
     if gone and not plan.kept:
         snapshots.reset_hint(EARLIEST, earliest)
     drop_newest_first(table, gone)
@@ -314,8 +317,8 @@ def _differs(table: Table, branch: Table, schema_id: int) -> bool:
     return table.schemas.directory.read(schema_id) != branch.schemas.directory.read(schema_id)
 
 
-def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> bool:
-    """Whether this call made a snapshot of the table; a rival's of that id stays as it is.
+def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> bytes | None:
+    """Make a snapshot of the table: what its file holds; None where a rival's of that id stays as it is.
 
     Others may roll the table back before this call has made it: then it is none of the history, and is withdrawn.
 
@@ -338,11 +341,11 @@ def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> b
     with table.lock.held(table.branch) as hold:
         hold.confirm()
         if not directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
-            return False
+            return None
     last = table.snapshots.rewinds.read()
     if (is_same := is_same_table(table)) and (last is None or not last.is_stray(snapshot)):
-        return True
+        return data
     withdraw(table, number, data)
     if not is_same:
         raise changed_table(table)
-    return False
+    return None

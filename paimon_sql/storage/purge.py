@@ -23,10 +23,10 @@ from paimon_sql.storage.expire.doomed import DoomedFiles, delete_all
 from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_files, without
 from paimon_sql.storage.expire.protectors import Uses, other_branches, snapshot_protector, uses_of
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left
+from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.live_files import live_files, manifests_of
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import is_guard
 from paimon_sql.storage.tags import is_same_commit
 from paimon_sql.storage.unfinished import begun
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -105,8 +105,8 @@ def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
         )
     files.delete(table)
     if latest is not None:
-        old = [i for i in table.snapshots.directory.versions() if i < latest.id]
-        delete_all(table, [table.snapshots.directory.path(i) for i in old])
+        for snapshot in [s for s in table.snapshots.all() if s.id < latest.id]:
+            table.snapshots.remove(snapshot)
         table.file_io.sync_directory(table.snapshots.directory.directory)
     table.snapshots.forget()
 

@@ -6,7 +6,7 @@ files finds them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -15,17 +15,19 @@ from paimon_sql.format.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.changelogs import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.guards import held
 from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_directory import remove_if_dropped
-from paimon_sql.storage.tagging import held
 from paimon_sql.storage.tags import NamedTag, is_same_commit
+from paimon_sql.storage.threads import spread
 from paimon_sql.storage.travel import kept_snapshot, snapshot_at_time, snapshot_at_watermark
 from paimon_sql.storage.unfinished import begun
 from paimon_sql.storage.versioned import LATEST
 
 _ATTEMPTS = 5
 _AT_ONCE = 64
+_THREADS = 8
 
 
 @dataclass
@@ -218,7 +220,7 @@ def bring_back(table: Table, target: Snapshot) -> None:
         NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
     """
     directory = table.snapshots.directory
-    if not directory.exists(target.id):
+    if not table.snapshots.is_left(target.id):
         # Snapshots expire in the order of their ids: one that has expired has none before it.
         if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
             raise CommitConflictError(
@@ -238,35 +240,34 @@ def bring_back(table: Table, target: Snapshot) -> None:
 def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:
     """Remove a snapshot's file if it is the one that this call wrote: it is none of the history."""
     directory = table.snapshots.directory
-    with suppress(MissingFileError):
-        if directory.read(snapshot_id) == data:
-            directory.file_io.delete_durably(directory.path(snapshot_id))
+    directory.file_io.delete_if(directory.path(snapshot_id), data.__eq__, durable=True)
     remove_if_dropped(table.file_io, table.path)
 
 
-def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> list[int]:
-    """Those of some snapshots that a mark takes out of the history.
+def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, bytes]:
+    """Those of some snapshots that a mark takes out of the history, and what their files hold.
 
     Whoever made one of the mark's generation knew of it and built on what is left: that one stays, or what others build
     on it meanwhile would stand on nothing. Snapshots of other engines have no generation and go.
     """
     directory = table.snapshots.directory
-    found = []
+    found = {}
     for i in ids:
         try:
-            snapshot = parse_snapshot(directory.read(i), directory.path(i))
+            data = directory.read(i)
+            snapshot = parse_snapshot(data, directory.path(i))
         except MissingFileError:
             continue
         except CorruptFileError:
-            found.append(i)
+            found[i] = data
             continue
         if snapshot.writer_version != WRITER_VERSION or rewind.is_stray(snapshot):
-            found.append(i)
+            found[i] = data
     return found
 
 
-def drop_newest_first(table: Table, ids: list[int]) -> int:
-    """Remove the files of snapshots, given in ascending order, from the newest on: how many were there.
+def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
+    """Remove the files of snapshots, given in ascending order with what they hold, from the newest on: how many went.
 
     On a file system with directories each is gone for good before the next one goes: a loss of power must not bring
     one back whose predecessor is gone, as it would be the newest one again once others have filled the gap.
@@ -274,15 +275,16 @@ def drop_newest_first(table: Table, ids: list[int]) -> int:
     Raises:
         NoSuchTableError: the table was dropped or replaced; what remains is another table's.
     """
-    directory, dropped = table.snapshots.directory, 0
+    directory, dropped, ids = table.snapshots.directory, 0, list(found)
     at_once = _AT_ONCE if directory.file_io.is_object_store(directory.directory) else 1
+
+    def drop(i: int) -> bool:
+        return directory.file_io.delete_if(directory.path(i), found[i].__eq__, durable=True)
+
     while ids:
         require_same_table(table)
         ids, part = ids[:-at_once], ids[-at_once:]
-        if at_once == 1:
-            dropped += directory.file_io.delete_durably(directory.path(part[0]))
-        else:
-            dropped += directory.file_io.delete_many([directory.path(i) for i in reversed(part)])
+        dropped += sum(spread(drop, part[::-1], _THREADS))
     return dropped
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.paths import MAIN_BRANCH
@@ -162,6 +162,32 @@ class SnapshotManager:
     def forget(self) -> None:
         """Drop what was read, as after snapshots were removed and their ids may be used anew."""
         self._known.clear()
+
+    def remove(self, snapshot: Snapshot, *, durable: bool = False, unless: Callable[[], bool] = lambda: False) -> bool:
+        """Remove a snapshot's file unless another one has come under its number: True if this call did.
+
+        A number comes again after a rollback, while whoever looked at its file before may stand still.
+
+        Args:
+            snapshot: the snapshot, as it was read.
+            durable: whether it does not come back by a loss of power.
+            unless: whether it must stay, asked at the last moment: `is_left` waits for the answer.
+        """
+
+        def is_meant(data: bytes) -> bool:
+            return parse_snapshot(data, path) == snapshot and not unless()
+
+        path = self.directory.path(snapshot.id)
+        return self.directory.file_io.delete_if(path, is_meant, durable=durable)
+
+    def is_left(self, snapshot_id: int) -> bool:
+        """Whether a snapshot's file is there when those who were about to remove it have done so.
+
+        Raises:
+            CommitConflictError: one of them stands still.
+        """
+        self.directory.file_io.delete_if(self.directory.path(snapshot_id), lambda data: False)
+        return self.directory.exists(snapshot_id)
 
     def all(self) -> Iterator[Snapshot]:
         """The retained snapshots in order of id; one that expires meanwhile is passed over."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from paimon_sql.errors import CommitUnknownError, InvalidInputError, NoSuchSnapshotError, PaimonError
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
 from paimon_sql.format.options.tag import TAG_CREATE_SUCCESS_FILE, TAG_DEFAULT_TIME_RETAINED
 from paimon_sql.format.snapshot import Snapshot, Tag
 from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
+from paimon_sql.storage.guards import held, is_kept, withdrawn
 from paimon_sql.storage.listed_partitions import tell_of_tags
 from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import remove_if_dropped
-from paimon_sql.storage.tags import check_tag_name, is_same_commit
-from paimon_sql.storage.travel import is_retained, kept_snapshot
-
-_LONGEST_HELD = timedelta(days=1)
-_GUARD = re.compile(
-    r"(?:(?:rollback|fast-forward)-to-\d+|.+-replaced)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL
-)
+from paimon_sql.storage.tags import check_tag_name
+from paimon_sql.storage.travel import kept_snapshot
+from paimon_sql.storage.unfinished import asked_for
 
 
 @dataclass
@@ -118,37 +111,6 @@ def replace_tag(
     return table.tags.get(name), free_tagged(table, before.snapshot)
 
 
-@contextmanager
-def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
-    """Keep a snapshot meanwhile, by a tag whose name begins with ``why``.
-
-    What a killed process leaves behind of it ends in a day. Nobody else removes it: who made it may only stand still.
-    So does that of a statement whose outcome is unknown: what it asked for may be carried out later.
-
-    Raises:
-        NoSuchSnapshotError: it has expired.
-    """
-    guard = f"{why}-{uuid.uuid4()}"
-    _create(table, guard, snapshot, _LONGEST_HELD)
-    try:
-        yield
-    except (PaimonError, OSError) as error:
-        if not isinstance(error, CommitUnknownError):
-            _let_go(table, guard)
-        raise
-    _let_go(table, guard)
-
-
-def _let_go(table: Table, guard: str) -> None:
-    with suppress(PaimonError, OSError):  # its time comes
-        table.tags.remove(guard)
-
-
-def is_guard(name: str) -> bool:
-    """Whether a tag of that name was made by `held`, for as long as a statement runs."""
-    return _GUARD.fullmatch(name) is not None
-
-
 def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -> Tag:
     """Give a tag another name; the tag.
 
@@ -194,31 +156,14 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
 
 
 def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
-    try:
-        tag = table.tags.create(name, snapshot, time_retained)
-        if _is_kept(table, snapshot, name):
-            return tag
-    except (PaimonError, OSError):
-        raise
-    except BaseException:
-        with suppress(PaimonError, OSError):
-            found = table.tags.find(name)
-            if found is not None and is_same_commit(found.snapshot, snapshot) and not _is_kept(table, snapshot, name):
-                _withdraw(table, name, snapshot)
-        raise
-    _withdraw(table, name, snapshot)
-    raise NoSuchSnapshotError(
-        f"{table.name}: snapshot {snapshot.id} expired meanwhile, so that no tag can keep it.",
-        name=str(snapshot.id),
-        remedy="Tag a later one.",
-    )
-
-
-def _withdraw(table: Table, name: str, snapshot: Snapshot) -> None:
-    """Remove a tag that came too late to keep its snapshot."""
-    table.tags.remove(name)
-    free_tagged(table, snapshot)
-    remove_if_dropped(table.file_io, table.paths.root)
+    """Make a tag while another one keeps the snapshot: whatever becomes of this call, a tag that comes can be read."""
+    with held(table, snapshot, f"{name}-made") as guard:
+        with asked_for(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
+            tag = table.tags.create(name, snapshot, time_retained)
+        stays = is_kept(table, snapshot, name, guard)
+    if not stays:
+        raise withdrawn(table, name, snapshot)
+    return tag
 
 
 def _tell(table: Table, name: str) -> None:
@@ -244,14 +189,6 @@ def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
             )
         return latest
     return kept_snapshot(table, snapshot_id)
-
-
-def _is_kept(table: Table, snapshot: Snapshot, name: str) -> bool:
-    """Whether a snapshot's files surely stay now that a tag names it.
-
-    Expiry first says which snapshots go and then looks for tags, so either it saw the tag or this sees what it said.
-    """
-    return is_retained(table, snapshot) or any(t.name != name for t in table.tags.of_snapshot(snapshot.id))
 
 
 def _retained(table: Table, given: timedelta | None) -> timedelta | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paimon_sql.errors import CommitUnknownError, PaimonError
+from paimon_sql.errors import AlreadyExistsError, CommitUnknownError, PaimonError
+from paimon_sql.storage.file_io import FileIO
 
 
 @contextmanager
@@ -30,3 +31,27 @@ def begun(what: str) -> Iterator[None]:
             commit_identifier=0,
             remedy=remedy or "Run it again.",
         ) from error
+
+
+@contextmanager
+def asked_for(what: str, file_io: FileIO, path: str) -> Iterator[None]:
+    """Say of an error inside that what was asked for may still come, where a store may carry a request out later.
+
+    Args:
+        what: what is made.
+        file_io: the file system.
+        path: where it is made.
+
+    Raises:
+        AlreadyExistsError: there is such a thing; nothing comes.
+        CommitUnknownError: instead of other errors, where answers are not final.
+    """
+    try:
+        yield
+    except AlreadyExistsError:
+        raise
+    except (PaimonError, OSError):
+        if file_io.answers_are_final(path):
+            raise
+        with begun(what):
+            raise

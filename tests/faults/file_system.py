@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from paimon_sql.storage.file_io import FileIO, FileStatus, LocalFileIO
+from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.file_io.refusals import no_exclusive_create
 from tests.faults.injected import Call, Fault, Killed, Process
 
@@ -129,6 +130,19 @@ class FaultyFileIO(FileIO):
             changes=True,
             data=data,
         )
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        meant = is_meant
+        if not self.driver.final:
+            # The request says which content is meant, which decides when it is carried out.
+            content = self._content(path)
+            if content is None or not is_meant(content):
+                return False
+            meant = content.__eq__
+        done = self._do("delete", path, lambda: self._inner.delete_if(path, meant), changes=True)
+        if done and durable:
+            self.sync_directory(parent_of(path))
+        return done
 
     def sync_directory(self, path: str) -> None:
         self._do("sync", path, lambda: self._inner.sync_directory(path), changes=True)

@@ -44,6 +44,11 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
 
 
+NOT_JUDGED = "rounds with late arrivals, not judged"
+"""What figures call rounds in which `History.has_late_arrivals`."""
+_INTERRUPTS = ("KeyboardInterrupt", "MemoryError")
+
+
 @dataclass
 class Operation:
     """One operation of a party.
@@ -73,6 +78,11 @@ class Operation:
     outcome: Outcome = Outcome.RUNNING
     error: str = ""
     ended: int = 0
+
+    @property
+    def may_come_late(self) -> bool:
+        """Whether a request of it may be carried out after its end: its process was killed, or got no answer."""
+        return self.outcome is Outcome.UNKNOWN and self.error not in _INTERRUPTS
 
 
 @dataclass
@@ -242,8 +252,18 @@ class History:
                 self.snaps[number].cut = by  # those that had expired, too
             self.lines = {MAIN: {}}
             self._marks.clear()
-        if by is not None and by.role is Role.REWIND:
+        if by is not None and by.role is Role.REWIND and self._has(MAIN):
             self._cut_expired(by)
+
+    @property
+    def has_late_arrivals(self) -> bool:
+        """Whether a dead writer's snapshot came into another table of that name, and nobody can take it back.
+
+        Its request was on its way, or its process was killed before it could look, while the table was dropped and made
+        anew. Nothing in the new table says that the snapshot is none of it.
+        """
+        came = [(s.operation, s.identity) for s in self.snaps.values() if s.misplaced and s.operation is not None]
+        return any(o.may_come_late and o.identity not in ("", identity) for o, identity in came)
 
     def _heed_mark(self, branch: str, by: Operation | None) -> None:
         """A mark takes what is later out of the history at once, and brings it back where it is taken back."""
@@ -369,7 +389,7 @@ class History:
         self._cut_by_mark.get(branch, {}).pop(number, None)
         in_line = line.get(number) == uuid
         made_by = snap.operation
-        if by is not None and by.role is Role.OTHER and not self._has(branch):
+        if by is not None and by.role in (Role.OTHER, Role.REWIND) and not self._has(branch):
             return  # the branch or the table has another name now
         if by is None:
             if in_line and made_by is not None and made_by.outcome is Outcome.ACKNOWLEDGED:
@@ -378,7 +398,8 @@ class History:
                 del line[number]
             return
         if by.role in (Role.REWIND, Role.DROP):
-            if in_line or snap.cut is None:
+            is_copy = by.role is Role.DROP and branch != snap.branch  # the snapshot itself stays
+            if (in_line or snap.cut is None) and not is_copy:
                 snap.cut = by
             if in_line:
                 del line[number]

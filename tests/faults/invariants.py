@@ -28,8 +28,6 @@ from tests.faults.reading import read_rows
 from tests.storage import commits
 from tests.storage import small_tables as small
 
-_INTERRUPTS = ("KeyboardInterrupt", "MemoryError")
-
 if TYPE_CHECKING:
     from tests.faults.world import World
 
@@ -95,8 +93,8 @@ def check_operations(world: World) -> list[str]:
         for snap in chain:
             if snap.misplaced:
                 found.append(f"{_who(snap)} is in the history of {branch}, which had gone another way")
-            is_other = snap.operation is not None and snap.operation.identity not in ("", snap.identity)
-            if is_other and not _may_come_late(snap.operation):
+            by = snap.operation
+            if by is not None and by.identity not in ("", snap.identity) and not by.may_come_late:
                 found.append(f"{_who(snap)} went into another table of that name")
     made: dict[str, list[Snap]] = {}
     for snap in history.snaps.values():
@@ -194,12 +192,7 @@ def check_branch(world: World, table: Table) -> list[str]:
 
 def _came_late(tagging: Operation | None) -> bool:
     """Whether a tag may have come when its snapshot had gone: who asked for it was killed, or got no answer."""
-    return tagging is not None and (_may_come_late(tagging) or "injected" in tagging.error)
-
-
-def _may_come_late(operation: Operation | None) -> bool:
-    """Whether a request of an operation may be carried out after its end: its process was killed, or got no answer."""
-    return operation is None or (operation.outcome is Outcome.UNKNOWN and operation.error not in _INTERRUPTS)
+    return tagging is not None and (tagging.may_come_late or "injected" in tagging.error)
 
 
 def _of(history: History, uuid: str | None) -> str:
@@ -244,9 +237,11 @@ def _is_unattended(world: World, file: Path) -> bool:
     if not file.name.startswith("snapshot-"):
         return False
     try:
-        writer = world.history.operations.get(json.loads(file.read_bytes())["commitUser"])
+        stored = json.loads(file.read_bytes())
     except ValueError:
         return False  # torn
+    snap = world.history.snaps.get(stored["uuid"])
+    writer = world.history.operations.get(stored["commitUser"], snap.creator if snap else None)
     return writer is not None and (writer.outcome is Outcome.UNKNOWN or writer.token in world.history.late)
 
 

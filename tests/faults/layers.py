@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from tests.faults.history import NOT_JUDGED
 from tests.faults.report import Round
 from tests.faults.world import play
 
@@ -55,6 +56,7 @@ class Turns(Layer):
             "hand-overs": result.handovers,
             "commits": result.commits,
             "reads": result.reads,
+            NOT_JUDGED: result.late_arrivals,
         }
         operations = {f"{name}:{outcome}": count for (name, outcome), count in result.operations.items()}
         log = result.log if result.violations else []

@@ -12,12 +12,13 @@ from typing import Any
 from unittest import mock
 
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit import carried, conflicts, standing, transaction
+from paimon_sql.storage.commit import carried, commit_order, conflicts, standing, transaction
 from paimon_sql.storage.commit.proposal import Validation
 from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
 from paimon_sql.storage.commit.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.rewinds import Rewind
+from paimon_sql.storage.snapshots import SnapshotManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, VersionedDirectory
 
@@ -85,6 +86,12 @@ def _close_whatever(self: Transaction) -> None:
     _CLOSE(self)
 
 
+def _publish_forgetting(self: Transaction, *given: Any) -> bool:
+    is_in_history = _PUBLISH(self, *given)
+    self._taken_away = None
+    return is_in_history
+
+
 def _publish_noting(self: Transaction, snapshot: Snapshot, latest: Any, wanted: Any, attempt: Any, owned: Any) -> bool:
     self.__dict__["_held_before"] = list(owned)
     return _PUBLISH(self, snapshot, latest, wanted, attempt, owned)
@@ -98,6 +105,12 @@ MUTATIONS["an abort deletes staged files whatever the outcome"] = Mutation(
         f"{S}.commit.transaction.Transaction.close": _close_whatever,
         f"{S}.commit.transaction.Transaction._publish": _publish_noting,
     },
+)
+
+mutation(
+    "what a rollback took away was never committed",
+    "found by this model",
+    commit__transaction__Transaction___publish=_publish_forgetting,
 )
 
 
@@ -187,15 +200,15 @@ mutation(
 
 
 @contextmanager
-def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[None]:
-    yield
+def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
+    yield why
 
 
 mutation("a rollback does not hold its snapshot", "8", rollback__held=_not_held)
 
 
-def _all_of(table: Table, ids: list[int], rewind: Rewind) -> list[int]:
-    return ids
+def _all_of(table: Table, ids: list[int], rewind: Rewind) -> dict[int, bytes]:
+    return {i: table.snapshots.directory.read(i) for i in ids}
 
 
 def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
@@ -207,6 +220,18 @@ def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
 mutation("a rollback looks for later snapshots once", "8", rollback___drop_later=_drop_once)
 
 mutation("a rollback drops what is built on its target meanwhile", "found by this model", rollback__overtaken=_all_of)
+
+
+def _remove_by_number(self: SnapshotManager, snapshot: Snapshot, *, durable: bool = False, unless: Any = None) -> bool:
+    path = self.directory.path(snapshot.id)
+    return not (unless and unless()) and self.directory.file_io.delete(path)
+
+
+mutation(
+    "an expiry removes snapshots by their numbers alone",
+    "found by this model",
+    snapshots__SnapshotManager__remove=_remove_by_number,
+)
 mutation("a branch is told by its schema alone", "found by this model", table__Table__birth=None)
 mutation("marks of rollbacks are not heeded", "found by this model", rewinds__Rewind__is_stray=_always(False))
 
@@ -287,11 +312,8 @@ MUTATIONS["writers do not take the lock"] = Mutation(
 
 # Conflicts, tags, branches, expiry, orphans: what older reviews proved.
 
-for _number, _validation in enumerate(conflicts.CONFLICTS):
-    _left = (
-        *transaction.ALWAYS[: -len(conflicts.CONFLICTS)],
-        *(v for v in conflicts.CONFLICTS if v is not _validation),
-    )
+for _validation in (*conflicts.CONFLICTS, commit_order.KEEPS_ORDER):
+    _left = tuple(v for v in transaction.ALWAYS if v is not _validation)
     mutation(f"not checked: {_validation.name}", "conflicts", commit__transaction__ALWAYS=_left)
 mutation(
     "expiry does not look for new tags and branches", "expiry", expire__run__undisturbed=lambda t, find, *_: find()
@@ -299,8 +321,11 @@ mutation(
 mutation(
     "orphan removal does not look for new tags and branches", "orphans", orphans__run__undisturbed=lambda t, f: f()
 )
-mutation("a tag does not make sure of its snapshot", "tags", tagging___is_kept=_always(True))
-mutation("a branch does not make sure of its snapshot", "branches", branching___is_kept=_always(True))
+_sure = _always(True)
+mutation("a tag does not make sure of its snapshot", "tags", tagging__is_kept=_sure, guards__is_kept=_sure)
+mutation("a branch does not make sure of its snapshot", "branches", branching__is_kept=_sure, guards__is_kept=_sure)
+mutation("a tag is made without a guard", "found by this model", tagging__held=_not_held)
+mutation("a branch is made without a guard", "found by this model", branching__held=_not_held)
 
 
 def _delete_backwards(table: Table, plan: Any) -> None:
@@ -351,6 +376,12 @@ mutation(
     commit__standing___look=_look_unordered,
 )
 
+mutation(
+    "rows of one number are in the order of their writers",
+    "found by this model",
+    commit__transaction__in_commit_order=lambda proposal: proposal.changes,
+)
+
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")
 _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (_PLAIN, ("stream epoch", "expire")): ("epochs of expired snapshots are forgotten",),
@@ -365,6 +396,8 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
         "expiry does not look for new tags and branches",
         "a tag does not make sure of its snapshot",
         "a branch does not make sure of its snapshot",
+        "a tag is made without a guard",
+        "a branch is made without a guard",
         "expiry forgets the tags",
         "expiry removes snapshots first",
     ),
@@ -372,7 +405,11 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
         "snapshots are told by their numbers alone",
         "a rollback looks for later snapshots once",
     ),
-    (_PLAIN, ("roll back", "expire")): ("a rollback does not hold its snapshot",),
+    (_PLAIN, ("roll back", "expire")): (
+        "a rollback does not hold its snapshot",
+        "an expiry removes snapshots by their numbers alone",
+    ),
+    (_PLAIN, ("roll back", "fast forward", "branch")): ("what a rollback took away was never committed",),
     (_PLAIN, ("roll back", "tag")): (
         "tags of dropped commits outlive a rollback",
         "marks of rollbacks are not heeded",
@@ -386,6 +423,10 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (_COMPACTED, ("compact",)): (
         "not checked: files that go are live, and files that come are new",
         "not checked: sorted runs above level 0 do not overlap",
+    ),
+    (("keyed compacting", "keyed changelog"), ("compact",)): (
+        "not checked: a compaction leaves no older rows of its numbers on level 0",
+        "rows of one number are in the order of their writers",
     ),
     (("aggregation changelog",), ("compact",)): ("not checked: a compaction knew all files above level 0",),
     (("append vectors",), ("mark deleted", "compact")): (

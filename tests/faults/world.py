@@ -136,6 +136,7 @@ class Result:
         steps: how many file operations there were.
         handovers: how often another party went on.
         commits: how many snapshots were made.
+        late_arrivals: 1 if it is not judged, as a dead writer's snapshot came into another table of that name.
         log: what happened to the history.
     """
 
@@ -147,6 +148,7 @@ class Result:
     handovers: int = 0
     commits: int = 0
     reads: int = 0
+    late_arrivals: int = 0
     log: list[str] = field(default_factory=list)
 
 
@@ -263,6 +265,8 @@ class World(Driver):
 
     def _finish(self) -> None:
         self.result.violations = [*self.history.violations, *self.result.violations]
+        if self.result.violations and self.history.has_late_arrivals:
+            self.result.late_arrivals, self.result.violations = 1, []
         self.result.steps = self.schedule.steps
         self.result.handovers = self.schedule.handovers
         self.result.commits = len(self.history.snaps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
@@ -69,6 +69,10 @@ class MortalFileIO(LocalFileIO):
         self._step()
         return super().delete(path)
 
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._step()
+        return super().delete_if(path, is_meant, durable=durable)
+
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         return sum(map(self.delete, list(paths)))
 
@@ -120,3 +124,7 @@ class UncertainFileIO(LocalFileIO):
     def delete(self, path: str) -> bool:
         self.deleted.append(path)
         return super().delete(path)
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self.deleted.append(path)
+        return super().delete_if(path, is_meant, durable=durable)

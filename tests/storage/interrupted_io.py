@@ -38,6 +38,10 @@ class InterruptedFileIO(LocalFileIO):
         self._step()
         return super().delete(path)
 
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._step()
+        return super().delete_if(path, is_meant, durable=durable)
+
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         return sum(map(self.delete, list(paths)))
 

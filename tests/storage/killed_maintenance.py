@@ -32,13 +32,14 @@ from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.fast_forward import fast_forward
 from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.lost_files import LostFile, remove_lost
 from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.purge import purge
 from paimon_sql.storage.repair import repair
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, is_guard, rename_tag, replace_tag
+from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
@@ -89,6 +90,10 @@ class KillingFileIO(LocalFileIO):
     def delete(self, path: str) -> bool:
         self._step()
         return super().delete(path)
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._step()
+        return super().delete_if(path, is_meant, durable=durable)
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         return sum(map(self.delete, list(paths)))

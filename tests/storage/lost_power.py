@@ -189,6 +189,10 @@ class WatchedFileIO(LocalFileIO):
         self._disk.moment()
         super().sync(paths, root)
 
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._disk.moment()
+        return super().delete_if(path, is_meant, durable=durable)
+
     def delete(self, path: str) -> bool:
         self._disk.moment()
         return super().delete(path)

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interrupted_io import Crash, InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError, PaimonError
+from paimon_sql.storage.branches import BranchManager
+from paimon_sql.storage.branching import create_branch
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
@@ -21,6 +24,7 @@ from paimon_sql.storage.file_io import FileStatus, LocalFileIO
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.tags import TagManager
 from paimon_sql.storage.travel import retained_snapshot
 from paimon_sql.storage.versioned import EARLIEST
 
@@ -168,11 +172,11 @@ def test_a_rollback_that_an_expiry_overtakes_is_refused_before_it_drops_anything
 
 
 def roll_back_if_there(table: Table) -> None:
-    """Goes back by one snapshot, which has perhaps expired; then nothing is dropped."""
+    """Goes back by one snapshot, which has perhaps expired, or is about to go; then nothing is dropped."""
     latest = table.snapshots.latest_id() or 0
     try:
         rollback_to_snapshot(table, 4)
-    except NoSuchSnapshotError:
+    except (NoSuchSnapshotError, CommitConflictError):
         assert fresh(table).snapshots.latest_id() == latest
     else:
         assert fresh(table).snapshots.latest_id() == 4
@@ -208,6 +212,57 @@ def test_a_rollback_to_an_expired_tag_can_crash_anywhere(tmp_path: Path) -> None
         insert(fresh(survivor), (50, "n", "x"))
         expire(survivor, 1)
         check_readable(survivor)
+
+
+def make_branch(table: Table) -> None:
+    create_branch(table, "rival", snapshot_id=3)
+
+
+@pytest.mark.parametrize("make", [make_tag, make_branch])
+def test_whoever_dies_while_making_a_tag_or_branch_leaves_none_that_cannot_be_read(
+    tmp_path: Path, make: Callable[[Table], None]
+) -> None:
+    table = history(tmp_path)
+    counting = InterruptedFileIO()
+    make(fresh(copied(table, tmp_path, -1, counting)))
+    for at in range(counting.count):
+        crashed = copied(table, tmp_path, at, InterruptedFileIO(at))
+        with pytest.raises(Crash):
+            make(fresh(crashed))
+        expire_and_check(crashed)
+
+
+@pytest.mark.parametrize("manager", [TagManager, BranchManager])
+@pytest.mark.parametrize("error", [Crash(), PaimonError("the connection was reset")], ids=["killed", "no answer"])
+def test_a_tag_or_branch_that_comes_when_its_maker_has_given_up_can_be_read(
+    tmp_path: Path, manager: type[TagManager | BranchManager], error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, make = history(tmp_path), make_tag if manager is TagManager else make_branch
+    create, late = manager.create, list[Callable[[], object]]()
+    monkeypatch.setattr(LocalFileIO, "answers_are_final", lambda self, path: False)
+
+    def lost(self: Any, name: str, *given: Any) -> Any:
+        if name != "rival":
+            return create(self, name, *given)
+        late.append(lambda: create(self, name, *given))
+        raise error
+
+    with monkeypatch.context() as patch, pytest.raises((Crash, CommitUnknownError)):
+        patch.setattr(manager, "create", lost)
+        make(fresh(table))
+    expire_and_check(table)
+    late[0]()
+    assert fresh(table).tags.exists("rival") or fresh(table).branches.exists("rival")
+    expire_and_check(table)
+
+
+def expire_and_check(table: Table) -> None:
+    """Only the newest snapshot stays, and whatever is left can be read."""
+    table = fresh(replace(table, file_io=LocalFileIO()))
+    expire(table, 1)
+    check_readable(table)
+    for name in table.branches.names():
+        check_readable(fresh(replace(table, branch=name)))
 
 
 def test_a_deleted_tag_can_crash_anywhere(tmp_path: Path) -> None:

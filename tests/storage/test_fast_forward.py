@@ -20,10 +20,11 @@ from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.fast_forward import fast_forward
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
+from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.schema_change import AddColumn, apply_changes
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, is_guard
+from paimon_sql.storage.tagging import create_tag
 
 
 def expire(table: Table, keep: int = 1) -> None:

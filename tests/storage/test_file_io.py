@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
-from paimon_sql.errors import MissingFileError, PaimonError, UnsupportedError
-from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of
+from paimon_sql.errors import CommitConflictError, MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
 from paimon_sql.storage.file_io.backends import Backend, Options
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.refusals import refusals
@@ -187,6 +187,46 @@ def test_temporary_files_have_hidden_names(tmp_path: Path) -> None:
     name = name_of(temporary_sibling(str(tmp_path / "snapshot-1")))
     assert name.startswith(".snapshot-1.")
     assert name.endswith(".tmp")
+
+
+def test_a_file_is_deleted_only_if_it_holds_what_is_meant(place: tuple[FileIO, str]) -> None:
+    io, base = place
+    path = f"{base}/d/snapshot-1"
+    assert not io.delete_if(path, lambda data: True)
+    io.write_bytes(path, b"new")
+    assert not io.delete_if(path, b"old".__eq__)
+    assert io.read_bytes(path) == b"new"
+    assert io.delete_if(path, b"new".__eq__, durable=True)
+    assert not io.exists(path)
+
+
+def test_nobody_deletes_a_file_while_another_is_about_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_LONGEST_HELD", 0.05)
+    io, path = LocalFileIO(), f"{tmp_path}/snapshot-1"
+    io.write_bytes(path, b"1")
+
+    def stands_still(data: bytes) -> bool:
+        with pytest.raises(CommitConflictError, match="another process is about to do so"):
+            LocalFileIO().delete_if(path, lambda data: True)
+        return True
+
+    assert io.delete_if(path, stands_still)
+    assert not io.exists(path)
+
+
+def test_a_file_that_came_in_the_place_of_another_is_not_deleted_for_it(tmp_path: Path) -> None:
+    io, path = LocalFileIO(), f"{tmp_path}/snapshot-1"
+    io.write_bytes(path, b"old")
+
+    def comes_between(descriptor: int) -> bool:
+        io.delete(path)
+        io.write_bytes(path, b"old")
+        return True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "_locked", comes_between)
+        assert not io.delete_if(path, b"old".__eq__)
+    assert io.read_bytes(path) == b"old"
 
 
 def test_a_file_system_without_links_refuses_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

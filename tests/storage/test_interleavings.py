@@ -371,6 +371,10 @@ def test_the_hint_is_flushed_before_the_snapshots_go_that_it_declares_expired(tm
             happened.append(f"delete {Path(path).name}")
             return super().delete(path)
 
+        def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+            happened.append(f"delete {Path(path).name}")
+            return super().delete_if(path, is_meant, durable=durable)
+
     expire_snapshots(again(table, file_io=Noting()), Retention(1, 1, 2**62, 10))
     assert happened.index("flush EARLIEST") < min(i for i, what in enumerate(happened) if what.startswith("delete"))
 

@@ -13,6 +13,7 @@ from interrupted_io import Crash, InterruptedFileIO
 from small_tables import amend_latest, fresh, insert, make_table, on_disk, reachable, rows_at
 
 from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.table import Table
 
@@ -52,7 +53,7 @@ def outcome(table: Table) -> tuple[list[str], list[str], list[tuple[int, str, st
     latest = table.snapshots.latest()
     assert latest is not None
     return (
-        table.tags.names(),
+        [name for name in table.tags.names() if not is_guard(name)],
         table.consumers.names(),
         rows_at(table, latest),
         len(table.snapshots.directory.versions()),

@@ -83,6 +83,10 @@ class Phases(LocalFileIO):
         self._come_to("delete", path)
         return super().delete(path)
 
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        self._come_to("delete", path)
+        return super().delete_if(path, is_meant, durable=durable)
+
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         found = list(paths)
         self._come_to("delete", "/other")

@@ -13,10 +13,11 @@ from paimon_sql.storage import rollback as rolling
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.purge import purge
 from paimon_sql.storage.rollback import rollback_to_snapshot
 from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, is_guard
+from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.write.task import plan_write
 from tests.storage import commits
 from tests.storage import small_tables as small

@@ -69,6 +69,23 @@ def test_a_name_is_taken_once_and_many_objects_go_at_once(store: tuple[ArrowFile
     assert [s.name for s in io.list(folder)] == ["snapshot"]  # no marks of folders are left
 
 
+def test_an_object_is_deleted_only_if_it_is_the_one_that_was_meant(store: tuple[ArrowFileIO, str]) -> None:
+    io, folder = store
+    path = f"{folder}/snapshot/snapshot-1"
+    assert not io.delete_if(path, lambda data: True)
+    assert io.try_create_exclusive(path, b"first")
+    assert not io.delete_if(path, b"second".__eq__)
+
+    def comes_between(data: bytes) -> bool:
+        io.write_bytes(path, b"second")
+        return data == b"first"
+
+    assert not io.delete_if(path, comes_between)
+    assert io.read_bytes(path) == b"second"
+    assert io.delete_if(path, b"second".__eq__)
+    assert not io.exists(path)
+
+
 def test_rival_processes_lose_no_commit(s3: dict[str, str], store: tuple[ArrowFileIO, str]) -> None:
     table = opened(s3, f"{store[1]}/t")
     assert table.schemas.try_add(table.schema)

@@ -14,18 +14,20 @@ import pytest
 from core_tables import again, compact, insert, make_table, overwrite, rows, written
 from small_tables import on_disk, reachable
 
-from paimon_sql.errors import CommitUnknownError, NoSuchTableError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchTableError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.branching import create_branch, delete_branches
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot_commit import Created, Published, RenamingSnapshotCommit
 from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.expire import run
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.file_io import LocalFileIO, local
 from paimon_sql.storage.orphans.run import Search, find_orphans
 from paimon_sql.storage.purge import purge
 from paimon_sql.storage.rollback import rollback_to_snapshot
+from paimon_sql.storage.snapshots import SnapshotManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -53,19 +55,19 @@ def stalled(meanwhile: Callable[[], object]) -> Iterator[None]:
 @contextmanager
 def stalled_twice(before: Callable[[], object], behind: Callable[[], object]) -> Iterator[None]:
     """Let things happen right before the next snapshot's file is created, and before its writer looks at it."""
-    looked, waiting = RenamingSnapshotCommit._is_in_history, list[Callable[[], object]]()
+    looked, waiting = RenamingSnapshotCommit._looked_after, list[Callable[[], object]]()
 
     def first() -> None:
         before()
         waiting.append(behind)
 
-    def late(self: RenamingSnapshotCommit, *given: Any) -> bool:
+    def late(self: RenamingSnapshotCommit, *given: Any) -> Published:
         if waiting:
             waiting.pop()()
         return looked(self, *given)
 
     with stalled(first), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RenamingSnapshotCommit, "_is_in_history", late)
+        patch.setattr(RenamingSnapshotCommit, "_looked_after", late)
         yield
 
 
@@ -249,6 +251,75 @@ def test_a_writer_stalled_past_a_rollback_to_an_expired_snapshot_builds_on_it(tm
     check_whole(table)
 
 
+def test_an_expiry_stalled_past_a_rollback_leaves_what_has_its_numbers_now(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    create_tag(again(table), "first")
+    for number in range(2, 5):
+        insert(table, (number, "v", "x"))
+    remove, waiting = SnapshotManager.remove, [2]
+
+    def late(self: SnapshotManager, snapshot: Snapshot, **given: Any) -> bool:
+        if [snapshot.id] == waiting:
+            waiting.clear()
+            expire(table)
+            rollback_to_snapshot(again(table), 1)
+            for number in range(20, 25):
+                insert(table, (number, "new", "x"))
+        return remove(self, snapshot, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SnapshotManager, "remove", late)
+        expire(table)
+    assert not waiting
+    assert keys(table) == [1, 20, 21, 22, 23, 24]
+    assert ids(table) == [1, 2, 3, 4, 5, 6]
+    check_whole(table)
+
+
+def test_an_expiry_stalled_at_its_last_look_holds_a_rollback_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_LONGEST_HELD", 0.05)
+    table = make_table(tmp_path / "t", NO_WAIT)
+    for number in range(1, 5):
+        insert(table, (number, "v", "x"))
+        create_tag(again(table), f"t{number}")
+    looked, refused = run._went_back, list[str]()
+
+    def late(*given: Any) -> bool:
+        answer = looked(*given)
+        if not refused:
+            with pytest.raises(CommitConflictError, match="another process is about to do so") as caught:
+                rollback_to_snapshot(again(table), 1)
+            refused.append(str(caught.value))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_went_back", late)
+        expire(table)
+    assert refused and keys(table) == [1, 2, 3, 4]
+    rollback_to_snapshot(again(table), 1)
+    assert keys(table) == [1]
+
+
+def test_a_commit_that_a_rollback_took_away_is_not_refused_as_if_it_had_never_been(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {**NO_WAIT, "bucket": "1"}, keys=["id"])
+    for number in range(1, 4):
+        insert(table, (number, "v", "x"))
+
+    def taken_away() -> None:
+        create_tag(again(table), "meanwhile")
+        create_branch(again(table), "b", tag="meanwhile")
+        rollback_to_snapshot(again(table), 1)
+
+    with stalled_twice(lambda: None, taken_away), pytest.raises(CommitUnknownError, match="snapshot 4 was made, until"):
+        compact(table)
+    assert keys(table) == [1]
+    branch = Table(table.name, table.path, table.file_io, table.schema, "b")
+    assert keys(branch) == [1, 2, 3]
+
+
 def test_a_writer_stalled_past_a_fast_forward_builds_on_the_branch(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", NO_WAIT)
     insert(table, (1, "v", "x"))
@@ -366,7 +437,7 @@ def test_a_writer_whose_table_was_made_anew_leaves_the_new_one_alone(tmp_path: P
 @pytest.mark.parametrize(
     "place",
     [
-        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._is_in_history",
+        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._looked_after",
         "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._advance_hints",
         "paimon_sql.storage.commit.transaction.report_commit",
         "paimon_sql.storage.commit.transaction.tell_of_commit",

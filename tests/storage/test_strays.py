@@ -307,7 +307,7 @@ def test_a_rollback_leaves_nothing_where_its_table_was_dropped(
     table: Table, tmp_path: Path, at: str, made_anew: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expire_snapshots(again(table), Retention(2, 1, 2**62, 9))
-    name = {"snapshot-1": "try_create_exclusive", "REWIND": "replace_if", "snapshot-3": "delete_durably"}[at]
+    name = {"snapshot-1": "try_create_exclusive", "REWIND": "replace_if", "snapshot-3": "delete_if"}[at]
     original, waiting, made = getattr(LocalFileIO, name), [True], list[Table]()
 
     def meanwhile() -> None:

@@ -33,8 +33,10 @@ class Published(Enum):
     IN_HISTORY = auto()
     NEVER = auto()
     """Another one has its place; nobody saw it."""
-    OVERTAKEN = auto()
-    """It stood for a while and is none of the history now. A tag or branch made meanwhile may need its files."""
+    WITHDRAWN = auto()
+    """It came too late, and this call has removed it. A tag or branch made meanwhile may need its files."""
+    TAKEN_AWAY = auto()
+    """Others have removed it, as a rollback does: it may have been in the history until then."""
 
 
 class SnapshotCommit(ABC):
@@ -112,8 +114,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
                 created = self._created(snapshot, locked=hold.is_locked)
                 if created is Created.NO:
                     return Published.NEVER
-                if not self._is_in_history(snapshot, base, entries, created):
-                    return Published.OVERTAKEN
+                published = self._looked_after(snapshot, base, entries, created)
+                if published is not Published.IN_HISTORY:
+                    return published
             except (PaimonError, OSError):
                 raise
             except BaseException:
@@ -159,10 +162,10 @@ class RenamingSnapshotCommit(SnapshotCommit):
             return Created.NO  # the rival's snapshot has gone meanwhile
         raise _certain(lost, path) from None
 
-    def _is_in_history(
+    def _looked_after(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
-    ) -> bool:
-        """Whether the created snapshot follows its base; one that came too late is withdrawn.
+    ) -> Published:
+        """What became of the created snapshot; one that came too late, and does not follow its base, is withdrawn.
 
         Raises:
             NoSuchTableError: the table was dropped or replaced; the snapshot is withdrawn.
@@ -180,7 +183,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
             if gone and self.table.file_io.answers_are_final(self.table.path):
                 raise changed_table(self.table)
             raise self._unknown(snapshot)  # its directory may have got another name, and the snapshot with it
-        return standing is Standing.IN_HISTORY
+        if standing is Standing.IN_HISTORY:
+            return Published.IN_HISTORY
+        return Published.WITHDRAWN if gone else Published.TAKEN_AWAY
 
     def _withdraw_if_overtaken(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry]
@@ -190,14 +195,11 @@ class RenamingSnapshotCommit(SnapshotCommit):
         The history would go on from it as soon as it comes to its number.
         """
         with suppress(PaimonError, OSError):
-            self._is_in_history(snapshot, base, entries, Created.PERHAPS)
+            self._looked_after(snapshot, base, entries, Created.PERHAPS)
 
     def _withdraw(self, snapshot: Snapshot) -> bool:
         """Whether this call deleted the snapshot's file, for it was this one's."""
-        directory, stored = self.table.snapshots.directory, self._stored(snapshot.id)
-        if stored is None or stored.uuid != snapshot.uuid:
-            return False
-        return directory.file_io.delete_durably(directory.path(snapshot.id))
+        return self.table.snapshots.remove(snapshot, durable=True)
 
     def _stored(self, snapshot_id: int) -> Snapshot | None:
         directory = self.table.snapshots.directory

@@ -28,6 +28,7 @@ from paimon_sql.format.manifest import FileKind
 from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
 from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.attempt import Attempt, Author, Merge
+from paimon_sql.storage.commit.commit_order import KEEPS_ORDER, in_commit_order
 from paimon_sql.storage.commit.conflicts import CONFLICTS
 from paimon_sql.storage.commit.growth import ONLY_GROWS
 from paimon_sql.storage.commit.identity import SAME_DEFINITION, SAME_TABLE
@@ -43,7 +44,7 @@ from paimon_sql.storage.commit.users import new_user
 from paimon_sql.storage.listed_partitions import tell_of_commit
 from paimon_sql.storage.table import Table
 
-ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS)
+ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS, KEEPS_ORDER)
 """The validations of every transaction."""
 
 
@@ -98,6 +99,7 @@ class Transaction:
         self.outcome = Outcome.OPEN
         self._attached: list[str] = []
         self._was_published = False
+        self._taken_away: int | None = None
         _ = table.birth  # to be compared with, once others may have made another branch of its name
 
     def __enter__(self) -> Transaction:
@@ -142,9 +144,25 @@ class Transaction:
         Raises:
             CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
             NoSuchTableError: the table was dropped or replaced.
-            CommitUnknownError: whether the snapshot was made cannot be found out.
+            CommitUnknownError: whether the snapshot was made cannot be found out; or it was, and others have taken the
+                table's history back meanwhile, on which the changes could not be put again.
         """
         assert self.outcome is Outcome.OPEN, "a transaction commits once"
+        try:
+            return self._commit(kind, changes, merge)
+        except PaimonError as error:
+            if self._taken_away is None or isinstance(error, CommitUnknownError):
+                raise
+            self.outcome = Outcome.UNKNOWN
+            raise CommitUnknownError(
+                f"{self.table.name}: snapshot {self._taken_away} was made, until another job took the table back to an"
+                f" earlier one; it could not be made again: {error.message}",
+                commit_user=self.user,
+                commit_identifier=self.identifier,
+                remedy="A tag or branch that came meanwhile may hold it. Look before you run the statement again.",
+            ) from error
+
+    def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
         started, tried, stray = time.monotonic(), 0, None
         author = Author(self.user, self.identifier, self.operation, self.properties)
         for tried in Retries(self.table.options):
@@ -158,7 +176,9 @@ class Transaction:
             attempt = Attempt(self.table, author, merge, rewind)
             try:
                 wanted = changes(latest)
-                self._validate(Proposal(self.table, self.base, latest, kind, wanted))
+                proposal = Proposal(self.table, self.base, latest, kind, wanted)
+                self._validate(proposal)
+                wanted = in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, wanted), *self._attached])
                 snapshot = attempt.prepare(kind, latest, wanted, owned)
             except MissingFileError:
@@ -226,8 +246,10 @@ class Transaction:
                 self.outcome = Outcome.COMMITTED
             case Published.NEVER:
                 self._reopen(attempt, owned)
-            case Published.OVERTAKEN:
+            case Published.WITHDRAWN:
                 self.outcome = Outcome.OPEN  # the files stay, whatever comes next
+            case Published.TAKEN_AWAY:
+                self.outcome, self._taken_away = Outcome.OPEN, snapshot.id
         return published is Published.IN_HISTORY
 
     def _reopen(self, attempt: Attempt, owned: list[str]) -> None:

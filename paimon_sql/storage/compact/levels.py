@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.compaction import NUM_LEVELS, NUM_SORTED_RUNS_COMPACTION_TRIGGER
+from paimon_sql.storage.scan.sections import age
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,7 @@ class CompactUnit:
 
 def level_runs(files: Sequence[DataFileMeta]) -> list[LevelRun]:
     """The sorted runs of a bucket from the newest to the oldest."""
-    fresh = sorted(
-        (f for f in files if f.level == 0),
-        key=lambda f: (f.max_sequence_number, f.min_sequence_number, f.creation_time_millis or 0, f.file_name),
-        reverse=True,
-    )
+    fresh = sorted((f for f in files if f.level == 0), key=age, reverse=True)
     runs = [LevelRun(0, (f,)) for f in fresh]
     deep = sorted({f.level for f in files if f.level > 0})
     return [*runs, *(LevelRun(level, tuple(f for f in files if f.level == level)) for level in deep)]

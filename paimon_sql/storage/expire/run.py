@@ -9,9 +9,10 @@ leaves stands below the hint, where the next run finds it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.changelogs import expire_changelogs
@@ -148,10 +149,9 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
     plan.files.delete(table)
     directory = table.snapshots.directory
     # In the order of their ids: a writer that finds its snapshot alone below a gap knows that it came too late.
-    for snapshot in plan.snapshots:
-        if _went_back(table, plan):
-            break
-        directory.file_io.delete(directory.path(snapshot.id))
+    with suppress(CommitConflictError):  # a rival is about to remove one
+        for snapshot in plan.snapshots:
+            table.snapshots.remove(snapshot, unless=lambda: _went_back(table, plan))
     # One that came back would be made a changelog again whose files may have expired by then.
     directory.file_io.sync_directory(directory.directory)
     table.snapshots.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 
 import pyarrow as pa
@@ -130,6 +130,11 @@ class ArrowFileIO(FileIO):
             except (FileNotFoundError, MissingFileError):
                 return False
             return True
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        with refusals("delete", path):
+            done = None if self._objects is None else self._objects.remove_if(self._inner(path), is_meant)
+        return super().delete_if(path, is_meant, durable=durable) if done is None else done
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         doomed = list(paths)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow.fs as pafs
@@ -36,6 +36,10 @@ class Objects(ABC):
     def remove(self, paths: Sequence[str]) -> bool:
         """Remove objects, whether they are there or not; False, and nothing is done, where this has no such way."""
         return False
+
+    def remove_if(self, path: str, is_meant: Callable[[bytes], bool]) -> bool | None:
+        """Remove an object if its content is what is meant: whether it did; None where this has no such way."""
+        return None
 
     def copy(self, source: str, target: str) -> bool:
         """Copy an object inside the store; False, and nothing is done, where this has no such way."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -125,6 +125,26 @@ class FileIO(ABC):
         write = self.write_durably if durable else self.write_bytes
         write(path, data)
         return True
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        """Remove a file if its content is what the caller means: True if this call did.
+
+        Another file may have come under that name since the caller looked. Atomic among the processes of one machine
+        for local files, and in S3 where the store heeds the condition of a delete. Elsewhere the content is looked at
+        right before.
+
+        Args:
+            path: the file.
+            is_meant: whether this is the content of the file that is to go.
+            durable: whether it does not come back by a loss of power, as after `delete_durably`.
+
+        Raises:
+            CommitConflictError: another process is about to remove it, and stands still.
+        """
+        content = self._content(path)
+        if content is None or not is_meant(content):
+            return False
+        return self.delete_durably(path) if durable else self.delete(path)
 
     def _content(self, path: str) -> bytes | None:
         try:

@@ -7,14 +7,14 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError
+from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, no_exclusive_create, refusals
@@ -26,7 +26,7 @@ _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EN
 """Errors of file systems that cannot flush a directory; they keep its entries by themselves, or not at all."""
 _HELD = (errno.EAGAIN, errno.EACCES)
 _LONGEST_HELD = 2.0
-"""Seconds to wait for a process that is replacing a file of the same directory."""
+"""Seconds to wait for a process that is replacing a file of the same directory, or removing the same file."""
 _LOOK_EVERY = 0.005
 _SYNC_THREADS = 8
 
@@ -110,6 +110,29 @@ class LocalFileIO(FileIO):
         with refusals("write", path), _alone_in(target.parent) as is_there:
             # A directory that was removed meanwhile, with its table or branch, must not come back for this file.
             return is_there and super().replace_if(path, expected, data, durable=durable)
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        target = _local(path)
+        with refusals("delete", path):
+            try:
+                descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return False
+            try:
+                # Whoever removes it holds its lock meanwhile, so that the name is free for nobody until that has ended.
+                if not _locked_soon(descriptor):
+                    raise CommitConflictError(
+                        f"Cannot delete {path}: another process is about to do so, and stands still.",
+                        remedy="Run the statement again.",
+                    )
+                if not _is_at(descriptor, target) or not is_meant(self.read_bytes(path)):
+                    return False
+                target.unlink()
+            finally:
+                os.close(descriptor)
+            if durable and self.durable:
+                _sync_directories([target.parent])
+            return True
 
     def sync(self, paths: Iterable[str], root: str) -> None:
         if not self.durable:
@@ -317,12 +340,18 @@ def _alone_in(directory: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        until = time.monotonic() + _LONGEST_HELD
-        while not _locked(descriptor) and time.monotonic() < until:
-            time.sleep(_LOOK_EVERY)
+        _locked_soon(descriptor)
         yield directory.is_dir()
     finally:
         os.close(descriptor)
+
+
+def _locked_soon(descriptor: int) -> bool:
+    """Whether the lock is taken within the time that a process is waited for, or there is none."""
+    until = time.monotonic() + _LONGEST_HELD
+    while not (taken := _locked(descriptor)) and time.monotonic() < until:
+        time.sleep(_LOOK_EVERY)
+    return taken
 
 
 def _locked(descriptor: int) -> bool:
@@ -332,6 +361,14 @@ def _locked(descriptor: int) -> bool:
     except OSError as error:
         return error.errno not in _HELD
     return True
+
+
+def _is_at(descriptor: int, target: Path) -> bool:
+    """Whether the open file still has that name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), target.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _status(path: str, found: os.stat_result, is_link: bool = False) -> FileStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -74,6 +74,9 @@ class ResolvingFileIO(FileIO):
 
     def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
         return self.of(path).replace_if(path, expected, data, durable=durable)
+
+    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        return self.of(path).delete_if(path, is_meant, durable=durable)
 
     def sync(self, paths: Iterable[str], root: str) -> None:
         for file_io, some in self._by_store(paths).items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ _CONNECT_SECONDS = 10.0
 _MOST_KEYS = 1000
 """How many objects one request removes at most."""
 _TAKEN = ("PreconditionFailed", "412")
+_GONE = ("NoSuchKey", "404")
 _RIVAL = ("ConditionalRequestConflict", "409")
 """Another conditional put of the same name goes on: whether there is an object then is not known yet."""
 _REFUSED = ("NotImplemented", "501", "InvalidArgument", "InvalidRequest")
@@ -225,6 +226,24 @@ class _S3Objects(Objects):
                     if failed.get("Code") != "NoSuchKey":
                         raise OSError(f"{failed.get('Key')}: {failed.get('Code')}: {failed.get('Message')}")
         return True
+
+    def remove_if(self, path: str, is_meant: Callable[[bytes], bool]) -> bool | None:
+        errors = importlib.import_module("botocore.exceptions")
+        bucket, key = _parted(path)
+        try:
+            found = self._client.get_object(Bucket=bucket, Key=key)
+            if not is_meant(found["Body"].read()):
+                return False
+            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=found["ETag"])
+            return True
+        except errors.ClientError as error:
+            if _code(error) in (*_TAKEN, *_GONE):
+                return False
+            if _code(error) in _REFUSED:
+                return None
+            raise _refused(error) from error
+        except errors.BotoCoreError as error:
+            raise _refused(error) from error
 
     def copy(self, source: str, target: str) -> bool:
         (bucket, key), (to_bucket, to_key) = _parted(source), _parted(target)

@@ -91,15 +91,18 @@ def _section(
     for i in members:
         level = files[i].level
         runs.setdefault((ages[i] if ages else 0, level, i if level <= 0 else 0), []).append(i)
-    ordered = sorted(runs.values(), key=lambda run: (ages[run[0]] if ages else 0, *_age(files[run[0]])))
+    ordered = sorted(runs.values(), key=lambda run: (ages[run[0]] if ages else 0, *age(files[run[0]])))
     result: list[SortedRun] = []
     for run in ordered:
         result.extend(tuple(files[i] for i in part) for part in _disjoint(run, low, high))
     return Section(tuple(result))
 
 
-def _age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
-    """Older files come first; where rivals used the same sequence numbers the order is at least always the same."""
+def age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
+    """What files of one bucket are sorted by: older ones, whose rows give way at the same sequence number, come first.
+
+    The order of rivals who used the same numbers is that of their commits (`commit/commit_order.py`).
+    """
     made = file.creation_time_millis or 0
     return (-file.level, file.max_sequence_number, file.min_sequence_number, made, file.file_name)
 

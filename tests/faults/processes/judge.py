@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.faults.actions.job import Read
-from tests.faults.history import Operation
+from tests.faults.history import NOT_JUDGED, Operation
 from tests.faults.invariants import check
 from tests.faults.processes.journal import Journal
 from tests.faults.processes.plan import Plan
@@ -63,7 +63,7 @@ def judge(plan: Plan, folder: Path, history: RecordedHistory | None = None) -> d
     }
     violations = [*history.violations, *found]
     if violations and history.has_late_arrivals:
-        figures["rounds with late arrivals, not judged"], violations = 1, []
+        figures[NOT_JUDGED], violations = 1, []
     return {
         "violations": violations,
         "operations": operations,

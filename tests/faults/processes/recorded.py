@@ -39,16 +39,6 @@ class RecordedHistory(History):
             if operation.outcome is Outcome.RUNNING:
                 operation.outcome = Outcome.UNKNOWN
 
-    @property
-    def has_late_arrivals(self) -> bool:
-        """Whether a dead writer's snapshot came into another table of that name, and nobody can take it back.
-
-        Its request was on its way, or its process was killed before it could look, while the table was dropped and made
-        anew. Nothing in the new table says that the snapshot is none of it.
-        """
-        came = [(s.operation, s.identity) for s in self.snaps.values() if s.misplaced and s.operation is not None]
-        return any(o.outcome is Outcome.UNKNOWN and o.identity not in ("", identity) for o, identity in came)
-
     # What records say.
 
     def _on_begin(self, event: Event) -> None:
