@@ -389,8 +389,10 @@ class History:
         self._cut_by_mark.get(branch, {}).pop(number, None)
         in_line = line.get(number) == uuid
         made_by = snap.operation
-        if by is not None and by.role in (Role.OTHER, Role.REWIND) and not self._has(branch):
+        if by is not None and by.role is Role.OTHER and not self._has(branch):
             return  # the branch or the table has another name now
+        if by is not None and by.role is Role.REWIND and not self._has(MAIN):
+            return  # what it has brought back where the table had been
         if by is None:
             if in_line and made_by is not None and made_by.outcome is Outcome.ACKNOWLEDGED:
                 self.violations.append(f"snapshot {branch}/{number} of {made_by.token} is lost with the power")
