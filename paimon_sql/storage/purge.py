@@ -191,14 +191,15 @@ def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset
         first: the snapshot that a purge has made; it stays, with those that others have made since.
         metadata: the names of files in ``statistics`` that stay.
     """
+    # Before the table's own: a tag or branch may begin with a snapshot that was made meanwhile, and that stays.
+    kept = [*_kept_elsewhere(table)]
+    kept += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
     own = list(table.snapshots.all())
     staying = [s for s in own if first is not None and s.id >= first]
     uses = uses_of(table, [snapshot_protector(table, s, with_changelog=True) for s in staying], [], None)
     uses = Uses(uses.data, uses.metadata | metadata)
     files = DoomedFiles()
-    found = [*_kept_elsewhere(table), *own]
-    found += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
-    snapshots = [s for s in found if not any(is_same_commit(s, other) for other in staying)]
+    snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in staying)]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
     lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}
     lists.update((s.delta_manifest_list, s.delta_manifest_list_size or 0) for s in snapshots)

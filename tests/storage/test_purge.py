@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from small_tables import (
 )
 
 from paimon_sql.errors import CommitUnknownError, UnsupportedError
+from paimon_sql.format.paths import MAIN_BRANCH
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage import purge as purging
 from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
@@ -152,3 +156,29 @@ def test_a_tag_made_meanwhile_stops_the_removal(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "copy")
         if rival.at is not None:
             return
+
+
+def test_a_tag_that_came_and_went_meanwhile_takes_no_file_of_its_snapshot_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = history(tmp_path, {"changelog-producer": "input"})
+    kept, waiting = purging._kept_elsewhere, [True]
+
+    def meanwhile(asked: Table) -> Sequence[Snapshot]:
+        latest = fresh(table).snapshots.latest()
+        if not waiting or asked.branch != MAIN_BRANCH or latest is None or latest.total_record_count:
+            return kept(asked)
+        waiting.clear()
+        insert(fresh(table), (77, "new", "x"), changelog=True)
+        create_tag(fresh(table), "short")
+        found = [*kept(asked)]
+        table.tags.remove("short")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purging, "_kept_elsewhere", meanwhile)
+        purge(fresh(table))
+    latest = fresh(table).snapshots.latest()
+    assert not waiting and latest is not None
+    assert rows_at(table, latest) == [(77, "new", "x")]
+    assert reachable(table) <= on_disk(table)

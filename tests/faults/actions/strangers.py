@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -129,12 +130,12 @@ class Strangers(Action):
 def _copy(source: Path, target: Path) -> None:
     """Copy the files of a table; those that go meanwhile are left out."""
     target.mkdir(parents=True)
-    for path in sorted(source.rglob("*")):
-        there = target / path.relative_to(source)
-        with suppress(FileNotFoundError):
-            if path.is_file():
-                there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, there)
+    for folder, _, names in os.walk(source):
+        there = target / Path(folder).relative_to(source)
+        there.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            with suppress(FileNotFoundError):
+                shutil.copyfile(Path(folder, name), there / name)
 
 
 def _amended(table: Path, outside: Path, chance: random.Random) -> str:

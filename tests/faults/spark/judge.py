@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,8 +55,22 @@ def judge_with_spark(plan: SparkPlan, folder: Path) -> dict[str, Any]:
     history = SparkHistory(plan, folder)
     verdict = judge(plan, folder, history)
     beside = place(folder).parent
-    verdict["violations"] += [*_check_made(history, beside), *_check_sink(history, beside)]
+    in_sink = _check_sink(history, beside)
+    verdict["violations"] += [*_check_made(history, beside), *in_sink]
+    if in_sink:
+        verdict["log"] += _story_of_sink(folder, beside / SINK)
     return verdict
+
+
+def _story_of_sink(folder: Path, sink: Path) -> list[str]:
+    """What the stream's checkpoints planned, and what its sink's snapshots say of their micro-batches."""
+    logs = [path for path in sorted(folder.glob("checkpoint-*/*/**/[0-9]*")) if path.is_file()]
+    found = [f"{path.relative_to(folder)}: {path.read_text(errors='replace')[:400]}" for path in logs]
+    for path in sorted((sink / "snapshot").glob("snapshot-*")):
+        stored = json.loads(path.read_bytes())
+        told = {key: stored.get(key) for key in ("commitUser", "commitIdentifier", "deltaRecordCount", "properties")}
+        found.append(f"sink {path.name}: {told}")
+    return found
 
 
 def _check_made(history: SparkHistory, folder: Path) -> list[str]:
