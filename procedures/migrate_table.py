@@ -213,7 +213,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     except CommitUnknownError:
         raise
     except PaimonError:
-        places = [parent_of(f.path) for f in source.files]
+        places = list(dict.fromkeys(parent_of(f.path) for f in source.files))
         if not exists and target.snapshots.latest_id() is None and not put_back(target, places):
             with suppress(PaimonError):
                 catalog.drop_table(identifier)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.file_names import inside, is_file_name, straight
+from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY
 
 MAIN_BRANCH = "main"
 LATEST_HINT, EARLIEST_HINT = "LATEST", "EARLIEST"
@@ -22,7 +23,6 @@ INDEX_SUFFIX = ".index"
 SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH = "snapshot", "changelog", "schema", "tag", "consumer", "branch"
 MANIFEST, INDEX, STATISTICS = "manifest", "index", "statistics"
 
-_DATA_DIRECTORY_KEY = "data-file.path-directory"
 _COMPRESSIONS = {"gzip": "gz", "bzip2": "bz2", "zstd": "zst", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4"}
 _TEXT_FORMATS = ("json", "csv")
 
@@ -49,8 +49,9 @@ class TablePaths:
             raise InvalidInputError(f"{self.branch!r} cannot be the name of a branch.")
         if self.data_directory and not all(map(is_file_name, self.data_directory.rstrip("/").split("/"))):
             raise InvalidOptionError(
-                f"'{_DATA_DIRECTORY_KEY}' is {self.data_directory!r}, which is no directory below the table's.",
-                key=_DATA_DIRECTORY_KEY,
+                f"'{DATA_FILE_PATH_DIRECTORY.key}' is {self.data_directory!r}, "
+                "which is no directory below the table's.",
+                key=DATA_FILE_PATH_DIRECTORY.key,
                 remedy="It takes names of directories with '/' between.",
             )
 

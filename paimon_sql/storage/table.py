@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.paths import MAIN_BRANCH, TablePaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.authority import VersionAuthority
@@ -72,7 +73,7 @@ class Table:
     @cached_property
     def paths(self) -> TablePaths:
         """Where the table's files stand."""
-        return TablePaths(self.path, self.branch, self.schema.options.get("data-file.path-directory"))
+        return TablePaths(self.path, self.branch, self.schema.options.get(DATA_FILE_PATH_DIRECTORY.key))
 
     @cached_property
     def schemas(self) -> SchemaManager:

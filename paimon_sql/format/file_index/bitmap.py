@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
-from paimon_sql.format.bounded import check_count, check_range
+from paimon_sql.format.bounded import MAX_FILE_ROWS, check_count, check_range
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import all_rows, most_bytes, read_bitmap, serialized
 from paimon_sql.format.file_index.columns import ColumnBuilder
@@ -42,7 +42,6 @@ INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of v
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
-_MAX_ROWS = 2**31 - 1
 Key = int | bytes
 _Places = npt.NDArray[np.int64]
 _Bytes = npt.NDArray[np.uint8]
@@ -170,7 +169,7 @@ class _Reader(RowsReader):
 
     def _read_head(self) -> None:
         rows, values, has_nulls = _HEAD.unpack_from(self._data, 1)
-        check_count(rows, _MAX_ROWS, "rows")
+        check_count(rows, MAX_FILE_ROWS, "rows")
         at = 1 + _HEAD.size
         self._rows: int = rows
         self._null: _Place | None = None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
-from paimon_sql.format.bounded import check_count
+from paimon_sql.format.bounded import MAX_FILE_ROWS, check_count
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import (
     MAX_SLICES,
@@ -35,7 +35,6 @@ _BOUNDS = struct.Struct(">bqq")
 _INT = struct.Struct(">i")
 _VERSION = 1
 _LEAST = -(2**63)
-_MAX_ROWS = 2**31 - 1
 
 
 class BitSliced(FileIndexKind):
@@ -84,7 +83,7 @@ class _Reader(RowsReader):
             version, self._rows = _HEAD.unpack_from(data)
             if version != _VERSION:
                 raise ValueError(f"a bit-sliced index of version {version}")
-            check_count(self._rows, _MAX_ROWS, "rows")
+            check_count(self._rows, MAX_FILE_ROWS, "rows")
             self._positive, at = _read(data, _HEAD.size, self._rows)
             self._negative, _ = _read(data, at, self._rows)
         except (struct.error, IndexError) as error:

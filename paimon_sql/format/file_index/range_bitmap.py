@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format import types as t
-from paimon_sql.format.bounded import check_count, check_range
+from paimon_sql.format.bounded import MAX_FILE_ROWS, check_count, check_range
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import (
     MAX_SLICES,
@@ -54,7 +54,6 @@ _DICTIONARY = struct.Struct(">ibiii")
 _SLICES = struct.Struct(">ibbii")
 _CHUNK_HEAD = struct.Struct(">5i")
 _CHUNK = 16 * 1024
-_MAX_ROWS = 2**31 - 1
 _ALONE = (t.BooleanType, t.TinyIntType, t.SmallIntType)
 _MOST_DIGITS, _MOST_PRECISION = 18, 6
 _EMPTY_SLICES = 64
@@ -175,7 +174,7 @@ class _Reader(RowsReader):
             version, self._rows, count = _HEAD.unpack_from(data, _INT.size)
             if version != _VERSION:
                 raise ValueError(f"a range bitmap of version {version}")
-            check_count(self._rows, _MAX_ROWS, "rows")
+            check_count(self._rows, MAX_FILE_ROWS, "rows")
             check_count(count, self._rows, "values")
             check_range(_INT.size, size, len(data), "the head of a range bitmap")
             body = _INT.size + size

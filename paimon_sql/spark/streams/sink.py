@@ -63,7 +63,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         self._overwrite = overwrite
         self._stream = stream
         self._task: WriteTask | None = None
-        self._begun: set[int] = set()
+        self._begun = -1
 
     def toString(self) -> str:
         return f"paimon {self.table.name}"
@@ -82,7 +82,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def commit(self, epoch: int, messages: Any) -> None:
         assert self._task is not None
-        self._begun.add(epoch)
+        self._begun = epoch
         once = committed_once(
             self.table,
             self._stream,
@@ -103,7 +103,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def abort(self, epoch: int, messages: Any) -> None:
         # Once the commit has begun its transaction alone decides what becomes of the files.
-        if epoch not in self._begun:
+        if epoch > self._begun:
             with StagedFiles(self.table) as staged:
                 for answer in _answers(messages):
                     if not isinstance(answer, Failure):
