@@ -193,11 +193,11 @@ def _carry_out(table: Table, branch: Table, plan: FastForwardPlan) -> None:
 
 def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None:
     snapshots, file_io = table.snapshots.directory, table.file_io
+    base = plan.kept[-1] if plan.kept else 0
+    start = base or _first(branch)
     tags = _tag_files(branch)
     for name in plan.dropped_tags:
         table.tags.remove(name)
-    base = plan.kept[-1] if plan.kept else 0
-    start = base or _retained(branch)[0]
     _begin(table, start, is_fresh=not base)
     target = table.snapshots.get(base) if base else None
     rewind = mark_rewind(table, target) if plan.dropped else plan.rewind
@@ -302,6 +302,20 @@ def _is_theirs(table: Table, branch: Table, snapshot_id: int) -> bool:
 def _retained(table: Table) -> list[int]:
     earliest = table.snapshots.earliest_id()
     return [] if earliest is None else [i for i in table.snapshots.directory.versions() if i >= earliest]
+
+
+def _first(branch: Table) -> int:
+    """The first snapshot of a branch that had some when the fast-forward was planned.
+
+    Raises:
+        NoSuchSnapshotError: they are gone, or the branch is.
+    """
+    found = _retained(branch)
+    if not found:
+        raise NoSuchSnapshotError(
+            f"{branch.name} has no snapshot any more: others took them away meanwhile.", name=branch.branch
+        )
+    return found[0]
 
 
 def _tagged(table: Table) -> dict[int, Snapshot]:

@@ -13,9 +13,9 @@ from folder_io import InterruptedFolders
 from interrupted_io import Crash, InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
-from paimon_sql.errors import CommitConflictError, InvalidInputError, NotFoundError
+from paimon_sql.errors import CommitConflictError, InvalidInputError, NotFoundError, PaimonError
 from paimon_sql.format.types import IntType
-from paimon_sql.storage.branching import branch_of, create_branch
+from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.fast_forward import fast_forward
@@ -257,5 +257,21 @@ def test_a_fast_forward_at_any_moment_of_the_branchs_expiry_is_left_whole(tmp_pa
         rival = InterruptedFileIO(at, lambda: fast_forward(fresh(plain), "dev") and None, also=("list", "read"))  # type: ignore[func-returns-value]  # noqa: B023
         expire(branch_of(replace(plain, file_io=rival), "dev"))
         assert newest_rows(plain) == [13]
+        check_whole(plain)
+        shutil.rmtree(plain.path)
+
+
+@pytest.mark.parametrize("name", ["dev", "bare"])
+def test_a_branch_that_is_dropped_at_any_moment_leaves_a_table_that_can_be_read(tmp_path: Path, name: str) -> None:
+    table = history(tmp_path)
+    counting = InterruptedFileIO(also=("list", "read"))
+    fast_forward(copied(table, tmp_path, -1, counting), name)
+    shared, behind = ([1, 2], ([10], [10, 11])) if name == "dev" else ([], ([20], [20, 21]))
+    for at in range(0, counting.count, 2):
+        plain = copied(table, tmp_path, at, LocalFileIO())
+        rival = InterruptedFileIO(at, lambda: delete_branches(fresh(plain), [name]), also=("list", "read"))  # noqa: B023
+        with suppress(PaimonError):
+            fast_forward(replace(plain, file_io=rival), name)
+        assert newest_rows(plain) in ([3], shared, *behind)
         check_whole(plain)
         shutil.rmtree(plain.path)
