@@ -20,6 +20,7 @@ from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.alteration import check_alteration
 from paimon_sql.storage.materialized.definition import is_suspended
+from paimon_sql.storage.merge.levels import check_merging
 from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.schema_change import SchemaChange, apply_changes
 from paimon_sql.storage.table import Table
@@ -71,7 +72,10 @@ class TableKind(ABC):
             InvalidInputError: a change is not possible.
         """
         has_data = isinstance(table, Table) and table.snapshots.latest_id() is not None
-        return apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+        made = apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+        if has_data:
+            check_merging(table.name, TableOptions(schema.options), TableOptions(made.options))
+        return made
 
 
 class SnapshotKind(TableKind):

@@ -12,6 +12,7 @@ from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.session_options import session_zone
 from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.local_times import in_zone
+from paimon_sql.storage.merge.levels import check_merging
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -68,5 +69,7 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
         validate(given, Scope.SPARK)
         options = canonical(given)
         check_changes(table.schema.options, options, has_snapshots=True)
-        table = moved_to_branch(table, options).with_options(options)
+        stored = moved_to_branch(table, options)
+        table = stored.with_options(options)
+        check_merging(table.name, stored.options, table.options)
     return in_zone(table, lambda: session_zone(jvm, session))

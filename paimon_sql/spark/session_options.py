@@ -15,6 +15,7 @@ from paimon_sql.format.options import canonical, find_option, validate
 from paimon_sql.format.options.values import Scope
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.storage.local_times import zone_of
+from paimon_sql.storage.merge.levels import check_merging
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -58,7 +59,13 @@ def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]
 
 
 def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Table:
-    """The table under a session's options; a write is not sent into the past."""
+    """The table under a session's options; a write is not sent into the past.
+
+    Raises:
+        InvalidOptionError: the rows of its files would be merged otherwise than they were written.
+    """
     if writes:
         options = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
-    return table.with_options(options)
+    changed = table.with_options(options)
+    check_merging(table.name, table.options, changed.options)
+    return changed

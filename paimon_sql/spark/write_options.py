@@ -9,6 +9,7 @@ from paimon_sql.format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.values import Scope
 from paimon_sql.spark.read_options import given_options
+from paimon_sql.storage.merge.levels import check_merging
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
@@ -29,4 +30,5 @@ def write_options(table: Table, options: Any) -> dict[str, str]:
     stored = table.schema.options
     asked = {k: v for k, v in canonical(known).items() if k not in _OF_CREATION | TRAVEL_KEYS}
     check_changes(stored, asked, has_snapshots=True)
+    check_merging(table.name, table.options, table.with_options(asked).options)
     return {k: v for k, v in asked.items() if stored.get(k) != v or k == DYNAMIC_PARTITION_OVERWRITE.key}

@@ -28,7 +28,7 @@ class Effect:
     """What an operation does to rows.
 
     Attributes:
-        kind: ``put``, ``delete``, ``overwrite`` or ``none``.
+        kind: ``put``, ``update``, ``delete``, ``overwrite`` or ``none``.
         rows: the rows that come, or go.
         partitions: the partitions that an overwrite replaces; None for everything.
     """
@@ -97,6 +97,9 @@ class AppendState(State):
         new = frozenset(effect.rows)
         if effect.kind == "put":
             return AppendState(self.rows | new)
+        if effect.kind == "update":
+            ids = {row.id for row in new}
+            return AppendState(frozenset(row for row in self.rows if row.id not in ids) | new)
         if effect.kind == "delete":
             return AppendState(self.rows - new)
         if effect.kind == "overwrite":

@@ -315,6 +315,11 @@ MUTATIONS["writers do not take the lock"] = Mutation(
 for _validation in (*conflicts.CONFLICTS, commit_order.KEEPS_ORDER):
     _left = tuple(v for v in transaction.ALWAYS if v is not _validation)
     mutation(f"not checked: {_validation.name}", "conflicts", commit__transaction__ALWAYS=_left)
+MUTATIONS["changes of the same columns by others are not looked for"] = Mutation(
+    "changes of the same columns by others are not looked for",
+    "conflicts",
+    {"tests.faults.actions.rows.columns_unchanged": lambda messages: Validation("nothing", _nothing)},
+)
 mutation(
     "expiry does not look for new tags and branches", "expiry", expire__run__undisturbed=lambda t, find, *_: find()
 )
@@ -432,6 +437,13 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (("append vectors",), ("mark deleted", "compact")): (
         "not checked: files in which rows are deleted are live",
         "not checked: no rows were deleted in files that are rewritten",
+    ),
+    (("append evolving",), ("update columns", "compact")): (
+        "not checked: files of the same rows belong together",
+        "changes of the same columns by others are not looked for",
+    ),
+    (("append buckets", "keyed", "keyed partitions"), ("rescale",)): (
+        "not checked: a partition has one number of buckets",
     ),
 }
 _focus()

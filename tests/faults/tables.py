@@ -33,6 +33,7 @@ class TableKind:
         weight: how often it is chosen.
         alone: whether rows of one key are written by one party alone.
         marks: whether rows of its files can be marked as deleted.
+        evolves: whether columns of its rows are written beside the rows.
     """
 
     name: str
@@ -44,6 +45,12 @@ class TableKind:
     weight: float = 1.0
     alone: bool = False
     marks: bool = False
+    evolves: bool = False
+
+    @property
+    def has_fixed_buckets(self) -> bool:
+        """Whether its partitions have a number of buckets, which can be changed."""
+        return int(self.options.get("bucket", "-1")) > 0
 
     def schema(self, time_millis: int, more: Mapping[str, str]) -> TableSchema:
         """The definition of a new table."""
@@ -72,6 +79,14 @@ _KINDS = (
     TableKind("append vectors", {**_ONLY, "deletion-vectors.enabled": "true"}, (), _BY, marks=True),
     TableKind("append buckets", {**_ONLY, "bucket": "2", "bucket-key": "id"}),
     TableKind("append tracked", {**_ONLY, "row-tracking.enabled": "true"}, (), _BY),
+    TableKind(
+        "append evolving",
+        {**_ONLY, "row-tracking.enabled": "true", "data-evolution.enabled": "true"},
+        (),
+        _BY,
+        weight=1.5,
+        evolves=True,
+    ),
     TableKind("keyed", {**_ONLY, "bucket": "2"}, ("id",), (), Deduplicate(), weight=2),
     TableKind(
         "keyed compacting", {"bucket": "1", "num-sorted-run.compaction-trigger": "2"}, ("id",), (), Deduplicate()

@@ -138,3 +138,22 @@ def test_options_of_a_session_may_be_for_many_tables(sql: Sql, spark: SparkSessi
         for key in settings:
             spark.conf.unset(key)
     assert sql(count) == [(2, 2)]
+
+
+def test_rows_are_merged_as_their_compactions_meant_them(sql: Sql) -> None:
+    sql(
+        "CREATE TABLE sums (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1',"
+        " 'merge-engine' = 'aggregation', 'fields.n.aggregate-function' = 'sum', 'changelog-producer' = 'lookup')"
+    )
+    sql("INSERT INTO sums SELECT id, 1 FROM range(400)")
+    sql("CALL sys.compact(table => 'sums')")
+    sql("INSERT INTO sums VALUES (1, 10)")
+    for statement in (
+        "ALTER TABLE sums SET ('changelog-producer' = 'none')",
+        "ALTER TABLE sums RESET ('changelog-producer')",
+        "SELECT * FROM sums /*+ OPTIONS('changelog-producer' = 'none') */",
+        "INSERT INTO sums /*+ OPTIONS('changelog-producer' = 'none') */ VALUES (1, 10)",
+    ):
+        with pytest.raises(Exception, match="'changelog-producer' of a table with data cannot change so"):
+            sql(statement)
+    assert sql("SELECT * FROM sums WHERE id < 3 ORDER BY id") == [(0, 1), (1, 11), (2, 1)]

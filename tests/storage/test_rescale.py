@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.storage.buckets.rescale import plan_rescale, rescale
+from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Comparison
 from paimon_sql.storage.table import Table
 from tests.storage import commits
+
+
+def compact(table: Table, *, full: bool) -> None:
+    table = again(table)
+    commits.compact(table, compact_table(table, LocalExecutor(), full=full))
 
 
 def to_buckets(table: Table, number: int) -> Table:
@@ -56,6 +62,20 @@ def test_a_bucket_comes_out_as_one_run_without_deleted_rows(tmp_path: Path) -> N
     table = to_buckets(table, 2)
     assert sorted((e.bucket, e.file.level > 0) for e in live(table)) == [(0, True), (1, True)]
     assert sum(e.file.row_count for e in live(table)) == 11
+
+
+@pytest.mark.parametrize("how", ["changelog-producer=lookup", "force-lookup=true"])
+def test_what_compactions_have_merged_counts_once(tmp_path: Path, how: str) -> None:
+    options = {"bucket": "1", "merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}
+    table = make_table(tmp_path / "t", options | dict([how.split("=")]), keys=["id"])
+    insert(table, *((i, "a", None) for i in range(400)))
+    compact(table, full=True)
+    insert(table, (1, "b", None), (999, "b", None))
+    compact(table, full=False)
+    expected = [*((i, "a,b" if i == 1 else "a", None) for i in range(400)), (999, "b", None)]
+    assert sorted(rows(table)) == expected
+    assert 0 not in {e.file.level for e in live(table)} and len(live(table)) == 2
+    assert sorted(rows(to_buckets(table, 3))) == expected
 
 
 def test_tasks_share_the_work_by_the_greatest_common_divisor(tmp_path: Path) -> None:

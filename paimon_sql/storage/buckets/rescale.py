@@ -69,7 +69,9 @@ class RescaleTask:
         """Do it; on an error no file is left."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
         keyed = bool(self.table.schema.primary_keys)
-        writer = KeyValueWriter(self.table, {}, router) if keyed else AppendWriter(self.table, {}, router)
+        # The rows stay what they are, so that no changelog tells of them; how they are merged, the option says, too.
+        quiet = self.table.with_options({CHANGELOG_PRODUCER.key: "none"})
+        writer = KeyValueWriter(quiet, {}, router) if keyed else AppendWriter(quiet, {}, router)
         try:
             for batch in self._rows():
                 if isinstance(writer, KeyValueWriter):
@@ -156,7 +158,6 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
         snapshot: the snapshot whose rows are taken.
         numbers: how many buckets each partition gets; those that have so many already are left out.
     """
-    quiet = table.with_options({CHANGELOG_PRODUCER.key: "none"})  # the rows stay what they are
     parts: dict[tuple[bytes, int], dict[int, list[DataFileMeta]]] = {}
     replaced = []
     for e in entries(live_files(table, snapshot).entries):
@@ -171,7 +172,7 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
         deletions.setdefault(partition, {})[name] = deletion
     tasks = [
         RescaleTask(
-            quiet,
+            table,
             partition,
             {bucket: tuple(files) for bucket, files in buckets.items()},
             numbers[partition],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.compaction import FORCE_LOOKUP
@@ -32,6 +33,29 @@ def looks_up(options: TableOptions) -> bool:
 def merges_by_level(options: TableOptions) -> bool:
     """Whether out-of-date rows must be told by their level, because the engine would count them."""
     return looks_up(options) and options.get(MERGE_ENGINE) in ("partial-update", "aggregation")
+
+
+def check_merging(name: str, before: TableOptions, after: TableOptions) -> None:
+    """Nothing if rows that compactions have merged under the first options mean the same under the others.
+
+    Where compactions look rows up a row above level 0 is the whole result, elsewhere it may be a part of it.
+
+    Args:
+        name: the table.
+        before: the options of a table that holds rows.
+        after: those that it is to be read or written by.
+
+    Raises:
+        InvalidOptionError: they do not.
+    """
+    if merges_by_level(before) == merges_by_level(after):
+        return
+    raise InvalidOptionError(
+        f"{name}: the option '{CHANGELOG_PRODUCER.key}' of a table with data cannot change so: rows that compactions have merged would"
+        " count twice or not at all.",
+        key=CHANGELOG_PRODUCER.key,
+        remedy="Create a new table with the wanted value and copy the data into it.",
+    )
 
 
 def newest_above(window: Window) -> Indices:

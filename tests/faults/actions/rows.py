@@ -5,23 +5,31 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.manifest import entries
+from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.snapshot import Operation, Snapshot
+from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.storage.buckets.rescale import plan_rescale, rescaled
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.scan.placed_groups import placed_groups
+from paimon_sql.storage.schema_change.apply import apply_changes
+from paimon_sql.storage.schema_change.options import SetOption
 from paimon_sql.storage.travel import retained_snapshot
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import ONE, Job, Read, write
 from tests.faults.history import Role
 from tests.faults.model import Effect, Row
-from tests.faults.reading import read_rows
+from tests.faults.reading import partitions_held, read_rows, rows_by_id
 from tests.faults.tables import TableKind
 
 
@@ -82,6 +90,59 @@ class DeleteMarked(Action):
         job.intend(Effect("delete", (Row(**row),)))
         with job.transaction(table, base=base) as transaction:
             operations.append(transaction, mark(table, base, [(chosen, DeletionVector([at]))]))
+
+
+class UpdateColumns(Action):
+    """Columns of some rows are written beside them, as UPDATE does where data evolves."""
+
+    name, weight, role = "update columns", 8, Role.WRITE
+
+    def fits(self, kind: TableKind) -> bool:
+        return kind.evolves
+
+    def run(self, job: Job) -> None:
+        table = job.opened()
+        base = table.snapshots.latest()
+        found = [] if base is None else rows_by_id(table, base)
+        if base is None or not found:
+            return
+        chosen = sorted(job.chance.sample(found, min(len(found), job.chance.randint(1, 2))))
+        columns = job.chance.choice([("v",), ("n",), ("v", "n")])
+        new = [(i, row._replace(**{name: self._value(job, name) for name in columns})) for i, row in chosen]
+        job.intend(Effect("update", tuple(row for _, row in new)))
+        schema = arrow_schema([table.schema.field(name) for name in columns])
+        arrays = [pa.array([getattr(row, f.name) for _, row in new], f.type) for f in schema]
+        arrays.append(pa.array([i for i, _ in new], pa.int64()))
+        batch = pa.RecordBatch.from_arrays(arrays, names=[*columns, ROW_ID.name])
+        task = ColumnTask(table, columns, tuple(placed_groups(table, base)))
+        with job.transaction(table, base=base) as transaction:
+            messages = transaction.staged.take(task.run([batch]))
+            transaction.require(columns_unchanged(messages))
+            operations.append(transaction, messages)
+
+    @staticmethod
+    def _value(job: Job, name: str) -> str | int:
+        return f"{job.operation.token}-new" if name == "v" else job.chance.randrange(1, 100)
+
+
+class RescaleBuckets(Action):
+    """The table gets another number of buckets, and its rows are brought into them; a write in between is refused."""
+
+    name, weight, role = "rescale", 4, Role.WRITE
+
+    def fits(self, kind: TableKind) -> bool:
+        return kind.has_fixed_buckets
+
+    def run(self, job: Job) -> None:
+        table, number = job.opened(), job.chance.choice([1, 2, 3, 4])
+        change = SetOption(BUCKET.key, str(number))
+        table.schemas.evolve(lambda schema: apply_changes(schema, [change], has_data=True))
+        table = job.opened()
+        plan = plan_rescale(table, table.snapshots.latest(), dict.fromkeys(partitions_held(table), number))
+        if plan.replaced:
+            with job.transaction(table, operation=Operation.OVERWRITE) as transaction:
+                messages = transaction.staged.take(rescaled(table, plan, ONE))
+                operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
 
 
 class Overwriting(Action):
