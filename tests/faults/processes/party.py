@@ -111,9 +111,16 @@ class Party:
         for number, name in enumerate(script[first:], first):
             if enough_file(self._folder).exists():
                 break
-            progress_file(self._folder, self._number).write_text(str(number + 1))
+            self._go_on_from(number + 1)
             self._carry_out(number, name)
         self._journal.write("count", operations=self._driver.operations)
+
+    def _go_on_from(self, number: int) -> None:
+        """Note what is to be done next; a process that is killed here has noted either this or what was before."""
+        noted = progress_file(self._folder, self._number)
+        new = noted.with_name(f"{noted.name}-new")
+        new.write_text(str(number))
+        new.replace(noted)
 
     def _carry_out(self, number: int, name: str) -> None:
         action = ACTIONS[name]
