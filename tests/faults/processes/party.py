@@ -111,16 +111,9 @@ class Party:
         for number, name in enumerate(script[first:], first):
             if enough_file(self._folder).exists():
                 break
-            self._go_on_from(number + 1)
+            note_progress(self._folder, self._number, number + 1)
             self._carry_out(number, name)
         self._journal.write("count", operations=self._driver.operations)
-
-    def _go_on_from(self, number: int) -> None:
-        """Note what is to be done next; a process that is killed here has noted either this or what was before."""
-        noted = progress_file(self._folder, self._number)
-        new = noted.with_name(f"{noted.name}-new")
-        new.write_text(str(number))
-        new.replace(noted)
 
     def _carry_out(self, number: int, name: str) -> None:
         action = ACTIONS[name]
@@ -180,6 +173,14 @@ def carried_out(run: Callable[[], None]) -> tuple[Outcome, str, bool]:
 def progress_file(folder: Path, party: int) -> Path:
     """Where a party keeps the number of the operation that it will do next."""
     return folder / f"next-{party}"
+
+
+def note_progress(folder: Path, party: int, number: int) -> None:
+    """Note what a party does next; whoever is killed meanwhile has noted either this or what stood there before."""
+    noted = progress_file(folder, party)
+    new = noted.with_name(f"{noted.name}-new")
+    new.write_text(str(number))
+    new.replace(noted)
 
 
 def enough_file(folder: Path) -> Path:

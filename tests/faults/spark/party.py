@@ -23,7 +23,7 @@ from tests.faults.processes.party import (
     carried_out,
     clock_and_zone,
     enough_file,
-    progress_file,
+    note_progress,
     said_file,
 )
 from tests.faults.processes.shared import SharedState
@@ -74,10 +74,10 @@ class SparkParty:
         for number, name in enumerate(script[first:], first):
             if enough_file(self._folder).exists() and name != "finish stream":
                 continue
-            progress_file(self._folder, self._number).write_text(str(number + (name != "finish stream")))
+            note_progress(self._folder, self._number, number + (name != "finish stream"))
             self._carry_out(connection, number, name)
         self._journal.write("count", operations=self._driver.operations)
-        progress_file(self._folder, self._number).write_text(str(len(script)))
+        note_progress(self._folder, self._number, len(script))
         # What Spark does at its end is no part of the round.
         sys.stdout.flush()
         os._exit(0)
