@@ -161,12 +161,17 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
             f"{table.name} cannot be fast-forwarded to '{branch.branch}': the branch has no snapshot.",
             remedy="Write to the branch first.",
         )
-    mine = _retained(table)
+    strays = set(table.snapshots.strays())
+    mine = [i for i in _retained(table) if i not in strays]
     shared = _shared(table, branch, mine, theirs)
     kept = [i for i in mine if i <= shared]
     base = kept[-1] if kept else 0
     tags, own_tags = _tag_files(branch), _tag_files(table)
     later = {t.name for t in table.tags.all() if t.snapshot.id > shared}
+    behind = [i for i in table.snapshots.directory.versions() if i > base]
+    there = {i for i in behind if i not in strays and _is_theirs(table, branch, i)}
+    # The mark that comes before anything is dropped takes all that stands behind what both share out of the history.
+    dropped = [] if there.issuperset(behind) else behind
     needed = max((table.snapshots.get(i).schema_id for i in kept), default=-1)
     schemas, own_schemas = set(branch.schemas.ids()), set(table.schemas.ids())
     return FastForwardPlan(
@@ -174,8 +179,8 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         mine[-1] if mine else None,
         theirs[-1],
         kept,
-        [i for i in table.snapshots.directory.versions() if i > base and not _is_theirs(table, branch, i)],
-        [i for i in theirs if i > base and not _is_theirs(table, branch, i)],
+        dropped,
+        [i for i in theirs if i > base and (dropped or i not in there)],
         sorted(n for n in later if tags.get(n) != own_tags.get(n)),
         sorted(n for n, data in tags.items() if own_tags.get(n) != data),
         sorted(i for i in own_schemas - schemas if i > needed),

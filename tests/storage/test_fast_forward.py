@@ -25,6 +25,7 @@ from paimon_sql.storage.schema_change import AddColumn, apply_changes
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.versioned import EARLIEST
 
 
 def expire(table: Table, keep: int = 1) -> None:
@@ -275,3 +276,36 @@ def test_a_branch_that_is_dropped_at_any_moment_leaves_a_table_that_can_be_read(
         assert newest_rows(plain) in ([3], shared, *behind)
         check_whole(plain)
         shutil.rmtree(plain.path)
+
+
+def test_a_snapshot_that_an_expiry_is_about_to_take_comes_back_with_the_branch(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t")
+    insert(table, (1, "v", "x"))
+    insert(table, (2, "v", "x"))
+    create_branch(table, "b", snapshot_id=2)
+    overwrite(table, (3, "main", "x"))
+    fresh(table).snapshots.directory.advance_hint(EARLIEST, 3)
+    fast_forward(fresh(table), "b")
+    assert newest_rows(table) == [1, 2]
+    assert fresh(table).snapshots.strays() == []
+    insert(fresh(table), (4, "v", "x"))
+    assert newest_rows(table) == [1, 2, 4]
+    check_whole(table)
+
+
+def test_a_fast_forward_that_is_killed_among_snapshots_of_the_branch_is_ended_by_the_next(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t")
+    insert(table, (1, "v", "x"))
+    create_branch(table, "b", snapshot_id=1)
+    overwrite(table, (3, "main", "x"))
+    fresh(table).snapshots.directory.advance_hint(EARLIEST, 2)
+    counting = InterruptedFileIO()
+    fast_forward(copied(table, tmp_path, -1, counting), "b")
+    for at in range(counting.count):
+        survivor = copied(table, tmp_path, at, LocalFileIO())
+        with suppress(Crash):
+            fast_forward(replace(survivor, file_io=InterruptedFileIO(at)), "b")
+        fast_forward(fresh(survivor), "b")
+        assert newest_rows(survivor) == [1]
+        check_whole(survivor)
+        shutil.rmtree(survivor.path)
