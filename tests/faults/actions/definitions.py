@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -112,12 +112,28 @@ class RenameTable(Action):
             catalog.rename_table(OTHER, TABLE)
 
 
+class AtWork:
+    """Counts who is at what in one process; another place for the counts is a subclass."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def enter(self, what: str) -> Mapping[str, int]:
+        """Somebody begins; how many are at what now."""
+        self._counts[what] += 1
+        return self._counts
+
+    def leave(self, what: str) -> None:
+        """Somebody ends."""
+        self._counts[what] -= 1
+
+
 @contextmanager
 def _at_work(job: Job, what: str, other: str) -> Iterator[bool]:
     """Count those that are at it, and say whether nobody is at the other: both together would leave two tables."""
-    counts: Counter[str] = job.shared.setdefault("at work", Counter())
-    counts[what] += 1
+    work: AtWork = job.shared.setdefault("at work", AtWork())
+    counts = work.enter(what)
     try:
         yield not counts[other]
     finally:
-        counts[what] -= 1
+        work.leave(what)

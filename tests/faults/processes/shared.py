@@ -5,9 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.faults.actions.definitions import AtWork
+from tests.faults.processes.interrupts import deferred
 from tests.faults.processes.journal import Journal
 
 
@@ -21,7 +25,12 @@ class SharedState(dict[str, Any]):
 
     def __init__(self, folder: Path, journal: Journal) -> None:
         super().__init__(
-            {"epochs": SharedNumbers(folder / "epochs"), "sure": SureTokens(journal), "clocks agree": False}
+            {
+                "epochs": SharedNumbers(folder / "epochs"),
+                "sure": SureTokens(journal),
+                "at work": SharedAtWork(folder / "at-work"),
+                "clocks agree": False,
+            }
         )
 
 
@@ -66,6 +75,36 @@ def _parsed(line: str) -> tuple[str, int]:
     except ValueError:
         return "", -1
     return name, number
+
+
+class SharedAtWork(AtWork):
+    """Counts in a file who is at what; a process that is killed stays at it, as what it did may be half done.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def enter(self, what: str) -> Mapping[str, int]:
+        return self._changed(what, 1)
+
+    def leave(self, what: str) -> None:
+        self._changed(what, -1)
+
+    def _changed(self, what: str, by: int) -> Mapping[str, int]:
+        with deferred(), self._path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(f"{what} {by}\n".encode())
+            file.flush()
+            file.seek(0)
+            counts: Counter[str] = Counter()
+            for line in file.read().decode().splitlines():
+                name, number = line.split()
+                counts[name] += int(number)
+            return counts
 
 
 class SureTokens(set[str]):
