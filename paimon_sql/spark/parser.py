@@ -105,7 +105,9 @@ class ParserProxy(JavaObject):
         rewritten = rewrite(called, context)
         binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
         if binds:
-            rewritten = rewrite(with_parameters(self.jvm, rewritten.spark_sql or "", parameters), context)
+            plain = rewritten.spark_sql or ""
+            bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
+            rewritten = rewrite(bound, context)
         self._check(rewritten)
         return rewritten.sql, binds
 
