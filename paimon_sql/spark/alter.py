@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
@@ -14,6 +15,7 @@ from paimon_sql.format.options.materialized_table import MATERIALIZED_TABLE_DEFI
 from paimon_sql.format.options.table import PATH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataType
+from paimon_sql.spark.folding import folded
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.types import paimon_type
@@ -54,7 +56,10 @@ def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
         if kind not in READERS:
             raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
         made.append(READERS[kind](change))
-    return made
+    return [
+        replace(c, default=folded(jvm, c.default)) if isinstance(c, UpdateColumnDefaultValue) and c.default else c
+        for c in made
+    ]
 
 
 def alter_table(

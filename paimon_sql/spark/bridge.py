@@ -17,7 +17,7 @@ from pyspark import SparkContext
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
-from paimon_sql.spark.callbacks import secure_callbacks
+from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
@@ -180,6 +180,7 @@ class Bridge:
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
         secure_callbacks(self.jvm.gateway)
+        send_at_once(self.jvm.gateway)
         let_go_by_itself(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
         self._of_thread = threading.local()

@@ -19,6 +19,7 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import TableSchema, new_schema
 from paimon_sql.format.types import DataField, DataType
+from paimon_sql.spark.folding import folded
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.types import CURRENT_DEFAULT, paimon_fields
 from paimon_sql.sql.types import take_types
@@ -74,7 +75,7 @@ def schema_of_create(
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     schema = build_schema(
-        struct_json(jvm, columns),
+        _with_literal_defaults(jvm, struct_json(jvm, columns)),
         [_partition_column(p) for p in partitions],
         given,
         catalog_options=catalog_options or {},
@@ -195,6 +196,17 @@ def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType]
     return made
 
 
+def _with_literal_defaults(jvm: Jvm, struct: Mapping[str, Any]) -> dict[str, Any]:
+    """A struct whose default values are literals where they are expressions that Spark works out."""
+    fields = [
+        {**f, "metadata": {**f["metadata"], CURRENT_DEFAULT: folded(jvm, f["metadata"][CURRENT_DEFAULT])}}
+        if CURRENT_DEFAULT in f.get("metadata", {})
+        else f
+        for f in struct["fields"]
+    ]
+    return {**struct, "fields": fields}
+
+
 def _defaults(struct: Mapping[str, Any]) -> list[str | None]:
     return [f.get("metadata", {}).get(CURRENT_DEFAULT) for f in struct["fields"]]
 
@@ -237,9 +249,15 @@ def _partition_column(transform: Any) -> str:
         raise InvalidSchemaError(
             "CLUSTER BY is not how a Paimon table says its order.", remedy="Set the option 'clustering.columns'."
         )
+    if transform.name() in ("bucket", "sorted_bucket"):
+        raise InvalidSchemaError(
+            "CLUSTERED BY .. INTO .. BUCKETS is not how a Paimon table says its buckets.",
+            remedy="Set the options 'bucket' and 'bucket-key'; rows are sorted by 'clustering.columns', or by the"
+            " primary key.",
+        )
     if transform.name() != "identity":
         raise InvalidSchemaError(
-            f"PARTITIONED BY {transform.describe()}: Paimon partitions by columns, not by expressions of them.",
+            f"PARTITIONED BY {transform.toString()}: Paimon partitions by columns, not by expressions of them.",
             remedy="Add a column that holds the expression's value and partition by it.",
         )
     return str(transform.references()[0].fieldNames()[0])

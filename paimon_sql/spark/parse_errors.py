@@ -7,7 +7,7 @@ timestamp's precision. Behind a proxy the JVM would hide them in an exception wi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
@@ -16,6 +16,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.compat import lacks_change_queries
 from paimon_sql.spark.java import CATALYST, Jvm, raise_java
+
+T = TypeVar("T")
 
 _PARSE_EXCEPTION = f"{CATALYST}.parser.ParseException"
 
@@ -31,20 +33,24 @@ class DeclaredErrors:
         method = getattr(self._parser, name)
 
         def call(text: str, *arguments: Any) -> Any:
-            try:
-                return method(text, *arguments)
-            except (Py4JJavaError, CapturedException) as error:
-                origin = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
-                if self._is_hidden(origin):
-                    raise_java(self._declared(origin, text))
-                if lacks_change_queries(text):
-                    raise UnsupportedError(
-                        "CHANGES FROM needs PySpark 4.2 or newer.",
-                        remedy="Read the table's $audit_log with the option 'incremental-between'.",
-                    ) from None
-                raise
+            return self.raised_by(lambda: method(text, *arguments), text)
 
         return call
+
+    def raised_by(self, ask: Callable[[], T], text: str) -> T:
+        """What a call about a text answers; what it raises is declared."""
+        try:
+            return ask()
+        except (Py4JJavaError, CapturedException) as error:
+            origin = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
+            if self._is_hidden(origin):
+                raise_java(self._declared(origin, text))
+            if lacks_change_queries(text):
+                raise UnsupportedError(
+                    "CHANGES FROM needs PySpark 4.2 or newer.",
+                    remedy="Read the table's $audit_log with the option 'incremental-between'.",
+                ) from None
+            raise
 
     def _is_hidden(self, exception: Any) -> bool:
         """Whether a proxy's caller would not see the exception, and it can be told in another."""

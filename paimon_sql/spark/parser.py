@@ -14,6 +14,7 @@ from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.blob_functions import blob_column
+from paimon_sql.spark.callbacks import send_at_once
 from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
@@ -94,6 +95,7 @@ class ParserProxy(JavaObject):
 
     def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
         """The text for Spark's parser, and whether the values of its parameters are written in already."""
+        send_at_once(self.jvm.gateway)
         attached = self._catalogs()
         told = self._with_variables(text)
         called = self._with_functions(told)
@@ -103,7 +105,9 @@ class ParserProxy(JavaObject):
         rewritten = rewrite(called, context)
         binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
         if binds:
-            rewritten = rewrite(with_parameters(self.jvm, rewritten.spark_sql or "", parameters), context)
+            plain = rewritten.spark_sql or ""
+            bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
+            rewritten = rewrite(bound, context)
         self._check(rewritten)
         return rewritten.sql, binds
 

@@ -37,6 +37,7 @@ from paimon_sql.spark.hadoop_files import reads
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
+from paimon_sql.spark.nested_columns import narrowed, parts_of
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
@@ -90,8 +91,10 @@ class ScanBuilderProxy(JavaObject):
         self._aggregation: PartialAggregation | None = None
 
     def pruneColumns(self, struct: Any) -> None:
-        known = {f.name: f for f in (*hidden_fields(self.table.schema), *self.table.schema.fields)}
-        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
+        hidden = {f.name: f for f in hidden_fields(self.table.schema)}
+        own = {f.name: f for f in self.table.schema.fields}
+        asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
+        wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
         if evolves(self.table):
@@ -234,9 +237,9 @@ class ScanBuilderProxy(JavaObject):
                 remedy="Read `t$audit_log`, which has the rows with their kinds.",
             )
         table, predicate, names = self.table, all_of(self._predicates), tuple(f.name for f in self._columns)
-        source = StreamSource(table, predicate)
+        source, parts = StreamSource(table, predicate), parts_of(self._columns, table.schema.fields)
         return MicroBatchStreamProxy(
-            self.jvm, source, self._columns, lambda split: ReadTask(table, split, names, predicate)
+            self.jvm, source, self._columns, lambda split: ReadTask(table, split, names, predicate, parts=parts)
         )
 
     def _batch(self) -> Any:
@@ -251,7 +254,8 @@ class ScanBuilderProxy(JavaObject):
         names = tuple(f.name for f in self._columns)
         row_ids = all_of(self._row_ids)
         wanted = all_of([p for p in (predicate, plan.condition) if p is not None])
-        tasks = [ReadTask(self.table, split, names, wanted, row_ids) for split in plan.splits]
+        parts = parts_of(self._columns, self.table.schema.fields)
+        tasks = [ReadTask(self.table, split, names, wanted, row_ids, parts) for split in plan.splits]
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)

@@ -61,8 +61,11 @@ def read_definition(cursor: Cursor) -> Definition:
             break
         elif cursor.sees("STORED|CLUSTERED|CLUSTER|SKEWED|PARTITIONED", "AS|BY"):
             found.is_partitioned = found.is_partitioned or cursor.sees("PARTITIONED")
+            is_clustered = cursor.sees("CLUSTERED")
             cursor.position += 2
             cursor.skip()
+            if is_clustered:
+                _skip_buckets(cursor)
         elif cursor.sees("OPTIONS|SERDEPROPERTIES", "("):
             spark_words = spark_words or cursor.sees("OPTIONS")
             cursor.next()
@@ -77,6 +80,15 @@ def read_definition(cursor: Cursor) -> Definition:
         found.end = cursor.peek(-1).end
     found.is_spark_style = spark_words and found.options is None
     return found
+
+
+def _skip_buckets(cursor: Cursor) -> None:
+    """Step over what belongs to CLUSTERED BY (..): ``[SORTED BY (..)] INTO n BUCKETS``."""
+    if cursor.sees("SORTED", "BY"):
+        cursor.position += 2
+        cursor.skip()
+    if cursor.sees("INTO") and cursor.peek(2).word == "BUCKETS":
+        cursor.position += 3
 
 
 def read_options(cursor: Cursor) -> list[Property]:

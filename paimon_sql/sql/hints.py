@@ -77,13 +77,27 @@ class Hints:
                     inside = cursor.group()
                     if inside is None:
                         raise self._error("The hint's bracket never closes.", hint)
-                    options += read_properties(inside)
+                    given = read_properties(inside)
+                    self._check_assigned(given)
+                    options += given
                 else:
                     has_others = has_others or not cursor.sees(",")
                     cursor.skip()
         if is_ours and has_others:
             raise self._error("An OPTIONS hint stands alone in its comment.", hints[0])
         return options if is_ours else None
+
+    def _check_assigned(self, options: Sequence[Property]) -> None:
+        """Nothing if each option has its sign, which Spark's own lists of properties may lack and Flink's hints not."""
+        for p in options:
+            if "=" not in self.source.text[p.first.end : p.last.start]:
+                raise SqlSyntaxError(
+                    f"The option '{p.key}' of the hint lacks its sign.",
+                    text=self.source.text,
+                    start=p.first.start,
+                    end=p.last.end,
+                    remedy=f"Write '{p.key}' = '{p.value}'.",
+                )
 
     def _place(self, index: int, first: Token, last: Token, options: list[Property]) -> None:
         """Turn the hint before token ``index`` into options of the table that it follows."""

@@ -42,7 +42,7 @@ from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.parameters import has_parameters
 from paimon_sql.sql.queries import read_queries
-from paimon_sql.sql.scan import scan
+from paimon_sql.sql.scan import behind_comments, scan
 from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
 from paimon_sql.sql.tags import show_tags
 
@@ -118,7 +118,9 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     Raises:
         SqlSyntaxError: a construct of ours is malformed or cannot be kept.
     """
-    tokens = scan(text) if holds_ours(text) else None
+    if not holds_ours(text) or _keeps_insert(text, context):
+        return Rewritten(text)
+    tokens = scan(text)
     source = Source(text, tokens or [])
     if tokens is None or not source.tokens:
         return Rewritten(text)
@@ -188,9 +190,10 @@ class _Draft:
 
 def holds_ours(text: str) -> bool:
     """A quick look: False where nothing of ours can be in the text; most statements need no more."""
-    if "$" in text or "/*" in text:
+    first = behind_comments(text)
+    if "$" in text or "/*" in text[first:]:
         return True
-    match = _FIRST_WORD.match(text)
+    match = _FIRST_WORD.match(text, first)
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
@@ -199,7 +202,20 @@ def holds_ours(text: str) -> bool:
     if word == "WITH" and _CHANGES.search(text):
         return True
     lowered = text.lower()
-    return "paimon_incremental" in lowered or bool(_LABEL.match(text))
+    return "paimon_incremental" in lowered or bool(_LABEL.match(text, first))
+
+
+def _keeps_insert(text: str, context: RewriteContext) -> bool:
+    """Whether a text is an INSERT BY NAME for Spark, by its beginning alone: rows may follow by the thousand."""
+    first = behind_comments(text)
+    match = _FIRST_WORD.match(text, first)
+    name = _BY_NAME.search(text, first)
+    if match is None or match[1].upper() != "INSERT" or name is None or "$" in text or "/*" in text[first:]:
+        return False
+    tokens = scan(text, first, name.end())
+    if tokens is None or "paimon_incremental" in text.lower():
+        return False
+    return insert_by_name(Cursor(Source(text, tokens)), context) is None
 
 
 def _is_raw(cursor: Cursor) -> bool:

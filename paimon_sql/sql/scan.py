@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _DOLLAR = re.compile(r"(?=(\$[A-Za-z]*\$))")
+_BLANK = re.compile(r"\s+|--(?:\\\n|[^\r\n])*|(?P<comment>/\*(?!\+))")
 _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 
 
@@ -117,6 +118,16 @@ def scan(text: str, start: int = 0, end: int | None = None) -> list[Token] | Non
             tokens.append(Token("string", match[0], "", position, stop))
         position = stop
     return tokens
+
+
+def behind_comments(text: str) -> int:
+    """The offset of what comes first in a text behind blanks and comments; its length if there is nothing else."""
+    position = 0
+    while match := _BLANK.match(text, position):
+        position = match.end()
+        if match.lastgroup == "comment":
+            position = _end_of_comment(text, position, len(text)) or len(text)
+    return position
 
 
 def _end_of_comment(text: str, position: int, end: int) -> int | None:

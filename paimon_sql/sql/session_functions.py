@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
@@ -13,6 +15,7 @@ _INSTEAD = {
     "FUNCTION": ("function", "Call it where the function is called, or make a TEMPORARY FUNCTION."),
     "MATERIALIZED": ("materialized table", "Call it in the query that reads the table."),
 }
+_SHOWS = re.compile(r"\bshow\b", re.IGNORECASE)
 _OTHERS = f"(?!{SESSION_PREFIX})"
 """What patterns of SHOW FUNCTIONS begin with, which Spark reads as regular expressions: names that are not ours."""
 
@@ -40,6 +43,8 @@ def check_lasting(text: str, function: str) -> None:
 
 def without_ours(text: str) -> str:
     """A SHOW FUNCTIONS that leaves out the functions which the session has for calls over columns."""
+    if not _SHOWS.search(text):
+        return text
     cursor = _cursor(text)
     if not cursor.accept("SHOW"):
         return text

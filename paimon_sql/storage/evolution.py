@@ -1,13 +1,15 @@
 """Old files under a new schema: columns are matched by id at every depth, and cast where their types have changed.
 
 Names, order and presence of columns differ between versions of a schema; ids stay. A column dropped and added again
-has another id, so nothing of the old one shows (spec: Schema, "Schema Evolution").
+has another id, so nothing of the old one shows (spec: Schema, "Schema Evolution"). Of a column's inner fields only
+those are read that are wanted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -28,7 +30,7 @@ class EvolutionPlan:
     """How to make the columns wanted out of a file's columns.
 
     Attributes:
-        file_fields: the columns that the file holds, by its own schema.
+        file_fields: the columns that the file holds, by its own schema, without inner fields that nobody wants.
         wanted: the columns to make, by the schema of today.
         sources: for each wanted column the file's column that it comes from; None if the file has none.
         time_zone: the zone in which timestamps with local time zone are cast.
@@ -105,7 +107,75 @@ def plan_evolution(
         if source is not None:
             _check(field, source.type, field.type)
         sources.append(source)
-    return EvolutionPlan(tuple(file_fields), tuple(wanted), tuple(sources), time_zone)
+    uses = Counter(source.id for source in sources if source is not None)
+    narrow = {
+        source.id: replace(source, type=needed_part(source.type, field.type))
+        for source, field in zip(sources, wanted, strict=True)
+        if source is not None and uses[source.id] == 1 and source.type.children()
+    }
+    return EvolutionPlan(
+        tuple(narrow.get(f.id, f) for f in file_fields),
+        tuple(wanted),
+        tuple(source and narrow.get(source.id, source) for source in sources),
+        time_zone,
+    )
+
+
+def needed_part(source: t.DataType, target: t.DataType) -> t.DataType:
+    """What must be read of values of a type to make values of another type.
+
+    A row of which no field is wanted keeps one, which tells where the row itself is null.
+    """
+    match source, target:
+        case t.RowType(), t.RowType():
+            wanted = {f.id: f.type for f in target.fields}
+            kept = [replace(f, type=needed_part(f.type, wanted[f.id])) for f in source.fields if f.id in wanted]
+            return replace(source, fields=tuple(kept)) if kept else _least_part(source)
+        case t.ArrayType(), t.ArrayType():
+            return replace(source, element=needed_part(source.element, target.element))
+        case t.MapType(), t.MapType():
+            key, value = needed_part(source.key, target.key), needed_part(source.value, target.value)
+            return replace(source, key=key, value=value)
+    return source
+
+
+def finds_by_name(written: Sequence[t.DataField], wanted: Sequence[t.DataField]) -> bool:
+    """Whether a reader that goes by names alone, in upper case or lower, makes the columns wanted of those of a file.
+
+    A field that the file lacks must be one that the reader takes for null: it may not find another of that name, and
+    of a row it must find some field, or it would not know where the row is null.
+    """
+    by_name = {f.name.lower(): f for f in written}
+    ids = {f.id for f in written}
+    if len(by_name) < len(written):
+        by_name = {f.name: f for f in written}
+    for field in wanted:
+        old = by_name.get(field.name.lower()) or by_name.get(field.name)
+        if (old is None and field.id in ids) or (old is not None and not _is_found(old, field)):
+            return False
+    return True
+
+
+def _is_found(old: t.DataField, field: t.DataField) -> bool:
+    return (old.id, old.name) == (field.id, field.name) and _is_read_by_name(old.type, field.type)
+
+
+def _is_read_by_name(old: t.DataType, new: t.DataType) -> bool:
+    match old, new:
+        case t.RowType(), t.RowType():
+            some = {f.id for f in old.fields} & {f.id for f in new.fields}
+            return bool(some or not new.fields) and finds_by_name(old.fields, new.fields)
+        case (t.ArrayType(), t.ArrayType()) | (t.MapType(), t.MapType()):
+            return all(_is_read_by_name(a, b) for a, b in zip(old.children(), new.children(), strict=True))
+    return old.as_nullable() == new.as_nullable()
+
+
+def _least_part(data_type: t.DataType) -> t.DataType:
+    """A row with one field, at any depth, and that an atomic one if there is one."""
+    if not isinstance(data_type, t.RowType) or not data_type.fields:
+        return data_type
+    least = min(data_type.fields, key=lambda f: (bool(f.type.children()), isinstance(f.type, t.VariantType)))
+    return replace(data_type, fields=(replace(least, type=_least_part(least.type)),))
 
 
 def evolve(array: pa.Array, source: t.DataType, target: t.DataType, time_zone: str = "UTC") -> pa.Array:

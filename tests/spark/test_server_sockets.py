@@ -136,6 +136,43 @@ def hasty(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     server.stop()
 
 
+class Ends(JavaObject):
+    """Tells of the connection that it is called by, whether its ends wait for acknowledgements."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        super().__init__(jvm)
+        self.at_once: list[bool] = []
+
+    def call(self) -> str:
+        own = self.jvm.gateway._gateway_client.get_thread_connection().socket
+        theirs = self.jvm.gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
+        self.at_once = [
+            bool(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)),
+            theirs.getSocket().getTcpNoDelay(),
+        ]
+        return ""
+
+    class Java:
+        implements = ["java.util.concurrent.Callable"]
+
+
+def test_texts_wait_for_no_acknowledgement_in_either_direction(spark: SparkSession, jvm: Jvm) -> None:
+    found: list[bool] = []
+
+    def parse_and_look() -> None:
+        spark.sql("SELECT 1")
+        ends = Ends(jvm)
+        task, _ = registered(jvm, ends)
+        task.run()
+        found.extend(ends.at_once)
+
+    parse_and_look()
+    thread = threading.Thread(target=parse_and_look)
+    thread.start()
+    thread.join()
+    assert found == [True] * 4
+
+
 def test_a_thrift_server_listens_on_this_machine_alone_unless_told_otherwise(
     hasty: ThriftServer, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -40,6 +40,8 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         # hints
         ("SELECT * FROM t /*+ OPTIONS('a') */", "'a' needs one value", ")"),
         ("SELECT * FROM t /*+ OPTIONS(a b) */", "'a' needs one value", "b"),
+        ("SELECT * FROM t /*+ OPTIONS('a' '1') */", "'a' of the hint lacks its sign", "'a' '1'"),
+        ("SELECT * FROM t /*+ OPTIONS('a'='b', c.d 1) */", "'c.d' of the hint lacks its sign", "c.d 1"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b' 'c') */", "'a' needs one value", "'c'"),
         ("SELECT * FROM t /*+ OPTIONS('a' = 'b',) */", "missing", None),
         ("SELECT * FROM t /*+ OPTIONS('a' = -1) */", "'a' needs one value", "-1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from sql_cases import plain
@@ -21,6 +22,34 @@ def test_the_quick_look_and_the_scan_agree(context: RewriteContext) -> None:
     for text in (t for t in plain() if not re.match(r"(SET|ADD|RESET)\b", t)):
         with_comment = text + " /* end */"
         assert rewrite(with_comment, context).sql is with_comment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t VALUES (1, 'by name')",
+        "-- a\n/* b /* c */ */ INSERT INTO t VALUES (1)",
+        "INSERT INTO t BY NAME SELECT 1 AS a, 'by name' AS b",
+        "INSERT INTO other.db.t BY NAME SELECT 1 AS a;",
+        "/* never closed INSERT INTO t BY NAME SELECT 1",
+        "INSERT INTO t VALUES ('x by name', 'never closed)",
+    ],
+)
+def test_inserts_without_anything_of_ours_are_untouched(text: str, context: RewriteContext) -> None:
+    assert rewrite(text, context).sql is text
+
+
+def test_what_is_ours_is_found_in_inserts_behind_comments(context: RewriteContext) -> None:
+    merging = replace(context, merges_schema=lambda table: True)
+    for before in ("", "-- insert\n", "/* insert */ "):
+        assert rewrite(f"{before}INSERT INTO t BY NAME SELECT 1 AS a", merging).statements
+        for text in (
+            "INSERT INTO t SELECT * FROM s$files",
+            "INSERT INTO t BY NAME SELECT * FROM s /*+ OPTIONS('a'='b') */",
+        ):
+            assert rewrite(before + text, context).sql != before + text
+    query = "INSERT INTO t BY NAME SELECT * FROM paimon_incremental_query('s', 1, 2)"
+    assert "incremental-between" in rewrite(query, context).sql
 
 
 OURS = re.compile(

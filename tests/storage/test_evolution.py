@@ -17,7 +17,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.special_fields import key_field
-from paimon_sql.storage.evolution import evolve, plan_evolution
+from paimon_sql.storage.evolution import evolve, finds_by_name, plan_evolution
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.files import file_format
 
@@ -34,7 +34,7 @@ def row(*fields: t.DataField) -> t.RowType:
 
 def run(old: list[t.DataField], new: list[t.DataField], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     plan = plan_evolution(old, new)
-    batch = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(old)).select(list(plan.columns))
+    batch = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(plan.file_fields)).select(list(plan.columns))
     made = plan.apply(batch)
     made.validate(full=True)
     assert made.schema.equals(arrow_schema(new))
@@ -48,7 +48,7 @@ def test_golden_tables_are_read_under_their_newest_schema(golden: Path, case: st
     tables = []
     for file in live_files(golden, case):
         plan = plan_evolution(file.fields, file.newest.fields)
-        read = file_format(file.format).read(LocalFileIO(), str(file.path), None, file.fields, list(plan.columns))
+        read = file_format(file.format).read(LocalFileIO(), str(file.path), None, plan.file_fields, list(plan.columns))
         tables.append(pa.Table.from_batches(map(plan.apply, read), plan.schema))
     assert rendered(pa.concat_tables(tables)) == expected_rows(golden, case)
 
@@ -58,6 +58,42 @@ def test_columns_are_matched_by_id_and_not_by_name() -> None:
     new = [field(1, "a", STRING), field(3, "c", t.IntType()), field(0, "z", t.IntType())]
     assert run(old, new, [{"a": 1, "b": "x", "c": "gone"}]) == [{"a": "x", "c": None, "z": 1}]
     assert plan_evolution(old, new).columns == ("a", "b")
+
+
+def test_no_more_of_a_column_is_read_than_is_wanted() -> None:
+    inner = row(field(1, "x", t.IntType()), field(2, "y", STRING), field(3, "z", row(field(4, "w", t.IntType()))))
+    old = [field(0, "l", t.ArrayType(True, inner)), field(5, "m", t.MapType(True, t.string_type(False), inner))]
+    new = [
+        field(0, "l", t.ArrayType(True, row(field(3, "z", row(field(6, "fresh", STRING)))))),
+        field(5, "m", t.MapType(True, t.string_type(False), row(field(7, "fresh", STRING)))),
+    ]
+    # A row keeps a field, which tells where it is null.
+    kept = row(field(3, "z", row(field(4, "w", t.IntType()))))
+    plan = plan_evolution(old, new)
+    assert plan.file_fields == (
+        field(0, "l", t.ArrayType(True, kept)),
+        field(5, "m", t.MapType(True, t.string_type(False), row(field(1, "x", t.IntType())))),
+    )
+    assert run(old, new, [{"l": [{"z": None}, None, {"z": {"w": 1}}], "m": [("k", {"x": None}), ("n", None)]}]) == [
+        {"l": [{"z": None}, None, {"z": {"fresh": None}}], "m": [("k", {"fresh": None}), ("n", None)]}
+    ]
+
+
+def test_readers_by_name_are_trusted_where_they_find_what_is_meant() -> None:
+    old = [field(0, "s", row(field(1, "a", t.IntType()), field(2, "b", t.IntType()))), field(9, "Top", STRING)]
+
+    def found(*fields: t.DataField) -> bool:
+        return finds_by_name(old, [field(0, "s", row(*fields))])
+
+    assert found(field(2, "b", t.IntType()))
+    assert found(field(2, "b", t.IntType(False)), field(3, "c", STRING))
+    assert not found(field(3, "c", STRING))
+    assert not found(field(1, "a", t.BigIntType()))
+    assert not found(field(1, "a2", t.IntType()), field(2, "b", t.IntType()))
+    assert not found(field(1, "a", t.IntType()), field(3, "B", STRING))
+    assert finds_by_name(old, [field(10, "another", STRING)])
+    assert not finds_by_name(old, [field(10, "top", STRING)])
+    assert not finds_by_name(old, [field(9, "renamed", STRING)])
 
 
 def test_an_unchanged_schema_passes_batches_through() -> None:

@@ -117,10 +117,9 @@ class StripeTimestamps:
         inside = self.tail.children(column)
         if kind == Kind.STRUCT:
             wanted = {f.name: f.type for f in data_type.fields} if isinstance(data_type, t.RowType) else {}
-            children = [
-                self.complete(array.field(i), child, wanted.get(array.type.field(i).name))
-                for i, child in enumerate(inside)
-            ]
+            columns = dict(zip((name.decode() for name in self.tail.types[column].texts(NAMES)), inside, strict=True))
+            names = [array.type.field(i).name for i in range(array.type.num_fields)]
+            children = [self.complete(array.field(i), columns[name], wanted.get(name)) for i, name in enumerate(names)]
             fields = [array.type.field(i).with_type(child.type) for i, child in enumerate(children)]
             return rebuild_struct(array, pa.struct(fields), children)
         types = data_type.children() if data_type is not None else (None, None)

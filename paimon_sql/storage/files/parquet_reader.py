@@ -14,6 +14,7 @@ from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.base import ColumnRange, FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.files.parquet_footer import int96_as_bytes
+from paimon_sql.storage.files.parquet_leaves import leaves_of
 from paimon_sql.storage.files.parquet_schema import from_physical_leaf
 
 _STRUCTURED_VARIANT = "typed_value"
@@ -64,7 +65,9 @@ def _group_batches(
         most = wanted.rows_at_once(count, file.metadata.row_group(group).total_byte_size)
         if wanted.row_ranges is not None:
             most = min(most, _FEW_ROWS)
-        yield from file.iter_batches(most, [group], names, use_threads=wanted.threads)
+        # By their numbers: a name with a dot cannot be told from a field inside of a column.
+        leaves = leaves_of(file.schema_arrow, wanted.wanted)
+        yield from file.reader.iter_batches(most, row_groups=[group], column_indices=leaves, use_threads=wanted.threads)
         return
     for at in range(0, count, wanted.batch_rows):
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))

@@ -14,6 +14,7 @@ from paimon_sql.storage.read.blob_references import followed
 from paimon_sql.storage.read.change_reader import read_difference, read_log
 from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.merge_reader import read_merged
+from paimon_sql.storage.read.parts import only_parts, read_in_parts
 from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.plan import plan_scan
@@ -26,7 +27,8 @@ class ReadTask:
     """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy.
 
     ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well. ``row_ids`` is a
-    condition on ``_ROW_ID`` alone, by which rows may be passed over; others may come all the same.
+    condition on ``_ROW_ID`` alone, by which rows may be passed over; others may come all the same. ``parts`` are those
+    of the columns of which only some inner fields are wanted, with these.
     """
 
     table: Table
@@ -34,6 +36,7 @@ class ReadTask:
     columns: tuple[str, ...]
     predicate: Predicate | None = None
     row_ids: Predicate | None = None
+    parts: tuple[DataField, ...] = ()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in no particular order; those for which the predicate is not true are left out."""
@@ -46,10 +49,13 @@ class ReadTask:
             kept = self._filter(batch)
             if kept.num_rows:
                 rows = kept.select(list(self.columns)) if extra or hidden else kept
+                rows = only_parts(rows, self.parts)
                 yield from follow(rows) if follow is not None else (rows,)
 
     def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
         table = self.split.table or self.table
+        if self.parts:
+            table = read_in_parts(table, self.split, self.parts)
         told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
         row_ids = all_of(told)
         if hidden:

@@ -22,6 +22,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
 from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
+from paimon_sql.storage.evolution import finds_by_name
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
@@ -124,7 +125,11 @@ class ScanPlan:
         if any(c.name in keys for c in columns) and self._may_lack_partition:
             return False
         owners = {t.branch: t for t in map(self.owner, self.splits)}
-        return all(_reads_by_name(owners[branch], schema_id, columns) for branch, schema_id in self._written_under)
+        return all(
+            # The columns of another branch have ids of its own.
+            _reads_by_name(owner, schema_id, columns if owner is self.table else owner.schema.fields)
+            for owner, schema_id in ((owners[branch], schema_id) for branch, schema_id in self._written_under)
+        )
 
     @cached_property
     def _is_parquet(self) -> bool:
@@ -286,15 +291,8 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
     """Whether columns of the table are found by their names in files that were written under a schema."""
     if schema_id == table.schema.id:
         return True
-    written = {f.name: f for f in table.schemas.get(schema_id).fields}
-    ids = {f.id for f in written.values()}
-    for column in map(table.schema.field, [c.name for c in columns if c.name in table.schema.names]):
-        old = written.get(column.name)
-        if old is None and column.id in ids:
-            return False
-        if old is not None and (old.id, old.type.as_nullable()) != (column.id, column.type.as_nullable()):
-            return False
-    return True
+    own = [c for c in columns if c.name in table.schema.names]
+    return finds_by_name(table.schemas.get(schema_id).fields, own)
 
 
 def _splits(

@@ -15,7 +15,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import after, removals, sift, split_behind_deletes
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal
+from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
 from paimon_sql.storage.merge.functions.of_schema import aggregation_functions, lifted
 from paimon_sql.storage.merge.windows import Window
 
@@ -36,6 +36,9 @@ class Aggregation(ReducingEngine):
     @cached_property
     def _functions(self) -> dict[str, AggregateFunction]:
         return aggregation_functions(self.schema)
+
+    def keeps_values(self, column: str) -> bool:
+        return keeps_values(self._functions.get(column))
 
     @property
     def merges_whole(self) -> bool:

@@ -46,6 +46,10 @@ class MergeEngine(ABC):
         """Whether merging some rows of a key may lose what matters to the rest, so that all are merged at once."""
         return False
 
+    def keeps_values(self, column: str) -> bool:
+        """Whether a merged row's value of a column is that of one of the rows, or null, whatever it looks like."""
+        return True
+
     @abstractmethod
     def merge(self, window: Window) -> pa.Table:
         """One row a key at most, in the order of the keys, with the columns of the window.

@@ -26,7 +26,7 @@ from paimon_sql.storage.merge.engines.removal import (
     split_around_deletes,
     split_behind_deletes,
 )
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal
+from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
 from paimon_sql.storage.merge.functions.of_schema import group_functions, lifted
 from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.segments import NOWHERE, Mask
@@ -55,6 +55,9 @@ class PartialUpdate(ReducingEngine):
     @cached_property
     def _functions(self) -> Mapping[str, AggregateFunction]:
         return group_functions(self.schema, {name for group in self._groups for name in group.ordering})
+
+    def keeps_values(self, column: str) -> bool:
+        return keeps_values(self._functions.get(column))
 
     @property
     def merges_whole(self) -> bool:

@@ -171,6 +171,11 @@ def valid_mask(values: pa.Array) -> Mask:
     return mask
 
 
+def keeps_values(function: AggregateFunction | None) -> bool:
+    """Whether what a function gives is one of the values as it is, or null; without a function it is."""
+    return function is None or isinstance(function, ChoosingFunction)
+
+
 def first_refusal(functions: Mapping[str, AggregateFunction]) -> ConstraintViolationError | None:
     """The error for the first of some functions that cannot take back and need to; None if there is none."""
     hard = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))
