@@ -114,7 +114,6 @@ def test_impossible_columns_and_keys_are_named(schema: TableSchema, words: list[
         ("bucket", {"bucket": "none"}, [], []),
         ("bucket", {"bucket": "0"}, ["id"], []),
         ("bucket", {"bucket": "-2"}, [], []),
-        ("bucket", {"bucket": "2"}, ["id"], ["p"]),
         ("bucket-key", {"bucket": "2"}, [], []),
         ("bucket-key", {"bucket": "2", "bucket-key": "nosuch"}, [], []),
         ("bucket-key", {"bucket": "2", "bucket-key": "n"}, ["id"], []),
