@@ -283,6 +283,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.dropTable(ident)
 
     def renameTable(self, source: Any, target: Any) -> None:
+        target = self._within(target)
         old, new = self._identifier(source), self._identifier(target)
         refuse_parts(old, "renamed")
         refuse_parts(new, "made by a renaming")
@@ -360,6 +361,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def _database_exists(self, name: str) -> bool:
         return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
+
+    def _within(self, target: Any) -> Any:
+        """The target of RENAME TO, before which Spark leaves the name of its catalog, without that."""
+        *namespace, name = unquoted_parts(target.toString())
+        inside = len(namespace) == 2 and namespace[0] == self.catalog.name
+        return self._ident(self.jvm.strings(namespace[1:]), name) if inside else target
 
     def _identifier(self, ident: Any) -> Identifier:
         *namespace, name = unquoted_parts(ident.toString())

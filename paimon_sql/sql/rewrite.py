@@ -41,6 +41,7 @@ from paimon_sql.sql.materialized import (
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.parameters import has_parameters
+from paimon_sql.sql.partitions import repair_table
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import scan
 from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
@@ -67,6 +68,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("MERGE", "INTO|WITH"), merge_into),
     (("INSERT", "INTO|OVERWRITE"), insert_by_name),
     (("ANALYZE", "TABLE"), analyze_table),
+    (("MSCK", "REPAIR", "TABLE"), repair_table),
+    (("REPAIR", "TABLE"), repair_table),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
     (("SHOW", "CREATE", "MATERIALIZED", "TABLE"), show_create_materialized),

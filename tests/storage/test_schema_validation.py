@@ -284,7 +284,7 @@ def test_a_read_has_one_start(options: dict[str, str]) -> None:
 
 
 def test_a_change_is_refused_only_for_what_it_makes_wrong() -> None:
-    loose = table({"bucket": "2"}, key=["id"], by=["p"])
+    loose = table({"bucket": "2", "bucket-key": "nosuch"}, key=["id"], by=["p"])
     refusal(loose)
     validate_change(loose, loose.with_options({"snapshot.time-retained": "2 h"}))
     with pytest.raises(InvalidOptionError, match=r"sequence\.field"):
