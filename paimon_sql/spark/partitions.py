@@ -49,6 +49,19 @@ class PartitionManagement(PartitionInterface):
         names = list(self.table.schema.partition_keys)
         return holds_partition(self.table, having_values(self.table.schema, names, row))
 
+    def loadPartitionMetadata(self, row: Any) -> Any:
+        names = list(self.table.schema.partition_keys)
+        chosen = filter_partitions(self.table, newest_entries(self.table), having_values(self.table.schema, names, row))
+        if not len(chosen):
+            return self.jvm.java_map({})
+        figures = {
+            "recordCount": pc.sum(chosen["row_count"]),
+            "fileSizeInBytes": pc.sum(chosen["file_size"]),
+            "fileCount": len(chosen),
+            "lastFileCreationTime": pc.max(chosen["creation_time_millis"]),
+        }
+        return self.jvm.java_map({name: str(value) for name, value in figures.items()})
+
     def createPartitions(self, rows: Any, properties: Any) -> None:
         """Let the catalog list them, if it lists any; rows alone make a partition that is read."""
         if any(given.containsKey("location") for given in properties):

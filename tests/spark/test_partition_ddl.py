@@ -9,7 +9,10 @@ import pytest
 Sql = Callable[[str], list[tuple[object, ...]]]
 
 KINDS = ("paimon", "parquet")
-ROWS = "(1, 1, '00', 'a'), (2, 1, '00', 'b'), (3, 1, '01', 'a'), (4, 2, '00', 'a'), (5, 2, NULL, 'ü=/x'), (6, NULL, '01', 'ü')"
+ROWS = (
+    "(1, 1, '00', 'a'), (2, 1, '00', 'b'), (3, 1, '01', 'a'), (4, 2, '00', 'a'), (5, 2, NULL, 'ü=/x'),"
+    " (6, NULL, '01', 'ü')"
+)
 
 
 def made(sql: Sql, kind: str = "paimon") -> None:
@@ -62,7 +65,7 @@ def test_what_is_not_there_is_told_by_a_full_spec_and_drops_nothing(sql: Sql, ki
         assert sql("SELECT count(*) FROM t$snapshots") == [(2,)]
     with pytest.raises(Exception, match="nosuch"):
         sql("ALTER TABLE t DROP PARTITION (nosuch = 1)")
-    with pytest.raises(Exception, match="cannot be cast|CAST_INVALID_INPUT"):
+    with pytest.raises(Exception, match=r"cannot be cast|CAST_INVALID_INPUT"):
         sql("ALTER TABLE t DROP PARTITION (dt = 'x')")
     sql("TRUNCATE TABLE t PARTITION (dt = 7)")
     assert left(sql) == [4, 5, 6]
@@ -99,7 +102,7 @@ def test_partitions_need_no_repair(sql: Sql, kind: str) -> None:
     assert sql("SHOW PARTITIONS t") == before
     with pytest.raises(Exception, match="nosuch"):
         sql("MSCK REPAIR TABLE nosuch")
-    with pytest.raises(Exception, match="(?i)syntax"):
+    with pytest.raises(Exception, match=r"(?i)syntax"):
         sql("MSCK REPAIR TABLE t NONSENSE")
 
 
@@ -111,7 +114,7 @@ def test_a_table_without_partitions_has_none_to_drop(sql: Sql) -> None:
         "ALTER TABLE t ADD PARTITION (dt = 'x')",
         "SHOW PARTITIONS t",
     ):
-        with pytest.raises(Exception, match="PARTITIONS_NOT_FOUND|not partitioned"):
+        with pytest.raises(Exception, match=r"PARTITIONS_NOT_FOUND|not partitioned"):
             sql(statement)
 
 
@@ -140,3 +143,20 @@ def test_tables_are_renamed_by_full_names(sql: Sql) -> None:
         with pytest.raises(Exception, match="a name has one database"):
             sql(f"ALTER TABLE t RENAME TO {target}")
     assert left(sql) == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_a_partition_holds_and_empty_comments_are_shown(sql: Sql) -> None:
+    sql("CREATE TABLE t (a INT COMMENT '', b INT, dt STRING) PARTITIONED BY (dt) COMMENT ''")
+    sql("INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'x'), (3, 3, NULL)")
+    ((*_, told),) = sql("SHOW TABLE EXTENDED LIKE 't' PARTITION (dt = 'x')")
+    assert "Partition Values: [dt=x]" in str(told)
+    for figure in ("recordCount: 2", "fileCount: 1", "fileSizeInBytes: ", "lastFileCreationTime: "):
+        assert figure in str(told)
+    assert ("recordCount", "1", "") in sql("DESCRIBE EXTENDED t PARTITION (dt = NULL)")
+    described = sql("DESCRIBE EXTENDED t")
+    assert described[:2] == [("a", "int", ""), ("b", "int", None)]
+    assert ("Comment", "", "") in described
+    sql("ALTER TABLE t UNSET TBLPROPERTIES ('comment')")
+    assert not [row for row in sql("DESCRIBE EXTENDED t") if row[0] == "Comment"]
+    sql("COMMENT ON TABLE t IS '  '")
+    assert ("Comment", "  ", "") in sql("DESCRIBE EXTENDED t")
