@@ -15,7 +15,7 @@ FORMAT_TABLE_FILE_COMPRESSION = string(
     "format-table.file.compression",
     None,
     "The compression of a format table's files.",
-    alternatives=("file.compression",),
+    alternatives=("file.compression", "compression"),
 )
 FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE = boolean(
     "format-table.partition-path-only-value",
