@@ -107,7 +107,6 @@ COMPACTION_SKIP_EXPIRED_PARTITIONS = boolean(
     "compaction.skip-expired-partitions",
     "false",
     "Whether partitions whose time is over are not compacted any more.",
-    has_effect=False,
 )
 FORCE_LOOKUP = boolean(
     "force-lookup", "false", "Whether compaction looks old rows up even where nothing else asks for it.", immutable=True

@@ -81,10 +81,9 @@ SCAN_IGNORE_CORRUPT_FILES = boolean(
     "scan.ignore-corrupt-files",
     "false",
     "Whether a read goes on without data files that it cannot read.",
-    has_effect=False,
 )
 SCAN_IGNORE_LOST_FILES = boolean(
-    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone.", has_effect=False
+    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone."
 )
 SCAN_MANIFEST_PARALLELISM = integer(
     "scan.manifest.parallelism",

@@ -24,7 +24,6 @@ WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED = boolean(
     "false",
     "Whether INSERT without column names takes dynamic partition columns last, as Hive does.",
     scope=Scope.SPARK,
-    has_effect=False,
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS = integer(
     "write.data-evolution.update-conflict-retry.max-attempts",
@@ -51,9 +50,8 @@ READ_CHANGELOG = boolean(
 READ_ALLOW_FULL_SCAN = boolean(
     "read.allow.fullScan",
     "true",
-    "Whether a query may read all partitions of a table.",
+    "Whether a query of a table with partitions may read all of its files.",
     scope=Scope.SPARK,
-    has_effect=False,
 )
 READ_PUSH_DOWN_ENABLED = boolean(
     "read.push-down.enabled",
