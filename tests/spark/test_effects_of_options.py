@@ -156,3 +156,28 @@ def test_a_compaction_leaves_partitions_alone_whose_time_is_over(sql: Sql) -> No
     assert [sql(ask.format(word))[0][1] for word in ("true", "false")] == [4, 6]
     sql("ALTER TABLE c SET TBLPROPERTIES ('partition.expiration-strategy' = 'update-time')")
     assert sql(ask.format("true"))[0][1] == 6
+
+
+def test_what_has_no_effect_here_is_told_once_a_session(
+    spark: SparkSession, sql: Sql, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        found = [r.message for r in caplog.records if "has no effect here" in r.message]
+        caplog.clear()
+        return found
+
+    sql("CREATE TABLE w (a INT) TBLPROPERTIES ('page-size' = '32 kb', 'mine' = 'x', 'file.format' = 'orc')")
+    assert told() == ["The option 'page-size' has no effect here: it is kept for Java writers."]
+    sql("ALTER TABLE w SET TBLPROPERTIES ('page-size' = '16 kb', 'sink.parallelism' = '3')")
+    assert told() == ["The option 'sink.parallelism' has no effect here: it is kept for Flink."]
+    sql("SELECT * FROM w /*+ OPTIONS('scan.parallelism' = '3', 'page-size' = '1 mb') */")
+    assert told() == ["The option 'scan.parallelism' has no effect here: it is kept for Flink."]
+    spark.createDataFrame([(1,)], "a INT").write.option("cache-page-size", "1 mb").insertInto("w")
+    assert told() == ["The option 'cache-page-size' has no effect here: it is kept for Java writers."]
+    sql("INSERT INTO w /*+ OPTIONS('cache-page-size' = '2 mb') */ VALUES (2)")
+    assert told() == []
+    database = sql("SELECT current_database()")[0][0]
+    other = spark.newSession().sql(f"SELECT * FROM paimon.{database}.w /*+ OPTIONS('page-size' = '1 mb') */")
+    assert len(other.collect()) == 2
+    assert told() == ["The option 'page-size' has no effect here: it is kept for Java writers."]
+    assert sql("SELECT * FROM w ORDER BY a") == [(1,), (2,)]
