@@ -67,27 +67,23 @@ DATA_FILE_THIN_MODE = boolean(
 DATA_FILE_EXTERNAL_PATHS = string(
     "data-file.external-paths",
     None,
-    "Directories elsewhere, with commas between, where data files may stand that other engines write; new files of"
-    " paimon-sql go to the table's own directory.",
+    "Directories elsewhere, with commas between, where data files may stand.",
 )
 DATA_FILE_EXTERNAL_PATHS_STRATEGY = choice(
     "data-file.external-paths.strategy",
     "none",
-    "How a new file chooses among the external directories.",
+    "How a new file chooses among the external directories; with none it goes to the table's own.",
     ("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
-    status=kept_for("Java writers"),
 )
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS = string(
     "data-file.external-paths.specific-fs",
     None,
     "The scheme of the external directory that specific-fs chooses.",
-    status=kept_for("Java writers"),
 )
 DATA_FILE_EXTERNAL_PATHS_WEIGHTS = string(
     "data-file.external-paths.weights",
     None,
     "How often weight-robin chooses each external directory: whole numbers with commas between.",
-    status=kept_for("Java writers"),
 )
 METADATA_STATS_MODE = string(
     "metadata.stats-mode",

@@ -157,9 +157,8 @@ SOURCE_SPLIT_OPEN_FILE_COST = memory_size(
 READ_BATCH_SIZE = integer(
     "read.batch-size",
     "1024",
-    "How many rows a file format hands over at a time.",
+    "How many rows a Python worker reads of a file at a time; without it as many as suit the read.",
     check=at_least(1),
-    status=kept_for("Java readers"),
 )
 FILE_READER_ASYNC_THRESHOLD = memory_size(
     "file-reader-async-threshold",

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.scan import READ_BATCH_SIZE
 from paimon_sql.format.paths import format_of
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
@@ -89,6 +90,8 @@ def read_places(
         batch_rows: the most rows of a batch.
         row_ranges: the places wanted, as sorted ``(first, last + 1)``; all by default.
     """
+    if table.options.has(READ_BATCH_SIZE):
+        batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
     if predicate is not None and row_ranges is None:
         told = IndexLook(table, predicate).rows(partition, bucket, file)
         if told is not None and not told:

@@ -70,6 +70,7 @@ STORE_RULES: tuple[Rule, ...] = (
     files.variant_shredding,
     places.file_prefixes,
     places.data_directory,
+    places.external_paths,
     indexes.file_indexes,
     indexes.table_indexes,
     clustering.incremental_clustering,
