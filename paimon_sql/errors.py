@@ -90,6 +90,10 @@ class NoSuchFunctionError(NotFoundError):
     """The function does not exist in its database."""
 
 
+class NoSuchPartitionError(NotFoundError):
+    """The table has no such partition."""
+
+
 class NoSuchSnapshotError(NotFoundError):
     """The snapshot, tag, time or watermark asked for is not retained; the message names what is."""
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.types import DataField, DataType, string_type
 from paimon_sql.procedures.refresher import Refresher
@@ -95,10 +96,14 @@ class Context:
             InvalidInputError: the name is blank or names another catalog.
             NoSuchTableError: there is none.
         """
+        return on_its_branch(with_snapshots(self.any_table(name)))
+
+    def any_table(self, name: str) -> AnyTable:
+        """The table of that name, of any kind; the errors are those of `table`."""
         catalog, identifier = self.locate(name)
         if catalog is not self.catalog:
             raise _not_named(name, "table", self.catalog)
-        return on_its_branch(catalog.table(identifier))
+        return catalog.any_table(identifier)
 
     def the_refresher(self) -> Refresher:
         """What refreshes materialized tables.

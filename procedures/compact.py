@@ -9,6 +9,7 @@ from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.options.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
@@ -20,6 +21,7 @@ from paimon_sql.storage.compact.run import plan_table
 from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.compact.sort import plan_sort
 from paimon_sql.storage.order.clustering import clusters
+from paimon_sql.storage.partition_expiry import expired_partitions
 from paimon_sql.storage.table import Table
 
 NOTHING_MERGED = "no bucket has files that are worth merging"
@@ -81,6 +83,9 @@ class Compact(Procedure):
             chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone),
             length_of(arguments["partition_idle_time"], "partition_idle_time"),
             _buckets(table, arguments["buckets"]),
+            frozenset(expired_partitions(table))
+            if table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)
+            else frozenset(),
         )
         order, columns = _order(arguments)
         if order is not None:

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.compaction import WRITE_ONLY
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.types import BigIntType, BooleanType, DoubleType, string_type
@@ -40,6 +41,8 @@ class MaterializeDeletionVectors(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started, dry_run = time.monotonic(), bool(arguments["dry_run"])
         table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
+        # A table that is written to only leaves to procedures what its commits do not do, expiry among it.
+        table = table.with_options({WRITE_ONLY.key: "false"})
         for option in (DATA_EVOLUTION_ENABLED, DELETION_VECTORS_ENABLED):
             if not table.options.get(option):
                 raise InvalidInputError(

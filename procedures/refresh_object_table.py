@@ -41,7 +41,7 @@ class RefreshObjectTable(Procedure):
                 f"{table.name} is no object table, so that it lists no folder.",
                 remedy="CREATE TABLE .. WITH ('type' = 'object-table', 'object-location' = '..') makes one.",
             )
-        location = object_location(table.schema)
+        location = object_location(table)
         file_io = file_io_of(location, context.catalog.options)
         threads = 16 if file_io.is_object_store(location) else 4
         found = refresh(table, file_io, threads, dry_run=dry_run)

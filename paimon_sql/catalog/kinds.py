@@ -135,7 +135,7 @@ class ObjectKind(SnapshotKind):
 
     def refusal(self, table: Table) -> UnsupportedError | None:
         return UnsupportedError(
-            f"{table.name} is an object table: its rows are the files of {object_location(table.schema)}.",
+            f"{table.name} is an object table: its rows are the files of {object_location(table)}.",
             remedy="CALL sys.refresh_object_table lists them anew.",
         )
 

@@ -48,11 +48,13 @@ from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
+from paimon_sql.spark.unheeded import tell_of_unheeded
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
+from paimon_sql.storage.schema_change.options import SetOption
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -198,6 +200,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def alterTable(self, ident: Any, changes: Any) -> TableInterface:
         try:
             requested = schema_changes(self.jvm, changes)
+            tell_of_unheeded(self.session, [change.key for change in requested if isinstance(change, SetOption)])
             identifier, exact = self._identifier(ident), self._is_case_sensitive()
             self._found(ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=exact))
         except PaimonError as error:
@@ -206,7 +209,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.loadTable(ident)
 
     def _schema(self, ident: Any, definition: tuple[Any, ...]) -> TableSchema:
-        return schema_of_create(
+        schema = schema_of_create(
             self.jvm,
             definition,
             named=self._said(ident),
@@ -214,6 +217,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             case_sensitive=self._is_case_sensitive(),
             default_provider=self.session.conf().get("spark.sql.sources.default"),
         )
+        tell_of_unheeded(self.session, schema.options)
+        return schema
 
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
@@ -283,6 +288,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.dropTable(ident)
 
     def renameTable(self, source: Any, target: Any) -> None:
+        target = self._within(target)
         old, new = self._identifier(source), self._identifier(target)
         refuse_parts(old, "renamed")
         refuse_parts(new, "made by a renaming")
@@ -360,6 +366,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def _database_exists(self, name: str) -> bool:
         return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
+
+    def _within(self, target: Any) -> Any:
+        """The target of RENAME TO, before which Spark leaves the name of its catalog, without that."""
+        *namespace, name = unquoted_parts(target.toString())
+        inside = len(namespace) == 2 and namespace[0] == self.catalog.name
+        return self._ident(self.jvm.strings(namespace[1:]), name) if inside else target
 
     def _identifier(self, ident: Any) -> Identifier:
         *namespace, name = unquoted_parts(ident.toString())

@@ -20,6 +20,7 @@ from paimon_sql.spark.scan_builder import describe
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.without_push_down import under_push_down
+from paimon_sql.storage.buckets.registry import bound_partition_keys
 from paimon_sql.storage.commit_range import Bound, commits_between
 from paimon_sql.storage.predicates import Predicate, all_of
 from paimon_sql.storage.read.commit_task import TOLD, CommitTask
@@ -86,7 +87,8 @@ class ChangelogProxy(JavaObject):
         return bool(self.table.schema.primary_keys) or self._is_tracked
 
     def rowId(self) -> Any:
-        key = self.table.schema.primary_keys or ((ROW_ID.name,) if self._is_tracked else ())
+        schema = self.table.schema
+        key = (*schema.primary_keys, *bound_partition_keys(schema)) or ((ROW_ID.name,) if self._is_tracked else ())
         return references_to(self.jvm, key)
 
     def rowVersion(self) -> Any:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import arrow_udf
 
+from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
@@ -26,7 +27,10 @@ from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import paimon_type
 from paimon_sql.sql.functions import BLOB_FUNCTIONS, BUCKET_FUNCTIONS, session_function
+from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.casts import cast
+from paimon_sql.storage.format_tables import FormatTable, all_partitions
+from paimon_sql.storage.format_tables.partitions import files_of, partition_columns
 from paimon_sql.storage.scan.all_branches import newest_entries
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.table import Table
@@ -119,8 +123,8 @@ _PLAIN = (
 )
 
 
-def largest_partition(table: Table) -> str:
-    """The largest value of the first partition column, as texts are ordered, of partitions that hold files.
+def largest_partition(table: AnyTable) -> str:
+    """The largest value of the first partition column, as its type orders them, of partitions that hold files.
 
     Raises:
         InvalidInputError: the table has no partition columns, or no partition with a value.
@@ -128,12 +132,22 @@ def largest_partition(table: Table) -> str:
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
     field = table.schema.partition_fields[0]
-    live = pc.unique(newest_entries(table)["partition"])
-    texts = cast(partition_values(table, live)[field.name], field.type, t.string_type())
-    largest = pc.max(texts).as_py()
+    values = _of_folders(table) if isinstance(table, FormatTable) else _of_files(on_its_branch(table))
+    found = values[field.name].drop_null()
+    last = found.take(pc.sort_indices(found)[-1:])
+    largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None
     if largest is None:
         raise InvalidInputError(f"{table.name} has no partition that holds data.")
     return str(largest)
+
+
+def _of_files(table: Table) -> dict[str, pa.Array]:
+    return partition_values(table, pc.unique(newest_entries(table)["partition"]))
+
+
+def _of_folders(table: FormatTable) -> dict[str, pa.Array]:
+    # Folders sort otherwise than the values that they are read as.
+    return partition_columns(table, [p for p in all_partitions(table) if files_of(table, [p])])
 
 
 class BucketProxy(UnboundFunctionProxy):
@@ -181,7 +195,7 @@ class MaxPartitionProxy(UnboundFunctionProxy):
             raise InvalidInputError("max_pt takes a table's name as a text.", remedy="Write sys.max_pt('db.t').")
 
         def result(row: Any) -> Any:
-            largest = largest_partition(self._context().table(row.getUTF8String(0).toString()))
+            largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))
             return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
 
         return BoundFunctionProxy(self.jvm, self.function, types, "string", result)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import PaimonError, UnsupportedError
-from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.spark import WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED, WRITE_MERGE_SCHEMA
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.blob_functions import blob_column
 from paimon_sql.spark.callbacks import send_at_once
@@ -169,6 +169,7 @@ class ParserProxy(JavaObject):
             partition_keys=lambda table: _partition_keys(attached, table),
             is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
             merges_schema=self._merges_schema,
+            hive_columns=lambda table: self._hive_columns(attached, table),
             has_function=lambda function: _has_function(attached, function),
             blob_column=lambda catalog, table, column: blob_column(
                 Context(attached.catalogs[catalog].catalog), table, column
@@ -182,6 +183,15 @@ class ParserProxy(JavaObject):
         identifier = parse_identifier(table[1], table[2])
         given = session_options(self.jvm, self._session, table[0], identifier)
         return given.get(WRITE_MERGE_SCHEMA.key, "").lower() == "true"
+
+    def _hive_columns(self, attached: AttachedSession, table: TableName) -> tuple[str, ...]:
+        """The columns of a table, if the session's options let INSERT take dynamic partition columns last."""
+        found = _opened(attached, table)
+        if found is None:
+            return ()
+        given = session_options(self.jvm, self._session, table[0], parse_identifier(table[1], table[2]))
+        asked = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
+        return found.schema.names if asked else ()
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema, arrow_type
+from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.spark.interfaces import PartitionInterface
@@ -46,19 +47,38 @@ class PartitionManagement(PartitionInterface):
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)
-        entries = live_files(self.table, self.table.snapshots.latest()).entries
-        return len(next(iter(self._values(entries, having_values(self.table.schema, names, row)).values()))) > 0
+        return holds_partition(self.table, having_values(self.table.schema, names, row))
+
+    def loadPartitionMetadata(self, row: Any) -> Any:
+        names = list(self.table.schema.partition_keys)
+        chosen = filter_partitions(self.table, newest_entries(self.table), having_values(self.table.schema, names, row))
+        if not len(chosen):
+            return self.jvm.java_map({})
+        figures = {
+            "recordCount": pc.sum(chosen["row_count"]),
+            "fileSizeInBytes": pc.sum(chosen["file_size"]),
+            "fileCount": len(chosen),
+            "lastFileCreationTime": pc.max(chosen["creation_time_millis"]),
+        }
+        return self.jvm.java_map({name: str(value) for name, value in figures.items()})
 
     def createPartitions(self, rows: Any, properties: Any) -> None:
-        raise UnsupportedError(
-            f"{self.table.name}: a partition comes into being with its first row.", remedy="INSERT into it."
-        )
+        """Let the catalog list them, if it lists any; rows alone make a partition that is read."""
+        if any(given.containsKey("location") for given in properties):
+            raise UnsupportedError(
+                f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
+            )
+        if self.table.listing is not None:
+            paths = PartitionPaths.of(self.table.schema)
+            types = [f.type for f in self.table.schema.partition_fields]
+            self.table.listing.add([paths.spec(row_values(row, types)) for row in rows])
 
     def truncatePartitions(self, rows: Any) -> bool:
         return self.dropPartitions(rows)
 
     def dropPartitions(self, rows: Any) -> bool:
-        empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
+        if len(rows):
+            empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
         return True
 
     def truncateTable(self, *options: Any) -> bool:
@@ -68,6 +88,12 @@ class PartitionManagement(PartitionInterface):
     def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:
         chosen = filter_partitions(self.table, entries, predicate)["partition"].combine_chunks()
         return partition_values(self.table, pc.unique(chosen))
+
+
+def holds_partition(table: Table, partitions: Predicate | None) -> bool:
+    """Whether a table holds files of a partition for which a condition is true."""
+    entries = live_files(table, table.snapshots.latest()).entries
+    return bool(len(filter_partitions(table, entries, partitions)))
 
 
 def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:

@@ -10,6 +10,7 @@ from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.session_options import session_zone
+from paimon_sql.spark.unheeded import tell_of_unheeded
 from paimon_sql.storage.branching import moved_to_branch
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.merge.levels import check_merging
@@ -67,6 +68,7 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
     """
     if given:
         validate(given, Scope.SPARK)
+        tell_of_unheeded(session, given)
         options = canonical(given)
         check_changes(table.schema.options, options, has_snapshots=True)
         stored = moved_to_branch(table, options)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.options.spark import READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
+from paimon_sql.format.options.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
 from paimon_sql.spark.aggregates import (
@@ -45,6 +45,7 @@ from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.storage.read.forgiveness import as_forgiving
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
@@ -74,7 +75,7 @@ class ScanBuilderProxy(JavaObject):
 
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
         super().__init__(jvm)
-        self.table = table
+        self.table = table = table if self.thorough else as_forgiving(table)
         self.session = session
         self._columns: tuple[DataField, ...] = table.schema.fields
         self._pushed: Any = None
@@ -84,7 +85,7 @@ class ScanBuilderProxy(JavaObject):
         self._top: TopN | None = None
         self._answers: IndexAnswers | None = None
         self._plan: ScanPlan | None = None
-        self._by_python = not table.options.get(READ_PUSH_DOWN_ENABLED)
+        self._by_python = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self._counts = False
         self._from_metadata: MetadataAggregates | None = None
         self._averages = True
@@ -139,7 +140,7 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts or self._aggregation is not None:
+        if self._counts or self._aggregation is not None or self.table.forgiving:
             return False
         self._limit = limit
         if not self._predicates:
@@ -147,7 +148,7 @@ class ScanBuilderProxy(JavaObject):
         return True
 
     def pushTopN(self, orders: Any, limit: int) -> bool:
-        if self._counts or self._aggregation is not None:
+        if self._counts or self._aggregation is not None or self.table.forgiving:
             return False
         self._top = first_in_order(orders, limit, self.table.schema)
         if self._top is not None:
@@ -160,7 +161,7 @@ class ScanBuilderProxy(JavaObject):
     def supportCompletePushDown(self, aggregation: Any) -> bool:
         # Spark need not put anything together if there is but one row of each group.
         wanted = simple_aggregation(self.jvm, aggregation, self.table.schema.fields)
-        if wanted is not None and not self._row_ids:
+        if wanted is not None and not self._row_ids and not self.table.forgiving:
             self._from_metadata = metadata_aggregates(self.table, wanted, all_of(self._predicates))
             self._aggregation = wanted if self._from_metadata else None
         self._counts = wanted == JUST_COUNT and self._from_metadata is None
@@ -247,7 +248,9 @@ class ScanBuilderProxy(JavaObject):
             return self._answer(self._from_metadata)
         predicate, plan = all_of(self._predicates), self._planned()
         if self._aggregation is not None:
+            self._refuse_full_scan(plan)
             return self._partially(self._aggregation, plan, predicate)
+        self._refuse_full_scan(plan)
         what = describe(self.table, plan, predicate, top=self._top)
         if self._counts:
             return self._count(plan, predicate, what)
@@ -259,6 +262,18 @@ class ScanBuilderProxy(JavaObject):
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         return self._by_workers(plan, tasks, what)
+
+    def _refuse_full_scan(self, plan: ScanPlan) -> None:
+        """Nothing, unless a query of a table with partitions would read all files and its options forbid that."""
+        table, files = self.table, plan.metrics.files
+        if self.thorough or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
+            return
+        if files and plan.metrics.files_read == files:
+            raise UnsupportedError(
+                f"{table.name}: Full scan is not supported. The query would read all {files} files of the table.",
+                remedy=f"Ask for some of its {', '.join(table.schema.partition_keys)}, or set"
+                f" '{READ_ALLOW_FULL_SCAN.key}' = 'true'.",
+            )
 
     def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
         """A scan whose tasks run all over the cluster."""

@@ -58,7 +58,7 @@ class SchemaTable(TableInterface):
         known.pop(PATH.key, None)
         if schema.primary_keys:
             known["primary-key"] = ",".join(schema.primary_keys)
-        if schema.comment:
+        if schema.comment is not None:
             known["comment"] = schema.comment
         return self.jvm.java_map(known)
 

@@ -258,6 +258,7 @@ class SessionCatalogProxy(CatalogProxy):
         return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
 
     def renameTable(self, source: Any, target: Any) -> None:
+        target = self._within(target)
         if self._is_ours(source):
             self._share(target.namespace())
             super().renameTable(source, target)

@@ -116,7 +116,7 @@ def type_inside(kind: Any) -> Any:
 
 def _metadata(field: t.DataField) -> dict[str, str]:
     default = default_sql(field)
-    known = {"comment": field.description or None, CURRENT_DEFAULT: default}
+    known = {"comment": field.description, CURRENT_DEFAULT: default}
     return {key: text for key, text in known.items() if text is not None}
 
 

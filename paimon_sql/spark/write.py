@@ -12,6 +12,7 @@ from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.streams.sink import StreamingWriteProxy
+from paimon_sql.spark.unheeded import tell_of_unheeded
 from paimon_sql.spark.v2_predicates import partition_condition
 from paimon_sql.spark.write_job import run_write
 from paimon_sql.spark.write_options import write_options
@@ -29,6 +30,7 @@ class WriteBuilderProxy(JavaObject):
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any) -> None:
         super().__init__(jvm)
         given = write_options(table, info.options())
+        tell_of_unheeded(session, given)
         self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
         self._struct = info.schema()

@@ -22,6 +22,7 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 from paimon_sql.storage.write.write_task import WriteTask
 
@@ -52,7 +53,12 @@ def run_write(jvm: Jvm, transaction: Transaction, frame: DataFrame, overwrite: O
 
 
 def commit_write(
-    jvm: Jvm, transaction: Transaction, task: WriteTask, messages: Sequence[CommitMessage], overwrite: Overwrite | None
+    jvm: Jvm,
+    transaction: Transaction,
+    task: WriteTask,
+    messages: Sequence[CommitMessage],
+    overwrite: Overwrite | None,
+    compacted_as: Table | None = None,
 ) -> Snapshot | None:
     """Commit written rows, with the compactions that they make due; the newest snapshot of it, None without any.
 
@@ -62,10 +68,11 @@ def commit_write(
         task: what wrote them.
         messages: what was written.
         overwrite: what they replace; None appends.
+        compacted_as: the table under other options, which say what is due; its own ones if None.
     """
     table = transaction.table
     transaction.staged.add(messages)
-    compacted = compact_due(table, messages, SparkExecutor(jvm), overwrite)
+    compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite)
     transaction.require(*task.validations(messages))
     if overwrite is not None:
         return operations.overwrite(

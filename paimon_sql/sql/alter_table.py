@@ -10,7 +10,8 @@ from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.cursor import Cursor
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome
-from paimon_sql.sql.statements import AddColumns, ColumnChange, DropFolders, ModifyColumns
+from paimon_sql.sql.partitions import drop_partitions, recover_partitions
+from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.tags import alter_tag
 from paimon_sql.sql.types import type_text
 
@@ -32,7 +33,9 @@ def alter_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if cursor.sees("RESET", "("):
         return [Edit(verb.start, verb.end, "UNSET TBLPROPERTIES")]
     if cursor.sees("DROP", "PARTITION") or cursor.sees("DROP", "IF", "EXISTS", "PARTITION"):
-        return _drop_partition(begin, cursor, table, context)
+        return drop_partitions(cursor, table, context)
+    if cursor.sees("RECOVER", "PARTITIONS"):
+        return recover_partitions(cursor, table)
     if cursor.sees("ADD|DROP", "PARTITION|IF"):
         return None
     if cursor.sees("CREATE|REPLACE|DELETE|DROP|RENAME", "TAG|BRANCH|OR"):
@@ -46,29 +49,6 @@ def alter_table(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if cursor.sees("DROP") and (is_column or after.word == "("):
         return _drop(cursor)
     return None
-
-
-def _drop_partition(begin: Cursor, cursor: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
-    """``DROP PARTITION (a = 1)`` of a table with more partition columns, which Spark takes in TRUNCATE alone.
-
-    TRUNCATE leaves the folders of a format table, which are its partitions.
-    """
-    alter, drop = begin.peek(), cursor.peek()
-    while not cursor.accept("PARTITION"):
-        cursor.next()
-    start = cursor.peek(-1).start
-    inside = cursor.group()
-    partition = "" if inside is None else f"({inside.fork().rest()})"
-    if inside is None or len(inside.split()) >= len(context.partition_keys(table)):
-        return None
-    purge = cursor.peek()
-    is_purged = cursor.accept("PURGE")
-    if not cursor.done:
-        raise cursor.error("Only one partition of some of the columns can be dropped in a statement.")
-    if context.is_files(table):
-        return Carried(DropFolders(table, partition))
-    edits = [Edit(alter.start, alter.end, "TRUNCATE"), Edit(drop.start, start, "")]
-    return [*edits, Edit(purge.start, purge.end, "")] if is_purged else edits
 
 
 def _drop(cursor: Cursor) -> Outcome:

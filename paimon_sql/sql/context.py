@@ -34,6 +34,11 @@ def merges_nothing(table: TableName) -> bool:
     return False
 
 
+def orders_as_it_is(table: TableName) -> tuple[str, ...]:
+    """The columns in the order of Hive of a table of which nothing is known."""
+    return ()
+
+
 def knows_no_function(function: TableName) -> bool:
     """Whether a catalog of which nothing is known has a function."""
     return False
@@ -59,6 +64,8 @@ class RewriteContext:
         partition_keys: tells the partition columns of a Paimon table; none where there is no such table.
         is_files: tells whether a Paimon table is a folder of plain files.
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
+        hive_columns: tells the columns of a Paimon table whose dynamic partition columns INSERT is to take last, as
+            Hive does; none where it is not.
         has_function: tells whether a Paimon catalog keeps a function of that full name.
         blob_column: tells of a catalog's table and one of its columns of blobs the name ``db.t`` and the column's id.
     """
@@ -73,6 +80,7 @@ class RewriteContext:
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
     is_files: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
+    hive_columns: Callable[[TableName], tuple[str, ...]] = orders_as_it_is
     has_function: Callable[[TableName], bool] = knows_no_function
     blob_column: Callable[[str, str, str], tuple[str, int]] = knows_no_blobs
 

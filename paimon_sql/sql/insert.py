@@ -1,18 +1,24 @@
-"""INSERT .. BY NAME into tables of ours that take new columns: Spark can only write into the columns that there are."""
+"""INSERTs into tables of ours that Spark alone would carry out otherwise.
+
+BY NAME where a table takes new columns: Spark can only write into those that there are. With dynamic partition columns
+where a session wants these last, as Hive does: Spark takes all columns in the order of the table.
+"""
 
 from __future__ import annotations
 
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.sql.changes import leading_ctes
-from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.cursor import Cursor
+from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome
 from paimon_sql.sql.properties import read_properties
+from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import InsertByName
 
 
-def insert_by_name(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``[WITH ..] INSERT INTO|OVERWRITE [TABLE] t [PARTITION (..)] BY NAME ..``, if the write may bring columns."""
+def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
+    """``[WITH ..] INSERT INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``, if there is something to do."""
     leading_ctes(cursor)
     if not cursor.accept("INSERT") or not cursor.accept("INTO|OVERWRITE"):
         return None
@@ -25,11 +31,25 @@ def insert_by_name(cursor: Cursor, context: RewriteContext) -> Outcome | None:
         cursor.next()
         inside = cursor.group()
         options |= {p.key: p.value for p in read_properties(inside)} if inside else {}
-    if cursor.accept("PARTITION"):
-        cursor.skip()
+    spec = cursor.group() if cursor.accept("PARTITION") else None
     cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.accept("BY", "NAME"):
-        return None
+        return _like_hive(cursor, spec, table, context) if spec is not None else None
     asked = options.get(WRITE_MERGE_SCHEMA.key)
     merges = context.merges_schema(table) if asked is None else asked.lower() == "true"
     return Carried(InsertByName(table, options), spark_parses=True) if merges else None
+
+
+def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
+    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none."""
+    values = [(piece.name() or "", piece.done) for piece in spec.split()]
+    dynamic = [name for name, is_free in values if is_free]
+    names_columns = cursor.sees("(") and not cursor.sees("(", "SELECT|WITH|VALUES|FROM|TABLE|(")
+    if not dynamic or names_columns:
+        return None
+    given = {name.lower() for name, _ in values}
+    if not (columns := context.hive_columns(table)):
+        return None
+    names = [*(c for c in columns if c.lower() not in given), *dynamic]
+    end = cursor.peek(-1).end
+    return [Edit(end, end, f" ({', '.join(map(quote_name, names))})")]

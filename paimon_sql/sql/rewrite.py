@@ -30,7 +30,7 @@ from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.describe_function import describe_function
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.functions_ddl import create_function, drop_function
-from paimon_sql.sql.insert import insert_by_name
+from paimon_sql.sql.insert import insert
 from paimon_sql.sql.materialized import (
     alter_materialized,
     create_materialized,
@@ -41,6 +41,7 @@ from paimon_sql.sql.materialized import (
 from paimon_sql.sql.merge import merge_into
 from paimon_sql.sql.outcome import Carried, Outcome, Reader
 from paimon_sql.sql.parameters import has_parameters
+from paimon_sql.sql.partitions import repair_table
 from paimon_sql.sql.queries import read_queries
 from paimon_sql.sql.scan import behind_comments, scan
 from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
@@ -65,8 +66,10 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
     (("MERGE", "INTO|WITH"), merge_into),
-    (("INSERT", "INTO|OVERWRITE"), insert_by_name),
+    (("INSERT", "INTO|OVERWRITE"), insert),
     (("ANALYZE", "TABLE"), analyze_table),
+    (("MSCK", "REPAIR", "TABLE"), repair_table),
+    (("REPAIR", "TABLE"), repair_table),
     (("SHOW", "TAGS|BRANCHES"), show_tags),
     (("SHOW", "CREATE", "VIEW"), show_create_view),
     (("SHOW", "CREATE", "MATERIALIZED", "TABLE"), show_create_materialized),
@@ -81,7 +84,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
 
 _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) - {"INSERT"} | {"EXPLAIN", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
-_BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
+_ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(", re.IGNORECASE)
+"""What an INSERT of ours may have behind the table."""
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
@@ -197,7 +201,7 @@ def holds_ours(text: str) -> bool:
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
-    if word in ("WITH", "INSERT") and (insert := _INSERT.search(text)) and _BY_NAME.search(text, insert.end()):
+    if word in ("WITH", "INSERT") and (found := _INSERT.search(text)) and _ORDERED.search(text, found.end()):
         return True
     if word == "WITH" and _CHANGES.search(text):
         return True

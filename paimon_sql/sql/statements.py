@@ -313,11 +313,20 @@ class RenameTag(Statement):
 
 
 @dataclass(frozen=True)
-class DropFolders(Statement):
-    """ALTER TABLE .. DROP PARTITION of a format table by some of its partition columns, written ``(a = 1)``."""
+class DropPartitions(Statement):
+    """ALTER TABLE .. DROP PARTITION, of which one names some of the partition columns; each is written ``(a = 1)``."""
 
     table: TableName
-    partition: str
+    partitions: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RepairPartitions(Statement):
+    """MSCK REPAIR TABLE: the catalog's list of partitions is brought up to date, by what it lacks or has over."""
+
+    table: TableName
+    way: Literal["ADD", "DROP", "SYNC"] = "ADD"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ _DAY = TagPeriod(86_400_000, "{0}-{1}-{2}")
 def tag_batch(table: Table) -> str | None:
     """Let the tag of batch writes keep the newest snapshot, and delete the oldest such tags over the limit.
 
-    The tag is called by the day, ``batch-write-2024-01-31``, or as the table says; one of that name moves on.
+    The tag is called by the day, ``batch-write-2024-01-31``, or as the table says; one of that name moves on. Those of
+    the names that the table said before count, but no others: who has made them nobody can tell.
 
     Returns:
         The tag's name; None if the table wants none.
@@ -40,7 +41,9 @@ def tag_batch(table: Table) -> str | None:
     else:
         create_tag(table, name, latest.id, ignore_if_exists=True)
     most: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
-    own = [t for t in table.tags.all() if t.name == name or _NAME.fullmatch(t.name)] if most else []
-    own.sort(key=lambda t: (t.snapshot.id, t.name))
-    delete_tags(table, [t.name for t in own[: max(0, len(own) - (most or 0))]])
+    if most:
+        customs = {name, *(s.options.get(TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all())}
+        own = [t for t in table.tags.all() if t.name in customs or _NAME.fullmatch(t.name)]
+        own.sort(key=lambda t: (t.snapshot.id, t.name == name, t.name))
+        delete_tags(table, [t.name for t in own[: max(0, len(own) - most)]])
     return name

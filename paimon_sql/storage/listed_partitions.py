@@ -63,13 +63,15 @@ def tell_of_tags(table: Table, made: Collection[str] = (), gone: Collection[str]
         _LOG.warning("%s: the metastore could not be told of tags: %s", table.name, error)
 
 
-def relist(table: Table, *, dry_run: bool = False, anew: bool = False) -> bool:
+def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: bool = True, drops: bool = True) -> bool:
     """Let the listing hold what the table holds; whether that was not so.
 
     Args:
         table: the table.
         dry_run: only say it.
         anew: whether all of it is written once more, as after the table has moved.
+        adds: whether it takes up what it lacks.
+        drops: whether it leaves out what it has over.
     """
     if table.listing is None:
         return False
@@ -83,8 +85,8 @@ def relist(table: Table, *, dry_run: bool = False, anew: bool = False) -> bool:
         known = set(wanted)
     keys = table.schema.partition_keys or (field,)
     listed = set(table.listing.all())
-    over = listed if anew else listed - known
-    missing = [spec for values, spec in wanted.items() if anew or values not in listed]
+    over = (listed if anew else listed - known) if drops else set()
+    missing = [spec for values, spec in wanted.items() if adds and (anew or values not in listed)]
     if not dry_run and over:
         table.listing.drop([dict(zip(keys, values, strict=True)) for values in over])
     if not dry_run and missing:

@@ -82,6 +82,15 @@ class PartitionExpiry:
     oldest: str | None = None
 
 
+def expired_partitions(table: Table) -> list[bytes]:
+    """The partitions, serialised, whose time is over by their values; none of tables that do not say such a time."""
+    lives = table.schema.partition_keys and table.options.get(PARTITION_EXPIRATION_TIME) is not None
+    if not lives or _strategy(table) != VALUES_TIME:
+        return []
+    unlimited = table.with_options({PARTITION_EXPIRATION_MAX_NUM.key: str(2**31 - 1)})
+    return [p.partition for p in plan_partition_expiry(unlimited).partitions if p.branch is None]
+
+
 def plan_partition_expiry(table: Table, now_millis: int | None = None) -> PartitionExpiry:
     """The partitions whose time is over, the oldest first where not all may go at once.
 

@@ -40,6 +40,8 @@ class Table:
         schema: the schema with dynamic options put over the stored ones.
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
+        forgiving: whether a query passes over data files as ``scan.ignore-lost-files`` and
+            ``scan.ignore-corrupt-files`` say; who writes never does, or would make the loss last.
         run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
         lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
         listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
@@ -54,6 +56,7 @@ class Table:
     schema: TableSchema
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
+    forgiving: bool = False
     run_log: RunLog | None = None
     lock: TableLock = UNLOCKED
     listing: PartitionListing | None = None

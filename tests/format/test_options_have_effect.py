@@ -1,4 +1,4 @@
-"""The reference of options is honest: it marks those as without effect that no code reads, and no others."""
+"""Every option has its status: what is supported some code reads, what is kept for other engines none."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import paimon_sql
 from paimon_sql.format.options import generate_docs
 from paimon_sql.format.options.registry import TOPICS, declared
-from paimon_sql.format.options.values import Scope
+from paimon_sql.format.options.values import Option, Scope, Standing
 
 ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
 CHECKS = ROOT / "paimon_sql/storage/schema_validation"
-"""Where definitions of tables are checked, by options without effect as well."""
-REFUSED = {"auto-create"}
-"""Options whose effect is that they are refused."""
+"""Where definitions of tables are checked, by options that others heed and such that are refused."""
 PACKAGE = "paimon_sql.format.options"
 OPTIONS = [option for topic in TOPICS.values() for option in declared(topic)]
 NAMES = {
@@ -54,20 +53,38 @@ def references() -> frozenset[str]:
     return frozenset(found)
 
 
-def test_every_option_that_is_said_to_be_obeyed_is_read_somewhere() -> None:
-    assert [o.key for o in OPTIONS if o.is_obeyed and o.key not in references() | REFUSED] == []
+def of_standing(standing: Standing) -> list[Option[Any]]:
+    return [option for option in OPTIONS if option.status.standing is standing]
 
 
-def test_every_option_that_is_said_to_have_no_effect_is_read_nowhere() -> None:
-    assert [o.key for o in OPTIONS if not o.has_effect and o.key in references()] == []
+def test_every_option_that_is_supported_is_read_somewhere() -> None:
+    assert [o.key for o in of_standing(Standing.SUPPORTED) if o.key not in references()] == []
 
 
-def test_options_of_flink_have_no_effect() -> None:
-    assert not any(option.is_obeyed for option in OPTIONS if option.scope is Scope.FLINK)
+def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> None:
+    kept = of_standing(Standing.KEPT)
+    # What Flink finds its jobs by is taken out of copies of a table's options, and not heeded.
+    assert [o.key for o in kept if o.key in references() and o.scope is not Scope.FLINK] == []
+    assert all(o.status.by for o in kept)
 
 
-def test_the_reference_marks_options_without_effect() -> None:
+def test_every_option_that_is_refused_is_looked_at_where_it_is_refused_and_says_why() -> None:
+    checks = "".join(path.read_text() for path in CHECKS.glob("*.py"))
+    constants = {key: name for (_, name), key in NAMES.items()}
+    for option in of_standing(Standing.REFUSED):
+        assert option.key in references() or constants[option.key] in checks
+        assert option.status.by
+
+
+def test_options_of_flink_are_kept_for_it() -> None:
+    assert {o.status.by for o in OPTIONS if o.scope is Scope.FLINK} == {"Flink"}
+
+
+def test_the_reference_shows_each_status() -> None:
     rows = {line.split("`")[1]: line for line in generate_docs().splitlines() if line.startswith("| `")}
-    assert {key for key, row in rows.items() if "*No effect here.*" in row} == {
-        option.key for option in OPTIONS if not option.is_obeyed
-    }
+    for option in OPTIONS:
+        kept, refused = (f"*{word} {option.status.by}" in rows[option.key] for word in ("Kept for", "Refused:"))
+        assert (kept, refused) == (
+            option.status.standing is Standing.KEPT,
+            option.status.standing is Standing.REFUSED,
+        ), option.key

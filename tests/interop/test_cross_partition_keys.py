@@ -1,9 +1,10 @@
-"""Keys that hold some of the partition columns: the index is found out from what Java wrote, and Java reads ours."""
+"""Keys that hold some or none of the partition columns: what Java wrote is found, and Java reads ours."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from .java import JavaPaimon
@@ -31,4 +32,26 @@ def test_rows_of_both_sides_are_told_apart_by_their_whole_key(
     java.compact(warehouse, name)
     spark.sql(f"INSERT INTO {name} VALUES (2, 'moved', 'mo', 'a')")
     expected[2] = [2, "moved", "mo", "a"]
+    assert rows_of(spark, name) == java.read(warehouse, name) == expected
+
+
+@pytest.mark.parametrize("bucket", ["2", "-2"])
+def test_with_fixed_and_postponed_buckets_a_key_stands_in_each_partition(
+    spark: SparkSession, java: JavaPaimon, warehouse: Path, bucket: str
+) -> None:
+    name = f"default.keys_in_partitions_{bucket.replace('-', 'postponed_')}"
+    clauses = f"PARTITIONED BY (day) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '{bucket}')"
+    spark.sql(f"CREATE TABLE {name} (k INT, v STRING, day STRING) {clauses}")
+    if bucket == "2":
+        java.write(warehouse, name, [[1, "java", "mo"], [1, "java", "tu"], [2, "java", "mo"]])
+    else:
+        spark.sql(f"INSERT INTO {name} VALUES (1, 'java', 'mo'), (1, 'java', 'tu'), (2, 'java', 'mo')")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'ours', 'tu'), (2, 'ours', 'we'), (3, 'ours', NULL)")
+    expected = [[1, "java", "mo"], [1, "ours", "tu"], [2, "java", "mo"], [2, "ours", "we"], [3, "ours", None]]
+    assert rows_of(spark, name) == java.read(warehouse, name) == expected
+    if bucket == "2":
+        java.compact(warehouse, name)
+        java.write(warehouse, name, [[1, "again", "tu"], [3, "java", None]])
+        expected = [[1, "again", "tu"], expected[0], *expected[2:4], [3, "java", None]]
+    spark.sql(f"CALL sys.compact(table => '{name}')")
     assert rows_of(spark, name) == java.read(warehouse, name) == expected

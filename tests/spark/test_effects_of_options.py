@@ -96,3 +96,88 @@ def test_a_file_of_an_insert_holds_no_more_rows_than_asked_for(sql: Sql) -> None
     sql("CREATE TABLE t (a BIGINT) TBLPROPERTIES ('target-file-row-num' = '40')")
     sql("INSERT INTO t SELECT id FROM range(0, 100, 1, 1)")
     assert sql("SELECT max(record_count), sum(record_count) FROM `t$files`") == [(40, 100)]
+
+
+def test_dynamic_partition_columns_are_taken_last_where_the_session_says_so(sql: Sql) -> None:
+    sql("CREATE TABLE h (p1 STRING, a INT, p2 STRING, b STRING) PARTITIONED BY (p1, p2)")
+    sql("SET spark.paimon.write.hive-style-dynamic-partition.enabled = true")
+    try:
+        sql("INSERT INTO h PARTITION (p1, p2) SELECT 1, 'b', 'x', 'y'")
+        sql("INSERT INTO h PARTITION (p1 = 's', p2) SELECT 2, 'b', 'y'")
+        sql("WITH w AS (SELECT 3, 'b', 'p2', 'p1') INSERT INTO h PARTITION (p2, p1) SELECT * FROM w")
+        sql("INSERT OVERWRITE TABLE h PARTITION (p1 = 's', p2) (SELECT 4, 'c', NULL)")
+        sql("INSERT INTO h PARTITION (p1 = 's', p2) (b, a, p2) VALUES ('bb', 5, 'q')")
+        sql("INSERT INTO h VALUES ('t', 6, 'u', 'v')")
+        sql("INSERT INTO h PARTITION (p1 = 'k', p2 = 'l') VALUES (7, 'm')")
+        sql("INSERT INTO h PARTITION (p1, p2) BY NAME SELECT 'n' p1, 'o' p2, 'p' b, 8 a")
+    finally:
+        sql("RESET spark.paimon.write.hive-style-dynamic-partition.enabled")
+    sql("INSERT INTO h PARTITION (p1, p2) SELECT 'p1', 9, 'p2', 'b'")
+    assert sql("SELECT * FROM h ORDER BY a") == [
+        ("x", 1, "y", "b"),
+        ("p1", 3, "p2", "b"),
+        ("s", 4, None, "c"),
+        ("s", 5, "q", "bb"),
+        ("t", 6, "u", "v"),
+        ("k", 7, "l", "m"),
+        ("n", 8, "o", "p"),
+        ("p1", 9, "p2", "b"),
+    ]
+
+
+def test_a_query_of_all_partitions_is_refused_where_the_session_forbids_it(sql: Sql) -> None:
+    sql("CREATE TABLE n (a INT)")
+    sql("CREATE TABLE p (a INT, d STRING) PARTITIONED BY (d)")
+    sql("INSERT INTO n VALUES (1)")
+    sql("SET spark.paimon.read.allow.fullScan = false")
+    try:
+        assert sql("SELECT * FROM p") == []
+        sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+        for query in ("SELECT * FROM p", "SELECT * FROM p WHERE d > 'a'", "SELECT a, count(*) FROM p GROUP BY a"):
+            with pytest.raises(Exception, match=r"Full scan is not supported\. The query would read all 2 files"):
+                sql(query)
+        assert sql("SELECT a FROM p WHERE d = 'x'") == [(1,)]
+        assert sql("SELECT a FROM p /*+ OPTIONS('read.allow.fullScan' = 'true') */ ORDER BY a") == [(1,), (2,)]
+        assert sql("SELECT count(*) FROM p") == [(2,)]
+        assert sql("SELECT * FROM n") == [(1,)]
+        assert sql("UPDATE p SET a = a + 1") == [(2,)]
+    finally:
+        sql("RESET spark.paimon.read.allow.fullScan")
+
+
+def test_a_compaction_leaves_partitions_alone_whose_time_is_over(sql: Sql) -> None:
+    sql(
+        "CREATE TABLE c (a INT, d STRING) PARTITIONED BY (d) TBLPROPERTIES ('primary-key' = 'a,d', 'bucket' = '1',"
+        " 'write-only' = 'true', 'partition.expiration-time' = '7 d', 'partition.timestamp-formatter' = 'yyyy-MM-dd')"
+    )
+    for a in range(2):
+        sql(f"INSERT INTO c VALUES ({a}, '2020-01-01'), ({a}, '2999-01-01'), ({a}, 'none')")
+    ask = "CALL sys.compact(table => 'c', options => 'compaction.skip-expired-partitions={}', dry_run => true)"
+    assert [sql(ask.format(word))[0][1] for word in ("true", "false")] == [4, 6]
+    sql("ALTER TABLE c SET TBLPROPERTIES ('partition.expiration-strategy' = 'update-time')")
+    assert sql(ask.format("true"))[0][1] == 6
+
+
+def test_what_has_no_effect_here_is_told_once_a_session(
+    spark: SparkSession, sql: Sql, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        found = [r.message for r in caplog.records if "has no effect here" in r.message]
+        caplog.clear()
+        return found
+
+    sql("CREATE TABLE w (a INT) TBLPROPERTIES ('page-size' = '32 kb', 'mine' = 'x', 'file.format' = 'orc')")
+    assert told() == ["The option 'page-size' has no effect here: it is kept for Java writers."]
+    sql("ALTER TABLE w SET TBLPROPERTIES ('page-size' = '16 kb', 'sink.parallelism' = '3')")
+    assert told() == ["The option 'sink.parallelism' has no effect here: it is kept for Flink."]
+    sql("SELECT * FROM w /*+ OPTIONS('scan.parallelism' = '3', 'page-size' = '1 mb') */")
+    assert told() == ["The option 'scan.parallelism' has no effect here: it is kept for Flink."]
+    spark.createDataFrame([(1,)], "a INT").write.option("cache-page-size", "1 mb").insertInto("w")
+    assert told() == ["The option 'cache-page-size' has no effect here: it is kept for Java writers."]
+    sql("INSERT INTO w /*+ OPTIONS('cache-page-size' = '2 mb') */ VALUES (2)")
+    assert told() == []
+    database = sql("SELECT current_database()")[0][0]
+    other = spark.newSession().sql(f"SELECT * FROM paimon.{database}.w /*+ OPTIONS('page-size' = '1 mb') */")
+    assert len(other.collect()) == 2
+    assert told() == ["The option 'page-size' has no effect here: it is kept for Java writers."]
+    assert sql("SELECT * FROM w ORDER BY a") == [(1,), (2,)]

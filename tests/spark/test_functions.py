@@ -93,3 +93,20 @@ def test_the_functions_are_described(sql: Sql) -> None:
 def test_the_functions_are_listed(sql: Sql) -> None:
     names = {str(name) for (name,) in sql("SHOW USER FUNCTIONS IN paimon.sys")}
     assert {"paimon.sys.bucket", "paimon.sys.max_pt"} <= names
+
+
+@pytest.mark.parametrize("kind", ["paimon", "csv", "parquet"])
+def test_the_largest_partition_is_that_of_its_type_and_holds_rows(sql: Sql, kind: str) -> None:
+    sql(f"CREATE TABLE n (a INT, p INT, q STRING) USING {kind} PARTITIONED BY (p, q)")
+    with pytest.raises(Exception, match="has no partition that holds data"):
+        sql("SELECT sys.max_pt('n')")
+    sql("INSERT INTO n VALUES (1, 9, 'x'), (2, 10, 'x'), (3, NULL, 'x'), (4, 10, NULL)")
+    sql("ALTER TABLE n ADD PARTITION (p = 99, q = 'z')")
+    assert sql("SELECT sys.max_pt('n')") == [("10",)]
+    assert sql("SELECT a FROM n WHERE p = sys.max_pt('n') ORDER BY a") == [(2,), (4,)]
+    sql(f"CREATE TABLE u (a INT) USING {kind}")
+    with pytest.raises(Exception, match="has no partition columns"):
+        sql("SELECT sys.max_pt('u')")
+    sql(f"CREATE TABLE s (a INT, p STRING) USING {kind} PARTITIONED BY (p)")
+    sql("INSERT INTO s VALUES (1, 'a'), (2, 'ü'), (3, 'b')")
+    assert sql("SELECT sys.max_pt('s')") == [("ü",)]

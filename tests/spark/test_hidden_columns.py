@@ -29,6 +29,16 @@ def test_hidden_columns_alone_still_count_the_rows(sql: Sql) -> None:
     assert sql("SELECT count(__paimon_bucket) FROM t WHERE a > 1") == [(2,)]
 
 
+def test_a_table_without_partitions_has_a_partition_without_columns(sql: Sql) -> None:
+    for clause in ("'file.format' = 'parquet'", "'file.format' = 'orc'", "'primary-key' = 'a', 'bucket' = '1'"):
+        sql(f"CREATE OR REPLACE TABLE t (a INT, b STRING) TBLPROPERTIES ({clause})")
+        sql("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+        sql("INSERT INTO t VALUES (1, 'z')")
+        rows = sql("SELECT __paimon_partition, __paimon_bucket, b FROM t ORDER BY b DESC")
+        assert {tuple(partition) for partition, *_ in rows} == {()}
+        assert rows[0][1:] == (0, "z")
+
+
 def test_merged_rows_have_a_bucket_but_no_place(sql: Sql) -> None:
     sql("CREATE TABLE t (k INT, v INT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')")
     sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")

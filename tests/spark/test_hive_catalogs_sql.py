@@ -92,6 +92,13 @@ def test_partitions_come_and_go_in_the_metastore(lake: Sql, metastore: Metastore
     lake("ALTER TABLE lake.d.t DROP PARTITION (dt = 'a', h = 1)")
     lake("DELETE FROM lake.d.t WHERE dt = 'b'")
     assert listed() == ["dt=a/h=2"]
+    lake("ALTER TABLE lake.d.t ADD PARTITION (dt = 'ü', h = 7) PARTITION (dt = NULL, h = 1)")
+    assert listed() == ["dt=__DEFAULT_PARTITION__/h=1", "dt=a/h=2", "dt=ü/h=7"]
+    assert lake("SHOW PARTITIONS lake.d.t") == [("dt=a/h=2",)]
+    lake("MSCK REPAIR TABLE lake.d.t")
+    assert len(listed()) == 3
+    lake("MSCK REPAIR TABLE lake.d.t DROP PARTITIONS")
+    assert listed() == ["dt=a/h=2"]
     lake("TRUNCATE TABLE lake.d.t")
     assert listed() == []
 

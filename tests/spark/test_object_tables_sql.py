@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,24 @@ def test_an_object_table_is_made_refreshed_and_read(sql: Sql, tmp_path: Path) ->
         with pytest.raises(Exception, match="is an object table: its rows are the files of"):
             sql(statement)
     assert sql("SELECT table_type FROM sys.tables WHERE table_name = 'o'") == [("object-table",)]
+
+
+def test_without_a_folder_a_table_lists_its_own(sql: Sql) -> None:
+    sql("CREATE TABLE o WITH ('type' = 'object-table')")
+    ((location,),) = [row[1:2] for row in sql("DESCRIBE EXTENDED o") if row[0] == "Location"]
+    folder = Path(str(location).removeprefix("file:"))
+    (folder / "sub" / "snapshot").mkdir(parents=True)
+    (folder / "a.txt").write_text("one")
+    (folder / "sub" / "snapshot" / "ü.txt").write_text("two")
+    for added in (2, 0):
+        assert sql("CALL sys.refresh_object_table('o')")[0][:2] == (2, added)
+    assert sql("SELECT path FROM o ORDER BY path") == [("a.txt",), ("sub/snapshot/ü.txt",)]
+    sql("ALTER TABLE o CREATE BRANCH b")
+    sql("ALTER TABLE o CREATE TAG t")
+    (folder / "a.txt").unlink()
+    assert sql("CALL sys.refresh_object_table('o')")[0][:4] == (1, 0, 1, 0)
+    for file in (folder / "sub" / "snapshot" / "ü.txt", *folder.glob("bucket-0/*"), *folder.glob("manifest/*")):
+        os.utime(file, (0, 0))
+    sql("CALL sys.remove_orphan_files(table => 'o')")
+    assert (folder / "sub" / "snapshot" / "ü.txt").exists()
+    assert sql("SELECT path FROM o") == [("sub/snapshot/ü.txt",)]

@@ -315,3 +315,21 @@ def test_a_stream_with_texts_that_are_too_long_is_refused_and_writes_nothing(
     with pytest.raises(StreamingQueryException, match="EXCEED_LIMIT_LENGTH"):
         written(feed(9, 11), "t", tmp_path / "cp")
     assert sql("SELECT count(*) FROM t") == [(0,)]
+
+
+@pytest.mark.parametrize("producer", ["none", "full-compaction"])
+def test_every_so_many_micro_batches_compact_fully(
+    sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path, producer: str
+) -> None:
+    sql(
+        "CREATE TABLE t (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1',"
+        f" 'full-compaction.delta-commits' = '2', 'changelog-producer' = '{producer}')"
+    )
+    kinds = []
+    for i in range(4):
+        written(feed(i, i + 1), "t", tmp_path / "checkpoint")
+        kinds.append(sql("SELECT commit_kind FROM t$snapshots ORDER BY snapshot_id DESC LIMIT 1")[0][0])
+    assert kinds == ["APPEND", "COMPACT", "APPEND", "COMPACT"]
+    assert sql("SELECT k FROM t ORDER BY k") == [(0,), (1,), (2,), (3,)]
+    sql("INSERT INTO t VALUES (9, 'x')")
+    assert sql("SELECT commit_kind FROM t$snapshots ORDER BY snapshot_id DESC LIMIT 1") == [("COMPACT",)]

@@ -73,7 +73,8 @@ def test_every_statement_class_can_be_carried() -> None:
         s.ExplainChange,
         s.CreateTableLike,
         s.AddColumns,
-        s.DropFolders,
+        s.DropPartitions,
+        s.RepairPartitions,
         s.ModifyColumns,
     }
     assert seen == {*s.Statement.__subclasses__(), *s.RowChange.__subclasses__()} - {s.RowChange}

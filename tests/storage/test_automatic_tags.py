@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -203,6 +204,18 @@ def test_a_batch_tag_may_have_a_name_of_its_own(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"tag.automatic-creation": "batch", "tag.batch.customized-name": "done"})
     insert(table, (1, "v", "x"))
     assert tags(table) == {"done": 1}
+
+
+def test_names_that_batches_had_before_count_among_their_tags(tmp_path: Path) -> None:
+    options = {"tag.automatic-creation": "batch", "tag.num-retained-max": "1", "tag.batch.customized-name": "one"}
+    table = make_table(tmp_path / "t", options)
+    insert(table, (1, "v", "x"))
+    create_tag(table, "mine")
+    renamed = {"tag.batch.customized-name": "two"}
+    changed = table.schemas.evolve(lambda s: replace(s, id=s.id + 1, options={**s.options, **renamed}))
+    table = replace(table, schema=changed)
+    insert(table, (2, "v", "x"))
+    assert tags(table) == {"two": 2, "mine": 1}
 
 
 def test_a_success_file_comes_and_goes_with_its_tag(tmp_path: Path) -> None:

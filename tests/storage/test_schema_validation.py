@@ -114,7 +114,6 @@ def test_impossible_columns_and_keys_are_named(schema: TableSchema, words: list[
         ("bucket", {"bucket": "none"}, [], []),
         ("bucket", {"bucket": "0"}, ["id"], []),
         ("bucket", {"bucket": "-2"}, [], []),
-        ("bucket", {"bucket": "2"}, ["id"], ["p"]),
         ("bucket-key", {"bucket": "2"}, [], []),
         ("bucket-key", {"bucket": "2", "bucket-key": "nosuch"}, [], []),
         ("bucket-key", {"bucket": "2", "bucket-key": "n"}, ["id"], []),
@@ -285,7 +284,7 @@ def test_a_read_has_one_start(options: dict[str, str]) -> None:
 
 
 def test_a_change_is_refused_only_for_what_it_makes_wrong() -> None:
-    loose = table({"bucket": "2"}, key=["id"], by=["p"])
+    loose = table({"bucket": "2", "bucket-key": "nosuch"}, key=["id"], by=["p"])
     refusal(loose)
     validate_change(loose, loose.with_options({"snapshot.time-retained": "2 h"}))
     with pytest.raises(InvalidOptionError, match=r"sequence\.field"):

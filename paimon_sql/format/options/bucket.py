@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, long, memory_size, string
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    duration,
+    integer,
+    kept_for,
+    long,
+    memory_size,
+    string,
+)
 
 
 def _bucket_number(value: int) -> str | None:
@@ -37,7 +47,7 @@ BUCKET_APPEND_ORDERED = boolean(
     "bucket-append-ordered",
     "true",
     "Whether the rows of a bucket of an append table keep the order in which they were written; here they do always.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM = long(
     "dynamic-bucket.target-row-num", "2000000", "How many rows a dynamic bucket takes before the next one is opened."
@@ -106,5 +116,5 @@ POSTPONE_MERGE_ON_READ = boolean(
     "postpone.merge-on-read",
     "false",
     "Whether batch reads see rows that still wait in the postponed bucket.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )

@@ -9,6 +9,7 @@ from paimon_sql.format.options.values import (
     choice,
     duration,
     integer,
+    kept_for,
     long,
     memory_size,
     optional_choice,
@@ -38,7 +39,7 @@ CASE_SENSITIVE = boolean(
     "Whether names may have upper case; without it the catalog's kind decides.",
     scope=_CATALOG,
     alternatives=("allow-upper-case",),
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 SYNC_ALL_PROPERTIES = boolean(
     "sync-all-properties", "true", "Whether the metastore is told all properties of a table.", scope=_CATALOG
@@ -59,10 +60,14 @@ RESOLVING_FILE_IO_ENABLED = boolean(
     "false",
     "Whether each path chooses its file system by its scheme.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 FILE_IO_ALLOW_CACHE = boolean(
-    "file-io.allow-cache", "true", "Whether file systems are opened once and kept.", scope=_CATALOG, has_effect=False
+    "file-io.allow-cache",
+    "true",
+    "Whether file systems are opened once and kept.",
+    scope=_CATALOG,
+    status=kept_for("Java's catalogs"),
 )
 FILE_IO_SYNC = boolean(
     "file-io.sync",
@@ -74,7 +79,9 @@ FILE_IO_SYNC = boolean(
 LOCK_ENABLED = boolean(
     "lock.enabled", None, "Whether commits take the catalog's lock; without it the storage decides.", scope=_CATALOG
 )
-LOCK_TYPE = string("lock.type", None, "The kind of lock, such as jdbc or hive.", scope=_CATALOG, has_effect=False)
+LOCK_TYPE = string(
+    "lock.type", None, "The kind of lock, such as jdbc or hive.", scope=_CATALOG, status=kept_for("Java's catalogs")
+)
 LOCK_CHECK_MAX_SLEEP = duration(
     "lock-check-max-sleep", "8 s", "How long a commit waits at most before it asks for the lock again.", scope=_CATALOG
 )
@@ -92,7 +99,7 @@ CACHE_ENABLED = boolean(
     "true",
     "Whether databases, tables, manifests and partitions are cached.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_EXPIRE_AFTER_ACCESS = duration(
     "cache.expire-after-access",
@@ -100,94 +107,94 @@ CACHE_EXPIRE_AFTER_ACCESS = duration(
     "How long after its last use a cached thing stays.",
     scope=_CATALOG,
     alternatives=("cache.expiration-interval",),
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_EXPIRE_AFTER_WRITE = duration(
     "cache.expire-after-write",
     "30 min",
     "How long after it was read a cached thing stays.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_PARTITION_MAX_NUM = long(
     "cache.partition.max-num",
     "0",
     "For how many partitions the catalog caches what it knows.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_SNAPSHOT_MAX_NUM_PER_TABLE = integer(
     "cache.snapshot.max-num-per-table",
     "20",
     "How many snapshots of a table are cached.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_DELETION_VECTORS_MAX_NUM = integer(
     "cache.deletion-vectors.max-num",
     "100000",
     "How many deletion vectors are cached.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_MANIFEST_SMALL_FILE_MEMORY = memory_size(
     "cache.manifest.small-file-memory",
     "128 mb",
     "How much memory cached small manifests take.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_MANIFEST_SMALL_FILE_THRESHOLD = memory_size(
     "cache.manifest.small-file-threshold",
     "1 mb",
     "Up to which size a manifest counts as small.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_MANIFEST_MAX_MEMORY = memory_size(
     "cache.manifest.max-memory",
     None,
     "How much memory cached manifests of any size take.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CACHE_MANIFEST_SOFT_VALUES = boolean(
     "cache.manifest.soft-values",
     "true",
     "Whether cached manifests give way when memory is short.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 LOCAL_CACHE_ENABLED = boolean(
     "local-cache.enabled",
     "false",
     "Whether blocks of remote files are cached on this machine.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 LOCAL_CACHE_DIR = string(
     "local-cache.dir",
     None,
     "The directory of cached blocks; without it they stay in memory.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 LOCAL_CACHE_MAX_SIZE = memory_size(
     "local-cache.max-size",
     None,
     "How much cached blocks take; without it there is no limit.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 LOCAL_CACHE_BLOCK_SIZE = memory_size(
-    "local-cache.block-size", "1 mb", "The size of a cached block.", scope=_CATALOG, has_effect=False
+    "local-cache.block-size", "1 mb", "The size of a cached block.", scope=_CATALOG, status=kept_for("Java's catalogs")
 )
 LOCAL_CACHE_WHITELIST = string(
     "local-cache.whitelist",
     "meta,global-index",
     "Which files are cached, with commas between: meta, global-index, bucket-index, data, file-index.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CATALOG_KEY = string(
     "catalog-key",
@@ -256,7 +263,11 @@ DATA_TOKEN_ENABLED = boolean(
 )
 HIVE_CONF_DIR = string("hive-conf-dir", None, "The directory of hive-site.xml.", scope=_CATALOG)
 HADOOP_CONF_DIR = string(
-    "hadoop-conf-dir", None, "The directory of core-site.xml and its kin.", scope=_CATALOG, has_effect=False
+    "hadoop-conf-dir",
+    None,
+    "The directory of core-site.xml and its kin.",
+    scope=_CATALOG,
+    status=kept_for("Java's catalogs"),
 )
 ALTER_TABLE_CASCADE = boolean(
     "alter-table-cascade", "true", "Whether a change of columns also changes Hive's partitions.", scope=_CATALOG
@@ -272,7 +283,7 @@ METASTORE_CLIENT_CLASS = string(
     "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
     "The Java class of the client of Hive's metastore.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS = long(
     "client-pool-cache.eviction-interval-ms",
@@ -285,7 +296,7 @@ CLIENT_POOL_CACHE_KEYS = string(
     None,
     "What tells connections to Hive apart: ugi, user_name or conf:<name>.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's catalogs"),
 )
 HIVE_SKIP_UPDATE_STATS = boolean(
     "hive.skip-update-stats", "false", "Whether Hive leaves its statistics alone when a table changes.", scope=_CATALOG
@@ -295,13 +306,21 @@ CREATE_UNDERLYING_SESSION_CATALOG = boolean(
     "false",
     "Whether the generic catalog makes a session catalog of its own.",
     scope=_CATALOG,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 DEFAULT_DATABASE = string(
-    "defaultDatabase", "default", "The database that a session starts in.", scope=_CATALOG, has_effect=False
+    "defaultDatabase",
+    "default",
+    "The database that a session starts in.",
+    scope=_CATALOG,
+    status=kept_for("Java's Spark connector"),
 )
 V1_FUNCTION_ENABLED = boolean(
-    "v1Function.enabled", "true", "Whether functions of Hive's kind are found.", scope=_CATALOG, has_effect=False
+    "v1Function.enabled",
+    "true",
+    "Whether functions of Hive's kind are found.",
+    scope=_CATALOG,
+    status=kept_for("Java's Spark connector"),
 )
 TABLE_DEFAULT_PROPERTY = string(
     "table-default.<option>", None, "The value of a table option for new tables that do not set it.", scope=_CATALOG

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, string
+from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, kept_for, string
 
 CHANGELOG_PRODUCER = choice(
     "changelog-producer",
@@ -47,7 +47,7 @@ CHANGELOG_LIFECYCLE_DECOUPLED = boolean(
     "changelog.lifecycle-decoupled",
     "false",
     "Said by documents of changelogs that outlive their snapshots; what decides is how long and how many are retained.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 DELETE_FORCE_PRODUCE_CHANGELOG = boolean(
     "delete.force-produce-changelog", "false", "Whether a DELETE that rewrites files writes a changelog of its rows."

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, long, memory_size, string
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    duration,
+    integer,
+    kept_for,
+    long,
+    memory_size,
+    string,
+)
 
 COMMIT_MAX_RETRIES = integer(
     "commit.max-retries", "10", "How often a commit that another writer overtook is tried again.", check=at_least(0)
@@ -16,7 +26,10 @@ COMMIT_USER_PREFIX = string(
     "How the names of commit users begin, where a writer has none of its own: the prefix, `_` and a UUID.",
 )
 COMMIT_FORCE_COMPACT = boolean(
-    "commit.force-compact", "false", "Whether all pending compactions are finished before a commit.", has_effect=False
+    "commit.force-compact",
+    "false",
+    "Whether all pending compactions are finished before a commit.",
+    status=kept_for("Java writers"),
 )
 COMMIT_FORCE_CREATE_SNAPSHOT = boolean(
     "commit.force-create-snapshot",
@@ -27,7 +40,7 @@ COMMIT_DISCARD_DUPLICATE_FILES = boolean(
     "commit.discard-duplicate-files",
     "false",
     "Whether a file that a commit adds twice is taken once and not refused.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT = long(
     "commit.strict-mode.last-safe-snapshot",
@@ -42,10 +55,13 @@ COMMIT_CALLBACKS = string(
     "commit.callbacks",
     None,
     "Java classes, with commas between, that Java engines call after a commit.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 COMMIT_CALLBACK_PARAM = string(
-    "commit.callback.<class>.param", None, "What the constructor of such a class is given.", has_effect=False
+    "commit.callback.<class>.param",
+    None,
+    "What the constructor of such a class is given.",
+    status=kept_for("Java engines"),
 )
 DYNAMIC_PARTITION_OVERWRITE = boolean(
     "dynamic-partition-overwrite",
@@ -69,7 +85,7 @@ MANIFEST_FORMAT = choice(
     "avro",
     "The file format of manifests that versions before 2 write; here manifests are Avro, and all three are read.",
     ("avro", "orc", "parquet"),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 MANIFEST_TARGET_FILE_SIZE = memory_size("manifest.target-file-size", "8 mb", "How large a manifest becomes.")
 MANIFEST_MERGE_MIN_COUNT = integer(
@@ -84,13 +100,13 @@ MANIFEST_MERGE_OPTIMIZE_ENABLED = boolean(
     "manifest.merge-optimize.enabled",
     "true",
     "Whether manifests are merged block by block without decoding all entries.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 MANIFEST_DELETE_FILE_DROP_STATS = boolean(
     "manifest.delete-file-drop-stats",
     "false",
     "Whether entries that delete a file leave its statistics out.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 MANIFEST_SORT_ENABLED = boolean(
     "manifest-sort.enabled", "false", "Whether merging manifests sorts their entries by partition."
@@ -105,19 +121,19 @@ VISIBILITY_CALLBACK_ENABLED = boolean(
     "visibility-callback.enabled",
     "false",
     "Whether a commit waits until readers see its rows, after compaction or indexing.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 VISIBILITY_CALLBACK_TIMEOUT = duration(
     "visibility-callback.timeout",
     "30 min",
     "How long a commit waits for its rows to be seen before it fails.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 VISIBILITY_CALLBACK_CHECK_INTERVAL = duration(
     "visibility-callback.check-interval",
     "10 s",
     "How often a waiting commit looks whether its rows are seen.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 METASTORE_PARTITIONED_TABLE = boolean(
     "metastore.partitioned-table",

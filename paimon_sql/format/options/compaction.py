@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, double, duration, integer, memory_size, string
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    double,
+    duration,
+    integer,
+    kept_for,
+    memory_size,
+    string,
+)
 
 
 def _hour(value: int) -> str | None:
@@ -62,20 +72,20 @@ COMPACTION_OFFPEAK_START_HOUR = integer(
     "-1",
     "The hour at which quiet time begins; -1 for none.",
     check=_hour,
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 COMPACTION_OFFPEAK_END_HOUR = integer(
     "compaction.offpeak.end.hour",
     "-1",
     "The hour before which quiet time ends; -1 for none.",
     check=_hour,
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 COMPACTION_OFFPEAK_RATIO = integer(
     "compaction.offpeak-ratio",
     "0",
     "The percentage that takes the place of the size ratio in quiet time.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 COMPACTION_MIN_FILE_NUM = integer(
     "compaction.min.file-num",
@@ -93,7 +103,7 @@ COMPACTION_FILE_NUM_LIMIT = integer(
     "compaction.file-num-limit",
     "100000",
     "How many files the plan of an append table's compaction holds at a time.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 COMPACTION_FORCE_UP_LEVEL_0 = boolean(
     "compaction.force-up-level-0", "false", "Whether every compaction takes all files of level 0."
@@ -107,7 +117,6 @@ COMPACTION_SKIP_EXPIRED_PARTITIONS = boolean(
     "compaction.skip-expired-partitions",
     "false",
     "Whether partitions whose time is over are not compacted any more.",
-    has_effect=False,
 )
 FORCE_LOOKUP = boolean(
     "force-lookup", "false", "Whether compaction looks old rows up even where nothing else asks for it.", immutable=True
@@ -117,7 +126,7 @@ LOOKUP_WAIT = boolean(
     "true",
     "Whether a stream's commit waits for the compaction that looks old rows up; a statement always does.",
     alternatives=("changelog-producer.lookup-wait",),
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 LOOKUP_COMPACT = choice(
     "lookup-compact",
@@ -173,14 +182,14 @@ SORT_COMPACTION_RANGE_STRATEGY = choice(
     "SIZE",
     "Whether ordering by ranges gives each task the same amount of data or the same number of rows.",
     ("SIZE", "QUANTITY"),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 SORT_COMPACTION_SAMPLE_MAGNIFICATION = integer(
     "sort-compaction.local-sample.magnification",
     "1000",
     "How many rows of each task are sampled to find the ranges, times the number of tasks.",
     check=at_least(20),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 ZORDER_VAR_LENGTH_CONTRIBUTION = integer(
     "zorder.var-length-contribution",

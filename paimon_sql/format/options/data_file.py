@@ -11,6 +11,7 @@ from paimon_sql.format.options.values import (
     choice,
     double,
     integer,
+    kept_for,
     long,
     mapping,
     memory_size,
@@ -66,27 +67,23 @@ DATA_FILE_THIN_MODE = boolean(
 DATA_FILE_EXTERNAL_PATHS = string(
     "data-file.external-paths",
     None,
-    "Directories elsewhere, with commas between, where data files may stand that other engines write; new files of"
-    " paimon-sql go to the table's own directory.",
+    "Directories elsewhere, with commas between, where data files may stand.",
 )
 DATA_FILE_EXTERNAL_PATHS_STRATEGY = choice(
     "data-file.external-paths.strategy",
     "none",
-    "How a new file chooses among the external directories.",
+    "How a new file chooses among the external directories; with none it goes to the table's own.",
     ("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
-    has_effect=False,
 )
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS = string(
     "data-file.external-paths.specific-fs",
     None,
     "The scheme of the external directory that specific-fs chooses.",
-    has_effect=False,
 )
 DATA_FILE_EXTERNAL_PATHS_WEIGHTS = string(
     "data-file.external-paths.weights",
     None,
     "How often weight-robin chooses each external directory: whole numbers with commas between.",
-    has_effect=False,
 )
 METADATA_STATS_MODE = string(
     "metadata.stats-mode",
@@ -139,68 +136,74 @@ ORC_PROPERTY = string(
 )
 AVRO_CODEC = string("avro.codec", None, "The codec of Avro data files, before the general compression.")
 AVRO_ROW_NAME_MAPPING = string(
-    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", has_effect=False
+    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", status=kept_for("Java writers")
 )
-AVRO_PROPERTY = string("avro.<property>", None, "A setting that is handed to the Avro writer.", has_effect=False)
-MOSAIC_PROPERTY = string("mosaic.<property>", None, "A setting of the mosaic file format.", has_effect=False)
-LANCE_PROPERTY = string("lance.<property>", None, "A setting of the lance file format.", has_effect=False)
+AVRO_PROPERTY = string(
+    "avro.<property>", None, "A setting that is handed to the Avro writer.", status=kept_for("Java writers")
+)
+MOSAIC_PROPERTY = string(
+    "mosaic.<property>", None, "A setting of the mosaic file format.", status=kept_for("Java writers")
+)
+LANCE_PROPERTY = string(
+    "lance.<property>", None, "A setting of the lance file format.", status=kept_for("Java writers")
+)
 VARIANT_SHREDDING_SCHEMA = string(
     "variant.shreddingSchema",
     None,
     "The row type, as JSON, whose fields are stored as columns of their own for each variant column.",
     alternatives=("parquet.variant.shreddingSchema",),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_INFER_SHREDDING_SCHEMA = boolean(
     "variant.inferShreddingSchema",
     "false",
     "Whether the fields of variants to store as columns are found in the data.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_INFERENCE_MODE = choice(
     "variant.shredding.inferenceMode",
     "per-file",
     "Whether each file looks for such fields anew or starts from those of the file before.",
     ("per-file", "adaptive"),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW = integer(
     "variant.shredding.maxInferBufferRow",
     "4096",
     "How many rows are looked at to find such fields.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_MAX_SCHEMA_DEPTH = integer(
     "variant.shredding.maxSchemaDepth",
     "50",
     "How deep inside variants such fields are looked for.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_MAX_SCHEMA_WIDTH = integer(
     "variant.shredding.maxSchemaWidth",
     "300",
     "How many such fields are taken at most.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO = double(
     "variant.shredding.minFieldCardinalityRatio",
     "0.1",
     "In which share of the rows a field must be to be taken.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW = integer(
     "variant.shredding.adaptive.maxInferBufferRow",
     "256",
     "How many rows of later files the adaptive mode looks at.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO = double(
     "variant.shredding.adaptive.retentionRatio",
     "0.05",
     "In which share of the rows a field must stay for the adaptive mode to keep it.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.format.options.registry import TOPICS, declared
-from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option
+from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option, Standing, Status
 
 _UNLIMITED = (UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE)
-
-_NO_EFFECT = "*No effect here.*"
 
 
 def generate_docs() -> str:
@@ -22,9 +20,10 @@ def generate_docs() -> str:
         "`/*+ OPTIONS('<key>' = '<value>') */`. In a key, `<word>` stands for any text. Options marked *fixed* cannot",
         "change once the table holds data.",
         "",
-        "Every option of Paimon is known, so that tables of any engine can be kept here. Those marked",
-        f"{_NO_EFFECT} are checked and stored, and other engines of Paimon obey them on the same table; paimon-sql",
-        "reads, writes and maintains the table as if they were not set.",
+        "Every option of Paimon is known, so that tables of any engine can be kept here. Those marked *Kept for …* are",
+        "checked and stored, and the engines that are named heed them on the same table; paimon-sql reads, writes and",
+        "maintains the table as if they were not set, and says so in its log, once a session, when one is set. Those",
+        "marked *Refused* end the statement. All others do here what they say.",
     ]
     for title, topic in TOPICS.items():
         lines += ["", f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
@@ -38,12 +37,21 @@ def _row(option: Option[Any]) -> str:
         meaning += f" Values: {', '.join(f'`{word}`' for word in option.allowed)}."
     if option.alternatives:
         meaning += f" Also read as {', '.join(f'`{key}`' for key in option.alternatives)}."
-    if not option.is_obeyed:
-        meaning += f" {_NO_EFFECT}"
+    meaning += _mark(option.status)
     if option.immutable:
         meaning += " *Fixed.*"
     cells = (f"`{option.key}`", option.kind, _default(option), meaning)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _mark(status: Status) -> str:
+    match status.standing:
+        case Standing.KEPT:
+            return f" *Kept for {status.by}.*"
+        case Standing.REFUSED:
+            return f" *Refused: {status.by}.*"
+        case Standing.SUPPORTED:
+            return ""
 
 
 def _default(option: Option[Any]) -> str:

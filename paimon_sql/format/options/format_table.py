@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import boolean, choice, integer, string
+from paimon_sql.format.options.values import boolean, choice, integer, kept_for, string
 
 FORMAT_TABLE_IMPLEMENTATION = choice(
     "format-table.implementation",
     "paimon",
     "Whether Paimon or the engine reads and writes the files.",
     ("paimon", "engine"),
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 FORMAT_TABLE_FILE_COMPRESSION = string(
     "format-table.file.compression",
     None,
     "The compression of a format table's files.",
-    alternatives=("file.compression",),
+    alternatives=("file.compression", "compression"),
 )
 FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE = boolean(
     "format-table.partition-path-only-value",
@@ -23,10 +23,16 @@ FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE = boolean(
     "Whether partition directories tell the value without the column.",
 )
 FORMAT_TABLE_COMMIT_HIVE_SYNC_URL = string(
-    "format-table.commit-hive-sync-url", None, "The Hive metastore that is told of new partitions.", has_effect=False
+    "format-table.commit-hive-sync-url",
+    None,
+    "The Hive metastore that is told of new partitions.",
+    status=kept_for("Hive"),
 )
 FORMAT_TABLE_SCAN_LIST_PARALLELISM = integer(
-    "format-table.scan.list-parallelism", "64", "How many partition directories are listed at a time.", has_effect=False
+    "format-table.scan.list-parallelism",
+    "64",
+    "How many partition directories are listed at a time.",
+    status=kept_for("Java readers"),
 )
 CSV_FIELD_DELIMITER = string(
     "csv.field-delimiter",
@@ -58,10 +64,13 @@ JSON_MAP_NULL_KEY_MODE = choice(
     "fail",
     "What becomes of a null key of a map in JSON: an error, nothing, or a text.",
     ("fail", "drop", "literal"),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 JSON_MAP_NULL_KEY_LITERAL = string(
-    "json.map-null-key-literal", "null", "The text that stands for a null key of a map.", has_effect=False
+    "json.map-null-key-literal",
+    "null",
+    "The text that stands for a null key of a map.",
+    status=kept_for("Java writers"),
 )
 JSON_LINE_DELIMITER = string("json.line-delimiter", "\n", "What ends a JSON row.")
 TEXT_LINE_DELIMITER = string("text.line-delimiter", "\n", "What ends a row of a text file.", alternatives=("lineSep",))

@@ -8,6 +8,7 @@ from paimon_sql.format.options.values import (
     choice,
     double,
     integer,
+    kept_for,
     long,
     memory_size,
     optional_choice,
@@ -51,7 +52,10 @@ DELETION_VECTORS_MERGE_ON_READ = boolean(
     "Whether batch reads merge files that were not compacted yet, to see their rows.",
 )
 DELETION_VECTOR_INDEX_FILE_TARGET_SIZE = memory_size(
-    "deletion-vector.index-file.target-size", "2 mb", "How large a file of deletion vectors becomes.", has_effect=False
+    "deletion-vector.index-file.target-size",
+    "2 mb",
+    "How large a file of deletion vectors becomes.",
+    status=kept_for("Java writers"),
 )
 GLOBAL_INDEX_ENABLED = boolean("global-index.enabled", "true", "Whether reads use the global indexes over rows.")
 GLOBAL_INDEX_COLUMN_UPDATE_ACTION = choice(
@@ -68,21 +72,21 @@ GLOBAL_INDEX_ROW_COUNT_PER_SHARD = long(
     "100000",
     "How many rows one file of a native global index covers.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 GLOBAL_INDEX_BUILD_MAX_SHARD = integer(
     "global-index.build.max-shard",
     "32",
     "How many files a native global index is built of, where that suffices.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 GLOBAL_INDEX_BUILD_MAX_PARALLELISM = integer(
     "global-index.build.max-parallelism",
     "4096",
     "How many tasks build a native global index at most.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 GLOBAL_INDEX_THREAD_NUM = integer(
     "global-index.thread-num", "32", "How many files of global indexes are read at a time.", check=at_least(1)
@@ -102,14 +106,14 @@ VECTOR_INDEX_SEARCH_MODE = choice(
     "fast",
     "Whether vector searches read indexed rows only, or also those that no index covers yet.",
     _SEARCH_MODES,
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 FULL_TEXT_INDEX_SEARCH_MODE = choice(
     "full-text-index.search-mode",
     "fast",
     "Whether text searches read indexed rows only, or also those that no index covers yet.",
     _SEARCH_MODES,
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 SORTED_INDEX_RECORDS_PER_RANGE = long(
     "sorted-index.records-per-range",
@@ -128,9 +132,11 @@ BTREE_INDEX_COMPRESSION = choice(
 )
 BTREE_INDEX_COMPRESSION_LEVEL = integer("btree-index.compression-level", "1", "The level of that compression.")
 BTREE_INDEX_BLOCK_SIZE = memory_size("btree-index.block-size", "64 kb", "How large a block of a B-tree index becomes.")
-BTREE_INDEX_CACHE_SIZE = memory_size("btree-index.cache-size", "128 mb", "Taken and without effect.", has_effect=False)
+BTREE_INDEX_CACHE_SIZE = memory_size(
+    "btree-index.cache-size", "128 mb", "Taken and without effect.", status=kept_for("older Java engines")
+)
 BTREE_INDEX_HIGH_PRIORITY_POOL_RATIO = double(
-    "btree-index.high-priority-pool-ratio", "0.1", "Taken and without effect.", has_effect=False
+    "btree-index.high-priority-pool-ratio", "0.1", "Taken and without effect.", status=kept_for("older Java engines")
 )
 BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE = memory_size(
     "btree-index.fallback-scan-max-size",
@@ -153,9 +159,17 @@ BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE = memory_size(
     "Up to which size global bitmap indexes are searched for more than single values.",
 )
 MULTIVALUE_INDEX_PROPERTY = string(
-    "multivalue-index.<property>", None, "A setting of indexes over array elements.", has_effect=False
+    "multivalue-index.<property>",
+    None,
+    "A setting of indexes over array elements.",
+    status=kept_for("vector and text indexes of Java engines"),
 )
-LUMINA_PROPERTY = string("lumina.<property>", None, "A setting of lumina vector indexes.", has_effect=False)
+LUMINA_PROPERTY = string(
+    "lumina.<property>",
+    None,
+    "A setting of lumina vector indexes.",
+    status=kept_for("vector and text indexes of Java engines"),
+)
 PK_BTREE_INDEX_COLUMNS = string(
     "pk-btree.index.columns", None, "The columns, with commas between, with a B-tree over a primary-key table."
 )
@@ -175,34 +189,40 @@ FIELD_PK_INDEX_PROPERTY = string(
     "fields.<column>.pk-<kind>.<property>",
     None,
     "A setting of a column's index over a primary-key table.",
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 FIELD_INDEX_TYPE = string(
-    "fields.<column>.index-type", None, "The kind of vector index that searches of the column use.", has_effect=False
+    "fields.<column>.index-type",
+    None,
+    "The kind of vector index that searches of the column use.",
+    status=kept_for("vector and text indexes of Java engines"),
 )
 FIELD_REFINE_FACTOR = string(
     "fields.<column>.refine_factor",
     None,
     "How many times the wanted rows a vector search of the column examines exactly.",
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )
 VECTOR_FIELD = string("vector-field", None, "The array columns, with commas between, that are stored as vectors.")
 VECTOR_FILE_FORMAT = string(
-    "vector.file.format", None, "The file format of vector columns, if not the data's.", has_effect=False
+    "vector.file.format", None, "The file format of vector columns, if not the data's.", status=kept_for("Java writers")
 )
 VECTOR_TARGET_FILE_SIZE = memory_size(
     "vector.target-file-size",
     None,
     "How large a file of vectors becomes; without it as other data files.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 VECTOR_SEARCH_DISTRIBUTE_ENABLED = boolean(
-    "vector-search.distribute.enabled", "false", "Whether a vector search is spread over the cluster.", has_effect=False
+    "vector-search.distribute.enabled",
+    "false",
+    "Whether a vector search is spread over the cluster.",
+    status=kept_for("vector and text indexes of Java engines"),
 )
 VECTOR_SEARCH_LATERAL_JOIN_BATCH_SIZE = integer(
     "vector-search.lateral-join.batch-size",
     "256",
     "How many vectors of a lateral join are searched at a time.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, integer, string
+from paimon_sql.format.options.values import at_least, boolean, choice, integer, kept_for, refused, string
 
 MERGE_ENGINE = choice(
     "merge-engine",
@@ -26,9 +26,9 @@ SEQUENCE_FIELD_SORT_ORDER = choice(
 SEQUENCE_SNAPSHOT_ORDERING = boolean(
     "sequence.snapshot-ordering",
     "false",
-    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table; tables"
-    " with it are refused here.",
+    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table.",
     immutable=True,
+    status=refused("rows of a key would be merged in another order than Java's engines merge them"),
 )
 ROWKIND_FIELD = string(
     "rowkind.field", None, "The column that says with +I, -U, +U or -D what a written row does.", immutable=True
@@ -111,7 +111,7 @@ FIELD_DEFAULT_VALUE = string(
     "fields.<column>.default-value",
     None,
     "What reads show where the column is null (a default in DDL is better).",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 FIELD_MAP_STORAGE_LAYOUT = choice(
     "fields.<column>.map.storage-layout",

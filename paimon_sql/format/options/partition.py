@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, string
+from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, kept_for, string
 
 PARTITION_DEFAULT_NAME = string(
     "partition.default-name", "__DEFAULT_PARTITION__", "The directory name of a partition whose value is null or empty."
@@ -43,7 +43,7 @@ PARTITION_SINK_STRATEGY = choice(
     "NONE",
     "How rows of an append table are spread over writers: as they come, by partition, or by partition and its size.",
     ("NONE", "HASH", "PARTITION_DYNAMIC"),
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 PARTITION_MARK_DONE_ACTION = string(
     "partition.mark-done-action",
@@ -67,7 +67,7 @@ PARTITION_IDLE_TIME_TO_REPORT_STATISTIC = duration(
     "partition.idle-time-to-report-statistic",
     "0 ms",
     "After what time without data the numbers of a partition are told to the metastore.",
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 RECORD_LEVEL_EXPIRE_TIME = duration(
     "record-level.expire-time", None, "How long a row lives; compaction drops older ones."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import boolean, double, long, memory_size, string
+from paimon_sql.format.options.values import boolean, double, kept_for, long, memory_size, string
 
 ROW_TRACKING_ENABLED = boolean(
     "row-tracking.enabled",
@@ -25,13 +25,13 @@ DATA_EVOLUTION_MERGE_INTO_FILE_PRUNING = boolean(
     "data-evolution.merge-into.file-pruning",
     "true",
     "Whether MERGE INTO first finds the files that it touches.",
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 DATA_EVOLUTION_MERGE_INTO_SOURCE_PERSIST = boolean(
     "data-evolution.merge-into.source-persist",
     "false",
     "Whether MERGE INTO keeps its source while it runs.",
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 DATA_EVOLUTION_REASSIGN_SKIP_CONTIGUOUS_ROW_COUNT = long(
     "data-evolution.reassign.skip-contiguous-row-count",
@@ -42,7 +42,7 @@ DATA_EVOLUTION_ROW_ID_CONFLICT_REWRITE_MAX_SIZE = memory_size(
     "data-evolution.row-id-conflict-rewrite.max-size",
     "256 mb",
     "How much data an update adapts to a compaction that overtook it; 0 for none.",
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS = boolean(
     "data-evolution.compaction.rewrite-row-ids",
@@ -53,19 +53,19 @@ DATA_EVOLUTION_ROW_SIDECAR_ENABLED = boolean(
     "data-evolution.row-sidecar.enabled",
     "false",
     "Whether a copy of each file by rows helps to read single rows.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS = long(
     "data-evolution.row-sidecar.max-selected-rows",
     "4096",
     "Up to how many rows are read from that copy.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO = double(
     "data-evolution.row-sidecar.max-selection-ratio",
     "0.05",
     "Up to which share of a file's rows are read from that copy.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 BLOB_FIELD = string(
     "blob-field",

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, long, memory_size, string
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    duration,
+    integer,
+    kept_for,
+    long,
+    memory_size,
+    string,
+)
 
 SCAN_MODE = choice(
     "scan.mode",
@@ -50,14 +60,14 @@ SCAN_FILE_CREATION_TIME_MILLIS = long(
     "The time, in milliseconds since the epoch, after which a file must have been created to be read.",
 )
 SCAN_BOUNDED_WATERMARK = long(
-    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", has_effect=False
+    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", status=kept_for("Flink's streams")
 )
 SCAN_BUCKET = integer(
     "scan.bucket",
     None,
     "The one bucket to read, of a primary-key table with fixed buckets.",
     check=at_least(0),
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 SCAN_FALLBACK_BRANCH = string(
     "scan.fallback-branch", None, "The branch that is read for partitions that the current branch lacks."
@@ -66,7 +76,7 @@ SCAN_FALLBACK_BRANCH_READ_FAIL_FAST = boolean(
     "scan.fallback-branch.read-fail-fast",
     "false",
     "Whether a failure to read the fallback branch fails the query.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 SCAN_FALLBACK_SNAPSHOT_BRANCH = string(
     "scan.fallback-snapshot-branch", None, "The branch of a chain table that holds whole partitions."
@@ -81,10 +91,9 @@ SCAN_IGNORE_CORRUPT_FILES = boolean(
     "scan.ignore-corrupt-files",
     "false",
     "Whether a read goes on without data files that it cannot read.",
-    has_effect=False,
 )
 SCAN_IGNORE_LOST_FILES = boolean(
-    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone.", has_effect=False
+    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone."
 )
 SCAN_MANIFEST_PARALLELISM = integer(
     "scan.manifest.parallelism",
@@ -97,19 +106,19 @@ SCAN_MAX_SPLITS_PER_TASK = integer(
     "10",
     "How many splits a stream plans ahead for each task.",
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 SCAN_PLAN_SORT_PARTITION = boolean(
     "scan.plan-sort-partition",
     "false",
     "Whether partitions are read in their order and not in that of writing.",
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED = duration(
     "scan.plan-auto-tag-for-read.time-retained",
     None,
     "How long a tag lives that a batch read makes, so that its snapshot does not expire under it.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 INCREMENTAL_BETWEEN = string(
     "incremental-between",
@@ -146,19 +155,28 @@ SOURCE_SPLIT_OPEN_FILE_COST = memory_size(
     "As how much data opening a file counts when splits and compactions are planned.",
 )
 READ_BATCH_SIZE = integer(
-    "read.batch-size", "1024", "How many rows a file format hands over at a time.", check=at_least(1), has_effect=False
+    "read.batch-size",
+    "1024",
+    "How many rows a Python worker reads of a file at a time; without it as many as suit the read.",
+    check=at_least(1),
 )
 FILE_READER_ASYNC_THRESHOLD = memory_size(
     "file-reader-async-threshold",
     "10 mb",
     "From which size on a file is read ahead in the background.",
-    has_effect=False,
+    status=kept_for("Java readers"),
 )
 CONTINUOUS_DISCOVERY_INTERVAL = duration(
-    "continuous.discovery-interval", "10 s", "How often a stream looks for a new snapshot.", has_effect=False
+    "continuous.discovery-interval",
+    "10 s",
+    "How often a stream looks for a new snapshot.",
+    status=kept_for("Flink's streams"),
 )
 STREAMING_READ_SNAPSHOT_DELAY = duration(
-    "streaming.read.snapshot.delay", None, "How long a stream waits before it reads a new snapshot.", has_effect=False
+    "streaming.read.snapshot.delay",
+    None,
+    "How long a stream waits before it reads a new snapshot.",
+    status=kept_for("Flink's streams"),
 )
 STREAMING_READ_OVERWRITE = boolean(
     "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
@@ -167,10 +185,16 @@ STREAMING_READ_APPEND_OVERWRITE = boolean(
     "streaming-read-append-overwrite", "false", "Whether a stream of an append table reads what INSERT OVERWRITE adds."
 )
 STREAM_SCAN_MODE = string(
-    "stream-scan-mode", "none", "Which special stream Java engines start inside; set by them alone.", has_effect=False
+    "stream-scan-mode",
+    "none",
+    "Which special stream Java engines start inside; set by them alone.",
+    status=kept_for("Java engines"),
 )
 BATCH_SCAN_MODE = string(
-    "batch-scan-mode", "none", "Which special read Java engines start inside; set by them alone.", has_effect=False
+    "batch-scan-mode",
+    "none",
+    "Which special read Java engines start inside; set by them alone.",
+    status=kept_for("Java engines"),
 )
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
     "table-read.sequence-number.enabled",
@@ -181,7 +205,7 @@ KEY_VALUE_SEQUENCE_NUMBER_ENABLED = boolean(
     "key-value.sequence_number.enabled",
     "false",
     "Whether reads inside Java engines carry the sequence number.",
-    has_effect=False,
+    status=kept_for("Java engines"),
 )
 CHAIN_TABLE_ENABLED = boolean(
     "chain-table.enabled", "false", "Whether partitions are read as the latest whole one and the changes since."
@@ -198,5 +222,5 @@ CHAIN_TABLE_STREAMING_MERGE_SNAPSHOT = boolean(
     "chain-table.streaming.merge-snapshot",
     "false",
     "Whether a stream of a chain table starts with the merged chains.",
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import UNLIMITED_INTEGER, at_least, boolean, choice, duration, integer, string
+from paimon_sql.format.options.values import (
+    UNLIMITED_INTEGER,
+    at_least,
+    boolean,
+    choice,
+    duration,
+    integer,
+    kept_for,
+    string,
+)
 
 SNAPSHOT_NUM_RETAINED_MIN = integer(
     "snapshot.num-retained.min", "10", "How many snapshots stay at least.", check=at_least(1)
@@ -35,7 +44,7 @@ SNAPSHOT_WATERMARK_IDLE_TIMEOUT = duration(
     "snapshot.watermark-idle-timeout",
     None,
     "After what time without data a stream makes a snapshot all the same, so that tags by watermark appear.",
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 CONSUMER_ID = string(
     "consumer-id", None, "The name under which a stream records how far it has read, so that snapshots wait for it."
@@ -45,7 +54,7 @@ CONSUMER_MODE = choice(
     "exactly-once",
     "Whether a stream records its progress with its checkpoints or when it finds the next snapshot.",
     ("exactly-once", "at-least-once"),
-    has_effect=False,
+    status=kept_for("Flink's streams"),
 )
 CONSUMER_EXPIRATION_TIME = duration(
     "consumer.expiration-time",

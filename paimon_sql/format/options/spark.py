@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import Scope, at_least, boolean, choice, integer, long
+from paimon_sql.format.options.values import Scope, at_least, boolean, choice, integer, kept_for, long
 
 WRITE_MERGE_SCHEMA = boolean(
     "write.merge-schema", "false", "Whether a write adds columns that the table lacks.", scope=Scope.SPARK
@@ -17,28 +17,31 @@ WRITE_MERGE_SCHEMA_EXPLICIT_CAST = boolean(
     "write.merge-schema.explicit-cast", "false", "Whether it may also narrow types and lose digits.", scope=Scope.SPARK
 )
 WRITE_USE_V2_WRITE = boolean(
-    "write.use-v2-write", "false", "Whether Spark's own distributed write is used.", scope=Scope.SPARK, has_effect=False
+    "write.use-v2-write",
+    "false",
+    "Whether Spark's own distributed write is used.",
+    scope=Scope.SPARK,
+    status=kept_for("Java's Spark connector"),
 )
 WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED = boolean(
     "write.hive-style-dynamic-partition.enabled",
     "false",
     "Whether INSERT without column names takes dynamic partition columns last, as Hive does.",
     scope=Scope.SPARK,
-    has_effect=False,
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS = integer(
     "write.data-evolution.update-conflict-retry.max-attempts",
     "20",
     "How often an update of single columns is tried when others update them too.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS = long(
     "write.data-evolution.update-conflict-retry.wait-ms",
     "10",
     "How many milliseconds lie between two such tries.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 READ_CHANGELOG = boolean(
     "read.changelog",
@@ -51,9 +54,8 @@ READ_CHANGELOG = boolean(
 READ_ALLOW_FULL_SCAN = boolean(
     "read.allow.fullScan",
     "true",
-    "Whether a query may read all partitions of a table.",
+    "Whether a query of a table with partitions may read all of its files.",
     scope=Scope.SPARK,
-    has_effect=False,
 )
 READ_PUSH_DOWN_ENABLED = boolean(
     "read.push-down.enabled",
@@ -110,28 +112,28 @@ SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING = boolean(
     "false",
     "Whether only the columns that are read count for the size of a split.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 LEGACY_TIMESTAMP_MAPPING_ENABLED = boolean(
     "legacy-timestamp-mapping.enabled",
     "false",
     "Whether TIMESTAMP is shown as Spark's TIMESTAMP with time zone.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 REQUIRED_SPARK_CONFS_CHECK_ENABLED = boolean(
     "requiredSparkConfsCheck.enabled",
     "true",
     "Whether a session's settings are checked at its start.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 FORMAT_TABLE_REPAIR_COLLECT_STATISTICS = boolean(
     "format-table.repair.collect-statistics",
     "false",
     "Whether MSCK REPAIR TABLE counts what it finds.",
     scope=Scope.SPARK,
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "format-table.statistics.parallelism",
@@ -139,7 +141,7 @@ FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "How many partitions of a format table are counted at a time.",
     scope=Scope.SPARK,
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("Java's Spark connector"),
 )
 VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "vector-search.lateral-join.parallelism",
@@ -147,5 +149,5 @@ VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "Over how many tasks the input of a lateral vector search is spread.",
     scope=Scope.SPARK,
     check=at_least(1),
-    has_effect=False,
+    status=kept_for("vector and text indexes of Java engines"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import boolean, choice, string
+from paimon_sql.format.options.values import boolean, choice, refused, string
 
 TYPE = choice(
     "type",
@@ -28,7 +28,12 @@ PARTITION = string(
 )
 PATH = string("path", None, "The directory of the table.")
 BRANCH = string("branch", "main", "The branch that is read and written.")
-AUTO_CREATE = boolean("auto-create", "false", "Whether a table that is first read or written is created on the way.")
+AUTO_CREATE = boolean(
+    "auto-create",
+    "false",
+    "Whether a table that is first read or written is created on the way.",
+    status=refused("it is for definitions of Flink's connector, not for tables of a catalog"),
+)
 ADD_COLUMN_BEFORE_PARTITION = boolean(
     "add-column-before-partition",
     "false",
@@ -43,7 +48,10 @@ DISABLE_EXPLICIT_TYPE_CASTING = boolean(
     "Whether a column's type may only be changed to one that holds all of its values.",
 )
 QUERY_AUTH_ENABLED = boolean(
-    "query-auth.enabled", "false", "Whether the catalog is asked for row and column rights before a query."
+    "query-auth.enabled",
+    "false",
+    "Whether the catalog is asked for row and column rights before a query.",
+    status=refused("what a server hides cannot be hidden here"),
 )
 BRANCH_MERGE_ENABLED = boolean(
     "branch-merge.enabled", "false", "Whether a branch of this append table may be merged into another one."

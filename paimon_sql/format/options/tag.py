@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, string
+from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, kept_for, string
 
 TAG_AUTOMATIC_CREATION = choice(
     "tag.automatic-creation",
@@ -42,10 +42,16 @@ TAG_CREATE_SUCCESS_FILE = boolean(
     "tag.create-success-file", "false", "Whether a file beside a new tag says that it is complete."
 )
 TAG_CALLBACKS = string(
-    "tag.callbacks", None, "Java classes, with commas between, that Java engines call for a new tag.", has_effect=False
+    "tag.callbacks",
+    None,
+    "Java classes, with commas between, that Java engines call for a new tag.",
+    status=kept_for("Java engines"),
 )
 TAG_CALLBACK_PARAM = string(
-    "tag.callback.<class>.param", None, "What the constructor of such a class is given.", has_effect=False
+    "tag.callback.<class>.param",
+    None,
+    "What the constructor of such a class is given.",
+    status=kept_for("Java engines"),
 )
 SINK_PROCESS_TIME_ZONE = string(
     "sink.process-time-zone", None, "The time zone of tags that follow the clock; without it the machine's own."
@@ -59,5 +65,5 @@ METASTORE_TAG_TO_PARTITION_PREVIEW = choice(
     "none",
     "Whether Hive shows the next tag before it is made, and what tells its name.",
     ("none", "process-time", "watermark", "batch"),
-    has_effect=False,
+    status=kept_for("Hive"),
 )

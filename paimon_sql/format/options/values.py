@@ -33,6 +33,38 @@ class Scope(str, Enum):
     """In a table's properties, for Flink jobs on the same table; it has no effect here."""
 
 
+class Standing(str, Enum):
+    """What becomes of an option that is set."""
+
+    SUPPORTED = "supported"
+    """It does here what it says."""
+    KEPT = "kept"
+    """It is checked and stored; other engines heed it on the same table."""
+    REFUSED = "refused"
+    """Tables and statements that ask for it are refused, for here it would be passed over to somebody's harm."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What becomes of an option that is set; ``by`` names the engines that heed it, or says what stands against it."""
+
+    standing: Standing
+    by: str = ""
+
+
+SUPPORTED = Status(Standing.SUPPORTED)
+
+
+def kept_for(engines: str) -> Status:
+    """The status of an option that only those engines heed."""
+    return Status(Standing.KEPT, engines)
+
+
+def refused(why: str) -> Status:
+    """The status of an option that is refused."""
+    return Status(Standing.REFUSED, why)
+
+
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T_co]):
     """One option: its key, what it takes and what it means.
@@ -48,7 +80,7 @@ class Option(Generic[T_co]):
         immutable: whether it is fixed once the table holds data.
         alternatives: other keys under which it is read, in that order, when its own is not given.
         renamed: whether the alternatives are mere spellings of documents, which no other implementation reads.
-        has_effect: whether this implementation obeys it; otherwise it is kept for others on the same table.
+        status: what becomes of it here; an option of Flink's is kept for Flink.
     """
 
     key: str
@@ -61,18 +93,15 @@ class Option(Generic[T_co]):
     immutable: bool = False
     alternatives: tuple[str, ...] = ()
     renamed: bool = False
-    has_effect: bool = True
+    status: Status = SUPPORTED
     pattern: re.Pattern[str] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if "<" in self.key:
             parts = (re.escape(part) for part in re.split(r"<[^>]+>", self.key))
             object.__setattr__(self, "pattern", re.compile("(.+)".join(parts), re.DOTALL))
-
-    @property
-    def is_obeyed(self) -> bool:
-        """Whether it does something here."""
-        return self.has_effect and self.scope is not Scope.FLINK
+        if self.scope is Scope.FLINK and self.status is SUPPORTED:
+            object.__setattr__(self, "status", kept_for("Flink"))
 
     @property
     def default(self) -> T_co:

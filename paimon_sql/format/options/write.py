@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import UNLIMITED_SIZE, at_least, boolean, choice, integer, memory_size, string
+from paimon_sql.format.options.values import (
+    UNLIMITED_SIZE,
+    at_least,
+    boolean,
+    choice,
+    integer,
+    kept_for,
+    memory_size,
+    string,
+)
 
 WRITE_BUFFER_SIZE = memory_size(
     "write-buffer-size", "256 mb", "How much a writer gathers in memory before it sorts and writes a file."
@@ -19,13 +28,13 @@ WRITE_BUFFER_FOR_APPEND = boolean(
     "write-buffer-for-append",
     "false",
     "Whether writers of append tables gather rows in the write buffer too.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 WRITE_MAX_WRITERS_TO_SPILL = integer(
     "write-max-writers-to-spill",
     "10",
     "How many open writers make an append buffer its rows and spill them.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 WRITE_BATCH_SIZE = integer(
     "write.batch-size",
@@ -33,23 +42,26 @@ WRITE_BATCH_SIZE = integer(
     "How many rows a file format takes at a time when it writes.",
     check=at_least(1),
     alternatives=("orc.write.batch-size",),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 WRITE_BATCH_MEMORY = memory_size(
     "write.batch-memory",
     "128 mb",
     "How much memory the rows take that a file format writes at a time.",
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 WRITE_SEQUENCE_NUMBER_INIT_MODE = choice(
     "write.sequence-number-init-mode",
     "scan",
     "Whether a writer learns the next sequence number from the files of its bucket or from the snapshot.",
     ("scan", "snapshot"),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 ASYNC_FILE_WRITE = boolean(
-    "async-file-write", "true", "Whether files are written while the next rows are prepared.", has_effect=False
+    "async-file-write",
+    "true",
+    "Whether files are written while the next rows are prepared.",
+    status=kept_for("Java writers"),
 )
 LOCAL_MERGE_BUFFER_SIZE = memory_size(
     "local-merge-buffer-size",
@@ -61,14 +73,14 @@ LOCAL_SORT_MAX_NUM_FILE_HANDLES = integer(
     "128",
     "How many spilled files a sort merges at a time.",
     check=at_least(2),
-    has_effect=False,
+    status=kept_for("Java writers"),
 )
 SORT_ENGINE = choice(
     "sort-engine",
     "loser-tree",
     "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
     ("min-heap", "loser-tree"),
-    has_effect=False,
+    status=kept_for("Java readers"),
 )
 SORT_SPILL_THRESHOLD = integer(
     "sort-spill-threshold",
@@ -81,8 +93,10 @@ SPILL_COMPRESSION = string("spill-compression", "zstd", "The compression of spil
 SPILL_COMPRESSION_ZSTD_LEVEL = integer(
     "spill-compression.zstd-level", "1", "How hard zstd works on spilled data, from 1 on."
 )
-PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.", has_effect=False)
-CACHE_PAGE_SIZE = memory_size("cache-page-size", "64 kb", "The size of a page of cached memory.", has_effect=False)
+PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.", status=kept_for("Java writers"))
+CACHE_PAGE_SIZE = memory_size(
+    "cache-page-size", "64 kb", "The size of a page of cached memory.", status=kept_for("Java writers")
+)
 FILE_OPERATION_THREAD_NUM = integer(
     "file-operation.thread-num",
     None,

@@ -29,8 +29,9 @@ from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange, Update
 from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.storage.buckets.registry import bound_partition_keys
 from paimon_sql.storage.buckets.relocation import moves_rows
-from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, ROW_INDEX, hidden_fields
+from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.row_level.whole import remove_partitions
@@ -127,7 +128,8 @@ class RowLevelRun:
     def _row_id(self, table: Table, way: Way) -> tuple[str, ...]:
         """The columns that tell the rows of the table apart."""
         if way is Way.UPSERT:
-            return table.schema.primary_keys
+            bound = self._operation is Operation.MERGE and bound_partition_keys(table.schema)
+            return (*table.schema.primary_keys, *((PARTITION,) if bound else ()))
         wanted = (BUCKET.name,) if way is Way.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
         if taken := {*wanted} - {f.name for f in hidden_fields(table.schema)}:
             raise UnsupportedError(
@@ -164,13 +166,15 @@ class RowLevelRun:
                 f"{table.name}: UPDATE cannot set {names}, which is of the primary key.",
                 remedy="DELETE the row and INSERT it under its new key.",
             )
-        if isinstance(self._statement, Update) and not moves_rows(table):
+        bound = bound_partition_keys(table.schema)
+        if isinstance(self._statement, Update) and (bound or not moves_rows(table)):
             set_here = {assignment.column[-1].lower() for assignment in self._statement.assignments}
             free = set(table.schema.partition_keys) - set(table.schema.primary_keys)
             if stays := sorted(name for name in free if name.lower() in set_here):
+                why = "bucket" if bound else "merge-engine, ignore-delete"
                 raise UnsupportedError(
                     f"{table.name}: UPDATE cannot set {', '.join(stays)}, as rows of this table stay in their"
-                    " partitions (merge-engine, ignore-delete).",
+                    f" partitions ({why}).",
                     remedy="DELETE the row and INSERT it anew.",
                 )
 

@@ -27,10 +27,12 @@ from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.buckets.fixed import FixedTask
+from paimon_sql.storage.buckets.registry import bound_partition_keys
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.read.hidden_columns import PARTITION
 from paimon_sql.storage.row_level.change_keys import Change, change_read
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
 from paimon_sql.storage.table import Table
@@ -54,12 +56,14 @@ def upsert(
     Raises:
         CommitConflictError: a rival has written rows of the same keys meanwhile.
     """
-    key_changes = " OR ".join(
-        f"NOT {quote_name(column)} <=> {quote_name(before)}" for column, before in changed.id_before.items()
-    )
+    before = {column: quote_name(old) for column, old in changed.id_before.items()}
+    if operation is Operation.MERGE:
+        before |= {c: f"{PARTITION}.{quote_name(c)}" for c in bound_partition_keys(table.schema)}
+    key_changes = " OR ".join(f"NOT {quote_name(column)} <=> {old}" for column, old in before.items())
     kind = quote_name(VALUE_KIND.name)
     if key_changes:
-        message = f"{table.name}: the statement would change column {', '.join(changed.id_before)} of the primary key"
+        of = "the primary key" if before.keys() == changed.id_before.keys() else "the primary key or the partition"
+        message = f"{table.name}: the statement would change column {', '.join(before)} of {of}"
         checked = (
             f"CASE WHEN {kind} = {int(RowKind.UPDATE_AFTER)} AND ({key_changes}) THEN"
             f" raise_error('{message.replace(chr(39), '')} of a row.') ELSE {kind} END {kind}"

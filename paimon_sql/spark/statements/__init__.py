@@ -9,7 +9,6 @@ from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranc
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
-from paimon_sql.spark.statements.folders import RunDropFolders
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.materialized import (
     RunChangeMaterializedQuery,
@@ -21,6 +20,7 @@ from paimon_sql.spark.statements.materialized import (
     RunShowMaterializedTables,
     RunSuspendMaterialized,
 )
+from paimon_sql.spark.statements.partitions import RunDropPartitions, RunRepairPartitions
 from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
@@ -47,9 +47,9 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDeleteTag(),
         RunDescribeFunction(),
         RunDropCatalog(),
-        RunDropFolders(),
         RunDropFunction(),
         RunDropMaterialized(),
+        RunDropPartitions(),
         RunExplainChange(),
         RunInsertByName(),
         RunMerge(),
@@ -57,6 +57,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunRefreshMaterialized(),
         RunRenameBranch(),
         RunRenameTag(),
+        RunRepairPartitions(),
         RunResumeMaterialized(),
         RunShowBranches(),
         RunShowCreateMaterialized(),

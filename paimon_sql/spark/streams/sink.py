@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
 from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import StreamingWriteInterface
@@ -95,11 +96,18 @@ class StreamingWriteProxy(StreamingWriteInterface):
             written = [message for share in shares for message in share]
             settled = list(self._task.settled(written, SparkExecutor(self.jvm)))
             try:
-                commit_write(self.jvm, transaction, self._task, settled, self._overwrite)
+                commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
             except EpochSkippedError:
                 self._record_skipped(epoch)
             except EpochCommittedError:
                 pass  # by an earlier run, or by another process that runs this stream
+
+    def _compacted_as(self, epoch: int) -> Table:
+        """The table with the options by which a micro-batch compacts: every so many of them are a full compaction."""
+        every = self.table.options.get(FULL_COMPACTION_DELTA_COMMITS) or 0
+        if every <= 1 or (epoch + 1) % every == 0:
+            return self.table
+        return self.table.with_options({FULL_COMPACTION_DELTA_COMMITS.key: "0"})
 
     def abort(self, epoch: int, messages: Any) -> None:
         # Once the commit has begun its transaction alone decides what becomes of the files.

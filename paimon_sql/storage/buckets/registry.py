@@ -24,3 +24,13 @@ def bucket_mode(schema: TableSchema) -> BucketMode:
     if buckets == -2:
         return POSTPONE
     return CROSS_PARTITION if set(schema.partition_keys) - set(schema.primary_keys) else DYNAMIC
+
+
+def bound_partition_keys(schema: TableSchema) -> tuple[str, ...]:
+    """The partition columns that tell rows apart besides the primary key, which may stand in each partition.
+
+    Only dynamic buckets know where in the table a key stands; fixed and postponed ones look into its partition alone.
+    """
+    if not schema.primary_keys or bucket_mode(schema) is CROSS_PARTITION:
+        return ()
+    return tuple(name for name in schema.partition_keys if name not in schema.primary_keys)

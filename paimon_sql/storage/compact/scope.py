@@ -23,15 +23,20 @@ class Scope:
         partitions: a condition on partition columns.
         idle: how long no file must have come to a partition.
         buckets: numbers of buckets, for tables with a fixed number of them.
+        apart: partitions, serialised, that are left alone.
     """
 
     partitions: Predicate | None = None
     idle: timedelta | None = None
     buckets: frozenset[int] | None = None
+    apart: frozenset[bytes] = frozenset()
 
     def of(self, table: Table, live: pa.Table) -> pa.Table:
         """Those of a table's live files that it is about."""
         found = filter_partitions(table, live, self.partitions)
+        if self.apart:
+            left = pa.array(sorted(self.apart), pa.binary())
+            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=left)))
         if self.idle is not None:
             # Idle is the partition, not the bucket: its newest file decides.
             newest = found.group_by("partition").aggregate([("creation_time_millis", "max")])

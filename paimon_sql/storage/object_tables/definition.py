@@ -5,10 +5,9 @@ Spec: Concepts, "Table Types", "Object Table".
 
 from __future__ import annotations
 
-from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options.table import OBJECT_LOCATION
-from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import BigIntType, DataField, string_type
+from paimon_sql.storage.table import Table
 
 OBJECT_FIELDS = (
     DataField(0, "path", string_type(False), "Relative path of object"),
@@ -21,16 +20,6 @@ OBJECT_FIELDS = (
 """The columns of every object table; times are milliseconds since the epoch, 0 where nobody knows them."""
 
 
-def object_location(schema: TableSchema) -> str:
-    """The folder whose files an object table lists.
-
-    Raises:
-        InvalidOptionError: the table does not say it.
-    """
-    text = schema.options.get(OBJECT_LOCATION.key, "").strip().rstrip("/")
-    if not text:
-        raise InvalidOptionError(
-            f"An object table needs the option '{OBJECT_LOCATION.key}', the folder whose files it lists.",
-            key=OBJECT_LOCATION.key,
-        )
-    return text
+def object_location(table: Table) -> str:
+    """The folder whose files an object table lists: the one that it names, or its own."""
+    return str(table.options.get(OBJECT_LOCATION) or "").strip().rstrip("/") or table.path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,7 +17,9 @@ _SCHEMA = arrow_schema(OBJECT_FIELDS)
 _ROWS = 65_536
 
 
-def list_objects(file_io: FileIO, location: str, threads: int, rows: int = _ROWS) -> Iterator[pa.RecordBatch]:
+def list_objects(
+    file_io: FileIO, location: str, threads: int, rows: int = _ROWS, apart: re.Pattern[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """The files below a folder at any depth, in no particular order; hidden ones (``.x``, ``_x``) are left out.
 
     What is held at a time are the files of a batch, the folders that are being listed and the names of those that
@@ -27,9 +30,15 @@ def list_objects(file_io: FileIO, location: str, threads: int, rows: int = _ROWS
         location: the folder.
         threads: how many folders are listed at a time.
         rows: how many rows a batch has, the last one fewer.
+        apart: the names of files and folders that are left out where they stand in the folder itself.
     """
     waiting, found = deque([location]), list[FileStatus]()
     running: set[Future[list[FileStatus]]] = set()
+
+    def is_shown(status: FileStatus) -> bool:
+        top = "/" not in status.path[len(location) + 1 :]
+        return not (status.name.startswith((".", "_")) or (apart and top and apart.fullmatch(status.name)))
+
     with ThreadPoolExecutor(threads) as pool:
         try:
             while waiting or running:
@@ -37,7 +46,7 @@ def list_objects(file_io: FileIO, location: str, threads: int, rows: int = _ROWS
                     running.add(pool.submit(file_io.list, waiting.popleft()))
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for listed in (one.result() for one in done):
-                    shown = [s for s in listed if not s.name.startswith((".", "_"))]
+                    shown = [s for s in listed if is_shown(s)]
                     waiting.extend(s.path for s in shown if s.is_dir)
                     found += [s for s in shown if not s.is_dir]
                 while len(found) >= rows:

@@ -6,6 +6,7 @@ neither listing is ever held as a whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import NotFoundError
+from paimon_sql.format.paths import BRANCH, CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
@@ -28,6 +30,10 @@ from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.task import plan_write
 
 _LENGTH, _MTIME = "length", "mtime"
+_OWN = re.compile(
+    "|".join((SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH, MANIFEST, INDEX, STATISTICS, "REWIND", r"bucket-\d+"))
+)
+"""What a table keeps in its folder for itself."""
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -92,7 +98,7 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
     Raises:
         NotFoundError: there is no such folder; the table keeps what it knows.
     """
-    location = object_location(table.schema)
+    location = object_location(table)
     if not file_io.is_object_store(location) and file_io.status(location) is None:
         raise NotFoundError(
             f"{table.name} lists {location}, which is not there.", name=location, remedy="The table is as it was."
@@ -101,7 +107,8 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
     for split in plan_scan(table).splits:
         for _ in before.looked_at(ReadTask(table, split, ("path", _LENGTH, _MTIME)).batches()):
             pass
-    listed = now.looked_at(list_objects(file_io, location, threads))
+    own = _OWN if location == table.path else None
+    listed = now.looked_at(list_objects(file_io, location, threads, apart=own))
     if dry_run:
         for _ in listed:
             pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.options.scan import READ_BATCH_SIZE
 from paimon_sql.format.paths import format_of
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
@@ -19,6 +21,7 @@ from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.file_indexes import IndexLook, as_ranges
+from paimon_sql.storage.read.forgiveness import forgiven
 from paimon_sql.storage.read.row_groups import PredicateRowGroups
 from paimon_sql.storage.scan.deletions import Deletion
 from paimon_sql.storage.scan.file_groups import stored_fields
@@ -87,6 +90,8 @@ def read_places(
         batch_rows: the most rows of a batch.
         row_ranges: the places wanted, as sorted ``(first, last + 1)``; all by default.
     """
+    if table.options.has(READ_BATCH_SIZE):
+        batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
     if predicate is not None and row_ranges is None:
         told = IndexLook(table, predicate).rows(partition, bucket, file)
         if told is not None and not told:
@@ -151,9 +156,11 @@ def _opened(
     if may_lack_partition(table.schema, file):
         stored = [f for f in stored if f.name not in table.schema.partition_keys]
     plan = plan_evolution(stored, wanted_fields(table, columns))
-    read = file_format(format_of(file.file_name)).read_with_positions(
+    path = table.locations.data_file(partition, bucket, file)
+    read = partial(
+        file_format(format_of(file.file_name)).read_with_positions,
         table.file_io,
-        table.locations.data_file(partition, bucket, file),
+        path,
         file.file_size,
         plan.file_fields,
         plan.columns,
@@ -161,7 +168,7 @@ def _opened(
         batch_rows=batch_rows,
         row_ranges=row_ranges,
     )
-    return plan, read
+    return plan, forgiven(table, path, read) if table.forgiving else read()
 
 
 def _partition_columns(

@@ -42,7 +42,7 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
     """The hidden columns of a table; those whose name a column of its own has are not among them."""
     keys = schema.partition_fields
     partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
-    offered = (FILE_PATH, ROW_INDEX, *((partition,) if keys else ()), BUCKET)
+    offered = (FILE_PATH, ROW_INDEX, partition, BUCKET)
     own = {name.lower() for name in schema.names}
     return (*(f for f in offered if f.name not in own), *(TRACKED if is_tracked(schema) else ()))
 
@@ -137,8 +137,8 @@ class _Hidden:
         for field in fields:
             if field.name == PARTITION:
                 values = partition_values(table, pa.array([split.partition], pa.binary()))
-                struct = pa.StructArray.from_arrays(list(values.values()), fields=list(arrow_type(field.type)))
-                self._constants[PARTITION] = struct
+                row = {name: value[0].as_py() for name, value in values.items()}
+                self._constants[PARTITION] = pa.array([row], arrow_type(field.type))
 
     def beside(
         self,

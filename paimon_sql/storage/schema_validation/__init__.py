@@ -70,6 +70,7 @@ STORE_RULES: tuple[Rule, ...] = (
     files.variant_shredding,
     places.file_prefixes,
     places.data_directory,
+    places.external_paths,
     indexes.file_indexes,
     indexes.table_indexes,
     clustering.incremental_clustering,
@@ -82,7 +83,7 @@ STORE_RULES: tuple[Rule, ...] = (
 RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
     "format-table": (format_tables.format_of_files, format_tables.columns_of_files),
-    "object-table": (object_tables.columns_of_objects, object_tables.listed_folder, *STORE_RULES),
+    "object-table": (object_tables.columns_of_objects, *STORE_RULES),
 }
 """The rules that each kind of table has besides, by the option ``type``."""
 

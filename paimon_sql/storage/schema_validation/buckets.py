@@ -18,14 +18,6 @@ def bucket_number(table: Definition) -> Iterator[PaimonError]:
         yield conflict(
             BUCKET, "can be -2 (postponed) only for a table with a primary key.", "Use -1 or a number above 0."
         )
-    if table.bucket != -1 and table.is_cross_partition:
-        lacking = [name for name in table.schema.partition_keys if name not in table.schema.primary_keys]
-        yield conflict(
-            BUCKET,
-            f"must be -1 (dynamic), for the primary key lacks the partition column {listed(lacking)}: with fixed"
-            " buckets one key could have a row in each partition.",
-            f"Add {listed(lacking)} to the primary key, or set 'bucket' = '-1'.",
-        )
     if table.bucket == -1 and not table.has_key and table.options.has(FULL_COMPACTION_DELTA_COMMITS):
         yield conflict(
             FULL_COMPACTION_DELTA_COMMITS, "is not for append tables without fixed buckets.", "Leave it out."

@@ -1,11 +1,11 @@
-"""Rules about object tables: their columns are fixed, and they say what they list."""
+"""Rules about object tables: their columns are fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paimon_sql.errors import InvalidOptionError, PaimonError
-from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
+from paimon_sql.errors import PaimonError
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
 from paimon_sql.storage.schema_validation.definition import Definition, wrong
 
 
@@ -15,11 +15,3 @@ def columns_of_objects(table: Definition) -> Iterator[PaimonError]:
         yield wrong("The columns of an object table are always the same.", "Leave them out.")
     if table.schema.partition_keys:
         yield wrong("An object table has no partitions.", "Leave PARTITIONED BY out.")
-
-
-def listed_folder(table: Definition) -> Iterator[PaimonError]:
-    """The folder that is listed is said."""
-    try:
-        object_location(table.schema)
-    except InvalidOptionError as error:
-        yield error

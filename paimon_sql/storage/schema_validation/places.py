@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.changelog import CHANGELOG_FILE_PREFIX
 from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY, DATA_FILE_PREFIX
+from paimon_sql.storage.external_placement import ExternalPlacement
 from paimon_sql.storage.schema_validation.definition import Definition, conflict
 
 _NOT_IN_NAMES = re.compile(r"[/\\\x00-\x1f]")
@@ -33,3 +34,11 @@ def data_directory(table: Definition) -> Iterator[PaimonError]:
             f"cannot be {text!r}: the data stand in a folder under the table's.",
             "Give a path such as 'data', without '.', '..' or a slash at its beginning.",
         )
+
+
+def external_paths(table: Definition) -> Iterator[PaimonError]:
+    """The directories elsewhere can be chosen among as the table says."""
+    try:
+        ExternalPlacement.of(table.schema.options)
+    except InvalidOptionError as error:
+        yield error

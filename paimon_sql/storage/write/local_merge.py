@@ -45,7 +45,9 @@ def merged_locally(table: Table, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.
     schema, capacity = table.schema, table.options.get(LOCAL_MERGE_BUFFER_SIZE)
     engine = merge_engine(schema)
     kinds = KindsOfRows(table, engine)
-    by = RowOrder(schema.primary_keys, tuple(sequence_fields(schema.options)))
+    # A key that lacks partition columns may have a row in each partition.
+    keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
+    by = RowOrder(keys, tuple(sequence_fields(schema.options)))
     held: list[pa.RecordBatch] = []
 
     def merged() -> Iterator[pa.RecordBatch]:

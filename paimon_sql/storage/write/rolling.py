@@ -18,6 +18,7 @@ from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
 from paimon_sql.format.statistics import StatsCollector
 from paimon_sql.format.stats_mode import KEY_MODE
+from paimon_sql.storage.external_placement import external_place
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.registry import file_format
 from paimon_sql.storage.table import Table
@@ -95,6 +96,7 @@ class RollingWriter:
         self._open: _OpenFile | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []
+        self._place = external_place(table, partition, bucket)
         self._keys = table.schema.key_fields if table.schema.primary_keys else ()
         self._codec = RowCodec([f.type for f in self._keys])
         self._blobs = [
@@ -152,7 +154,8 @@ class RollingWriter:
                 s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
             )
         )
-        path = f"{self._table.locations.bucket(self._partition, self._bucket)}/{name}"
+        folder = self._table.locations.bucket(self._partition, self._bucket)
+        path = f"{folder}/{name}" if self._place is None else self._place(name)
         kind = s.file_format(self._level)
         keys = self._keys if s.thin else [key_field(f) for f in self._keys]
         options = self._table.schema.options
@@ -243,6 +246,7 @@ class RollingWriter:
                 file_source=self._source,
                 value_stats_cols=value_columns,
                 write_cols=columns,
+                external_path=None if self._place is None else current.path,
             )
         )
         for writer in self._blobs:
