@@ -53,7 +53,7 @@ class TargetProxy(TableProxy):
     def equals(self, other: Any) -> bool:
         # Spark makes a relation's hidden columns anew, under ids that nothing refers to, where it takes its copy for
         # another relation.
-        return other is self or behind(self.jvm, other) is self
+        return other is self or (other is not None and behind(self.jvm, other) is self)
 
     def metadataColumns(self) -> Any:
         # What tells rows apart must not be null for Spark.
