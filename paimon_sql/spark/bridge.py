@@ -17,10 +17,12 @@ from pyspark import SparkContext
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
+from paimon_sql.spark.analysis_rules import WriteRuleBuilder, add_write_rule
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
+from paimon_sql.spark.frame_writes import MergeSchemas
 from paimon_sql.spark.idle_connections import let_go_by_itself
 from paimon_sql.spark.java import Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
@@ -37,6 +39,7 @@ CATALOG_PREFIX = "spark.sql.catalog."
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
+_MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, WriteRuleBuilder.MARK)
 _SPARKS_OWN = "defaultSessionCatalog"
 """The field of a ``CatalogManager`` that holds Spark's own catalog."""
 
@@ -129,6 +132,10 @@ class AttachedSession:
             private_field(self._manager, _SPARKS_OWN)[0].set(self._manager, forgotten.sparks)
         return True
 
+    def catalog_named(self, name: str) -> CatalogProxy | None:
+        """The catalog of that name, that of paths included; None if it is none of ours."""
+        return self._paths if name == PATHS else self.catalogs.get(name)
+
     def all(self) -> dict[str, Catalog]:
         """The session's Paimon catalogs by name."""
         return {name: proxy.catalog for name, proxy in self.catalogs.items()}
@@ -212,14 +219,21 @@ class Bridge:
             extensions = self._own_extensions(session)
             extensions.injectParser(builder)
             extensions.injectCheckRule(CatalogsBuilder(self.jvm, self, catalog_settings(session)))
+            writes = WriteRuleBuilder(self.jvm, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made)))
+            extensions.injectHintResolutionRule(writes)
             private_field(session, "extensions")[0].set(session, extensions)
             self.session(session, manager=manager).add_configured()
+            add_write_rule(self.jvm, session, writes)
 
     def _own_extensions(self, session: Any) -> Any:
         """A copy of a session's extensions without those of ours."""
         old = session.extensions()
         new = self.jvm.new("org.apache.spark.sql.SparkSessionExtensions")
-        copied = {"parserBuilders": new.injectParser, "checkRuleBuilders": new.injectCheckRule}
+        copied = {
+            "parserBuilders": new.injectParser,
+            "checkRuleBuilders": new.injectCheckRule,
+            "hintResolutionRuleBuilders": new.injectHintResolutionRule,
+        }
         for field in old.getClass().getDeclaredFields():
             field.setAccessible(True)
             inject = copied.get(field.getName().rpartition("$")[2])
@@ -227,7 +241,7 @@ class Bridge:
                 field.set(new, field.get(old))
                 continue
             for builder in self.jvm.items(field.get(old).toSeq()):
-                if builder.toString() not in (ParserBuilder.MARK, CatalogsBuilder.MARK):
+                if builder.toString() not in _MARKS:
                     inject(builder)
         return new
 

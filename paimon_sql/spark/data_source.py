@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.read_options import CATALOG_OPTION, option
+from paimon_sql.spark.subclass import compiled_class
 
 _CLASS = "paimon.DefaultSource"
 _SOURCE = f"{CATALOG}.SupportsCatalogOptions"
@@ -109,21 +108,8 @@ def _class_of(jvm: Jvm) -> Any:
 
     It stands in the class loader of Spark itself, to which all others lead that Spark looks for data sources in.
     """
-    loader = jvm.java_class(_SOURCE).getClassLoader()
-    try:
-        return loader.loadClass(_CLASS)
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
-            raise
-    pool = jvm.new("javassist.ClassPool", True)
-    pool.appendClassPath(jvm.new("javassist.LoaderClassPath", loader))
-    made = pool.makeClass(_CLASS)
-    made.addInterface(pool.get(_SOURCE))
-    made.addField(jvm.cls("javassist.CtField").make(f"public static volatile {_SOURCE} {_ANSWERS};", made))
-    made.addConstructor(jvm.cls("javassist.CtNewConstructor").defaultConstructor(made))
-    for method in _METHODS:
-        made.addMethod(jvm.cls("javassist.CtNewMethod").make(_java(*method), made))
-    return made.toClass(loader, None)
+    members = [f"public static volatile {_SOURCE} {_ANSWERS};", *(_java(*method) for method in _METHODS)]
+    return compiled_class(jvm, _CLASS, members, beside=_SOURCE, interfaces=[_SOURCE])
 
 
 def _java(gives: str, name: str, parameters: str, arguments: str) -> str:

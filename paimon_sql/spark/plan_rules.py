@@ -63,6 +63,13 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
     return _Replacement(jvm, instead).of(plan)
 
 
+def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
+    """A plan with some of its members exchanged, whatever others it has in this version of Spark."""
+    names = [plan.productElementName(i) for i in range(plan.productArity())]
+    kept = [parts.get(name, plan.productElement(i)) for i, name in enumerate(names)]
+    return plan.makeCopy(jvm.array("java.lang.Object", kept))
+
+
 class _Replacement:
     def __init__(self, jvm: Jvm, instead: dict[int, Any]) -> None:
         self._jvm = jvm

@@ -14,7 +14,7 @@ from itertools import count
 from paimon_sql.errors import CommitConflictError, InvalidSchemaError, PaimonError
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.types import RowType, field_ids, reassign_ids
+from paimon_sql.format.types import DataType, RowType, field_ids, reassign_ids
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.identity import SAME_DEFINITION, changed_table, is_same_table
 from paimon_sql.storage.commit.messages import CommitMessage
@@ -36,7 +36,7 @@ def replacement(table: Table, new: TableSchema) -> TableSchema:
         InvalidSchemaError: the partition columns change, which old and new manifests could not do together.
     """
     old, newest = table.schema, table.schemas.newest()  # looked at once: ids of versions and of columns come from it
-    if [(f.name, f.type) for f in old.partition_fields] != [(f.name, f.type) for f in new.partition_fields]:
+    if _partitioning(old) != _partitioning(new):
         raise InvalidSchemaError(
             f"The partition columns of a table that is replaced cannot change from {_names(old)} to {_names(new)}.",
             remedy="Drop the table and create it anew.",
@@ -113,6 +113,11 @@ def _put_on_top(schemas: SchemaManager) -> None:
     latest = schemas.latest()
     if latest is not None and schemas.newest().id != latest.id:
         schemas.evolve(lambda current: replace(current))
+
+
+def _partitioning(schema: TableSchema) -> list[tuple[str, DataType]]:
+    """What manifests know of partitions; that a column may be null, as one of a key may not, is nothing to them."""
+    return [(f.name, f.type.as_nullable()) for f in schema.partition_fields]
 
 
 def _names(schema: TableSchema) -> str:

@@ -210,6 +210,35 @@ def test_replace_keeps_the_old_rows_until_the_new_ones_are_there(sql: Sql) -> No
     assert sql("SELECT * FROM t VERSION AS OF 1 ORDER BY id") == [(1, "a"), (2, "b")]
 
 
+def test_replace_gives_a_table_another_key_and_other_buckets(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT, v STRING, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'id,p')")
+    sql("INSERT INTO t VALUES (1, 'a', 'x'), (1, 'b', 'y'), (1, 'c', 'x')")
+    sql(
+        "CREATE OR REPLACE TABLE t PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'v,p', 'bucket' = '2')"
+        " AS SELECT v, id, p FROM t"
+    )
+    sql("INSERT INTO t VALUES ('b', 9, 'y')")
+    assert sql("SELECT * FROM t ORDER BY v") == [("b", 9, "y"), ("c", 1, "x")]
+    sql(
+        "CREATE OR REPLACE TABLE t PARTITIONED BY (p) TBLPROPERTIES ('bucket' = '3', 'bucket-key' = 'id')"
+        " AS SELECT id, p FROM t"
+    )
+    sql("INSERT INTO t VALUES (1, 'x')")
+    assert sql("SELECT * FROM t ORDER BY id, p") == [(1, "x"), (1, "x"), (9, "y")]
+    sql("CREATE OR REPLACE TABLE t (id INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'id,p')")
+    assert sql("SELECT * FROM t") == []
+    assert sql("SELECT * FROM t VERSION AS OF 1 ORDER BY v") == [(1, "b", "y"), (1, "c", "x")]
+    assert sql("SELECT * FROM t VERSION AS OF 3 ORDER BY v") == [("b", 9, "y"), ("c", 1, "x")]
+    assert sql("SELECT * FROM t VERSION AS OF 5 ORDER BY id") == [(1, "x"), (1, "x"), (9, "y")]
+    assert [k for (k,) in sql("SELECT commit_kind FROM t$snapshots ORDER BY snapshot_id")] == [
+        *("APPEND", "OVERWRITE", "APPEND", "OVERWRITE", "APPEND", "OVERWRITE")
+    ]
+    sql("CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)")
+    sql("INSERT INTO t VALUES (5, 'z')")
+    assert sql("SELECT * FROM t") == [(5, "z")]
+    assert len(sql("SELECT * FROM t$files")) == 1
+
+
 def test_replace_never_gives_an_id_again(sql: Sql, stored: Callable[[str], dict[str, Any]]) -> None:
     sql("CREATE TABLE t (id INT, v STRUCT<x: INT>)")
     sql("REPLACE TABLE t (id INT, w STRING)")

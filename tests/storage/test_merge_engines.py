@@ -78,14 +78,14 @@ def newest_insert(rows: Sequence[Row]) -> Row | None:
 
 
 def filled(rows: Sequence[Row]) -> Row | None:
-    """Partial update without groups; a delete removes, what comes after begins anew."""
-    so_far: Row | None = None
+    """Partial update without groups; a delete removes, and what comes after begins with the values that it bears."""
+    begun, is_there = dict.fromkeys(NAMES), False
     for row in rows:
         if row["kind"] == DELETE:
-            so_far = None
+            begun, is_there = row, False
         elif row["kind"] != BEFORE:
-            so_far = {**(so_far or dict.fromkeys(NAMES)), **{n: row[n] for n in NAMES if row[n] is not None}}
-    return so_far
+            begun, is_there = {**begun, **{n: row[n] for n in NAMES if row[n] is not None}}, True
+    return begun if is_there else None
 
 
 def in_groups(groups: dict[tuple[str, ...], str], removing: str | None = None) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 
 _PLANS = f"{CATALYST}.plans.logical"
 _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
+_GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
 _DELETE, _UPDATE = 1, 2
 """What Spark writes into the column of operations; all else is an insert."""
 
@@ -79,7 +82,8 @@ class Analyzer:
         # The statement is analysed and never run: what a command would do when it is planned does not happen.
         mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         try:
-            return self.session.sessionState().executePlan(plan, mode).analyzed()
+            with self._without_group_filter(command):
+                return self.session.sessionState().executePlan(plan, mode).analyzed()
         except AnalysisException as error:
             # A procedure may not throw Spark's own exception, and the plan that it shows is not what was written.
             told = str(error).split(";\n", 1)[0]
@@ -113,6 +117,23 @@ class Analyzer:
         """A plan as a DataFrame."""
         dataset = self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.session, plan)
         return DataFrame(dataset, self.spark)
+
+    @contextmanager
+    def _without_group_filter(self, command: Any) -> Iterator[None]:
+        """Let Spark leave out what only its own writers of a MERGE use, and which knows no hidden columns."""
+        if command.getClass().getSimpleName() != "MergeIntoTable":
+            yield
+            return
+        conf = self.session.sessionState().conf()
+        was = str(conf.getConfString(_GROUP_FILTER)) if conf.contains(_GROUP_FILTER) else None
+        conf.setConfString(_GROUP_FILTER, "false")
+        try:
+            yield
+        finally:
+            if was is None:
+                conf.unsetConf(_GROUP_FILTER)
+            else:
+                conf.setConfString(_GROUP_FILTER, was)
 
     def _relation(self, written: Any, identifier: Identifier, target: TargetProxy) -> Any:
         """The target in the place of its name, under its alias."""

@@ -14,6 +14,7 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
 from paimon_sql.spark.merge_schema import SchemaMerge
+from paimon_sql.spark.plan_rules import with_parts
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.table import TableProxy
@@ -99,13 +100,7 @@ class InsertByNameRun:
         )
         options = jvm.new(_MAP, jvm.java_map(self._statement.options))
         rows = merge.rows(table)._jdf.queryExecution().analyzed()
-        return self._changed(command, table=self._changed(relation, options=options), query=rows)
-
-    def _changed(self, plan: Any, **parts: Any) -> Any:
-        """A plan with some of its parts exchanged, whatever others it has in this version of Spark."""
-        names = [plan.productElementName(i) for i in range(plan.productArity())]
-        kept = [parts.get(name, plan.productElement(i)) for i, name in enumerate(names)]
-        return plan.makeCopy(self._jvm.array("java.lang.Object", kept))
+        return with_parts(jvm, command, table=with_parts(jvm, relation, options=options), query=rows)
 
     def _table(self) -> Table:
         identifier = self._identifier

@@ -13,7 +13,7 @@ from typing import Any
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
 from paimon_sql.spark.hidden_column import hidden_columns
-from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm, behind
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
@@ -49,6 +49,11 @@ class TargetProxy(TableProxy):
         self._row_id = row_id
         self._by_bucket = by_bucket
         self.scan: TargetScanProxy | None = None
+
+    def equals(self, other: Any) -> bool:
+        # Spark makes a relation's hidden columns anew, under ids that nothing refers to, where it takes its copy for
+        # another relation.
+        return other is self or (other is not None and behind(self.jvm, other) is self)
 
     def metadataColumns(self) -> Any:
         # What tells rows apart must not be null for Spark.

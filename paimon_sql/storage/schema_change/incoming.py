@@ -28,11 +28,13 @@ class IncomingColumns:
         widens: whether columns take wider types.
         casts: whether they also take types that lose something.
         case_sensitive: whether names that differ in their case are different.
+        lenient: whether columns that cannot be widened keep their types, and values are cast to them if they can be.
     """
 
     widens: bool = False
     casts: bool = False
     case_sensitive: bool = False
+    lenient: bool = False
 
     def changes(self, held: Sequence[DataField], incoming: Sequence[DataField]) -> list[SchemaChange]:
         """The changes, in the order of the incoming columns.
@@ -80,7 +82,7 @@ class IncomingColumns:
             fits = is_widening(held, incoming)
         if fits:
             return None if same_type(held, wanted) else wanted
-        if is_widening(incoming, held):
+        if self.lenient or is_widening(incoming, held):
             return None
         raise InvalidSchemaError(
             f"Column '{dotted(path)}' is {held.sql()}, and cannot be widened for values of type {incoming.sql()}.",

@@ -39,8 +39,8 @@ class PartialUpdate(ReducingEngine):
 
     The columns of a sequence group change together, nulls included, and only by rows that are not older by the group's
     own columns; a retraction in a group makes its columns null, or takes back what their functions added. Deletes are
-    otherwise refused, unless an option says that they are ignored or remove the row; what comes after a removal begins
-    anew.
+    otherwise refused, unless an option says that they are ignored or remove the row; what comes after the removal of a
+    row begins with the values that the delete bears.
     """
 
     name = "partial-update"
@@ -120,7 +120,10 @@ class PartialUpdate(ReducingEngine):
         elif self._removes:
             removed = removals(bundle)
             stand_ins = np.where(removed != NOWHERE, removed, bundle.segments.last())
-            sifted = sift(bundle, after(bundle, removed) & ~retract, stand_ins)
+            counts = after(bundle, removed) & ~retract
+            # The rows after a delete begin with its values, as they do for Java's engines.
+            counts[removed[bundle.segments.any(counts) & (removed != NOWHERE)]] = True
+            sifted = sift(bundle, counts, stand_ins)
         else:
             raise _refused()
         return sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)

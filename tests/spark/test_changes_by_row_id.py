@@ -1,0 +1,73 @@
+"""MERGE, UPDATE and DELETE that name rows by their ids (``_ROW_ID``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+TRACKED = "'row-tracking.enabled'='true'"
+EVOLVING = f"{TRACKED}, 'data-evolution.enabled'='true'"
+WITH_VECTORS = f"{EVOLVING}, 'deletion-vectors.enabled'='true'"
+
+
+@pytest.fixture
+def tables(sql: Sql) -> Callable[[str], None]:
+    """Makes a target ``t`` with options, and a source ``s`` whose rows have ids, too."""
+
+    def make(options: str) -> None:
+        sql(f"CREATE TABLE t (id INT, b INT, c STRING) TBLPROPERTIES ({options})")
+        sql("INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')")
+        sql(f"CREATE TABLE s (id INT, b INT, c STRING) TBLPROPERTIES ({EVOLVING})")
+        sql("INSERT INTO s VALUES (10, 10, 'w'), (20, 20, 'x'), (30, 30, 'y'), (40, 40, 'z')")
+
+    return make
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("options", [TRACKED, EVOLVING, WITH_VECTORS])
+def test_a_merge_joins_by_the_ids_of_both_tables(sql: Sql, tables: Callable[[str], None], options: str) -> None:
+    tables(options)
+    assert sql(
+        "MERGE INTO t USING s ON t._ROW_ID = s._ROW_ID WHEN MATCHED AND t.id < 3 THEN UPDATE SET t.b = s.b + t.b"
+        " WHEN NOT MATCHED AND s.c > 'd' THEN INSERT (id, b, c) VALUES (s.id, s.b, s.c)"
+    ) == [(3, 2, 0, 1)]
+    rows = [(1, 11, "a", 0), (2, 22, "b", 1), (3, 3, "c", 2), (40, 40, "z", 3)]
+    assert sql("SELECT *, _ROW_ID FROM t ORDER BY id") == rows
+    sql("MERGE INTO t USING s ON t._ROW_ID = s._ROW_ID WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    assert sql("SELECT *, _ROW_ID FROM t ORDER BY id") == sql("SELECT *, _ROW_ID FROM s ORDER BY id")
+
+
+@pytest.mark.parametrize("options", [TRACKED, EVOLVING])
+def test_the_source_may_be_the_table_itself_or_a_query_of_ids(
+    sql: Sql, tables: Callable[[str], None], options: str
+) -> None:
+    tables(options)
+    sql("MERGE INTO t USING t AS old ON t._ROW_ID = old._ROW_ID WHEN MATCHED THEN UPDATE SET b = old.id + 100")
+    sql(
+        "MERGE INTO t USING (SELECT _ROW_ID AS r, c FROM s WHERE id > 10) q ON t._ROW_ID = q.r"
+        " WHEN MATCHED THEN UPDATE SET c = q.c"
+    )
+    sql("MERGE INTO t USING (SELECT 0L AS r) q ON t._ROW_ID = q.r WHEN MATCHED THEN UPDATE SET id = -1")
+    assert sql("SELECT *, _ROW_ID FROM t ORDER BY _ROW_ID") == [(-1, 101, "a", 0), (2, 102, "x", 1), (3, 103, "y", 2)]
+
+
+@pytest.mark.parametrize("options", [TRACKED, WITH_VECTORS])
+def test_updates_and_deletes_name_rows_by_their_ids_and_use_them(
+    sql: Sql, tables: Callable[[str], None], options: str
+) -> None:
+    tables(options)
+    sql("UPDATE t SET b = CAST(_ROW_ID + 50 AS INT), c = concat(c, _ROW_ID) WHERE _ROW_ID > 0")
+    sql("DELETE FROM t WHERE _ROW_ID = 1")
+    sql("MERGE INTO t USING s ON t._ROW_ID = s._ROW_ID WHEN MATCHED AND s.id = 10 THEN DELETE")
+    assert sql("SELECT *, _ROW_ID FROM t") == [(3, 52, "c2", 2)]
+
+
+def test_columns_that_are_no_ids_may_be_named_as_well(sql: Sql, tables: Callable[[str], None]) -> None:
+    tables(TRACKED)
+    sql(
+        "MERGE INTO t USING (SELECT __paimon_file_path AS f, __paimon_row_index AS i FROM t WHERE id = 2) q"
+        " ON t.__paimon_file_path = q.f AND t.__paimon_row_index = q.i WHEN MATCHED THEN UPDATE SET b = 0"
+    )
+    assert sql("SELECT id, b FROM t ORDER BY id") == [(1, 1), (2, 0), (3, 3)]
