@@ -58,15 +58,17 @@ public class IcebergReader {
 
     private static List<String> rows(Table table, String state) throws Exception {
         IcebergGenerics.ScanBuilder scan = IcebergGenerics.read(table);
-        if (state.matches("\\d+")) {
-            scan = scan.useSnapshot(Long.parseLong(state));
-        } else if (!state.isEmpty()) {
-            scan = scan.useSnapshot(table.refs().get(state).snapshotId());
+        int columns = table.schema().columns().size();
+        if (!state.isEmpty()) {
+            long id = state.matches("\\d+") ? Long.parseLong(state) : table.refs().get(state).snapshotId();
+            scan = scan.useSnapshot(id);
+            columns = table.schemas().get(table.snapshot(id).schemaId()).columns().size();
         }
         List<String> found = new ArrayList<>();
         try (CloseableIterable<Record> records = scan.build()) {
             for (Record record : records) {
-                found.add(json(record));
+                // Where there are deletion vectors, the position of each row comes behind its columns.
+                found.add(json(record, columns));
             }
         }
         return found;
@@ -79,10 +81,7 @@ public class IcebergReader {
         }
         List<String> parts = new ArrayList<>();
         if (value instanceof Record) {
-            Record record = (Record) value;
-            for (int i = 0; i < record.size(); i++) {
-                parts.add(json(record.get(i)));
-            }
+            return json((Record) value, ((Record) value).size());
         } else if (value instanceof List) {
             ((List<?>) value).forEach(part -> parts.add(json(part)));
         } else if (value instanceof Map) {
@@ -93,6 +92,14 @@ public class IcebergReader {
             return quoted(Base64.getEncoder().encodeToString(bytes));
         } else {
             return quoted(value);
+        }
+        return "[" + String.join(",", parts) + "]";
+    }
+
+    private static String json(Record record, int columns) {
+        List<String> parts = new ArrayList<>();
+        for (int i = 0; i < columns; i++) {
+            parts.add(json(record.get(i)));
         }
         return "[" + String.join(",", parts) + "]";
     }
