@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import paimon_sql.catalog.iceberg  # noqa: F401 - makes the kinds of registrations known
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable

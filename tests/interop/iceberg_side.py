@@ -14,7 +14,7 @@ from tests import packages
 
 from .environments import environment
 
-REQUIREMENTS = ("pyiceberg[snappy,pyarrow]==0.12.0",)
+REQUIREMENTS = ("pyiceberg[snappy,pyarrow,hive]==0.12.0",)
 PROGRAM = Path(__file__).with_name("pyiceberg_program.py")
 VERSION = "1.12.0"
 ARTIFACTS = [f"org.apache.iceberg:iceberg-{part}:{VERSION}" for part in ("core", "data", "parquet")]
@@ -51,9 +51,16 @@ class PyIceberg:
 
     def read_file(self, file: str, state: int | str | None = None, where: str | None = None) -> Rows:
         """The same by a file of metadata."""
+        return self._ask({"file": file, "state": state, "filter": where})
+
+    def read_catalog(self, table: str, **catalog: str) -> Rows:
+        """The rows of a table by its name in a catalog with such properties."""
+        return self._ask({"catalog": catalog, "table": table})
+
+    def _ask(self, request: dict[str, Any]) -> Rows:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
-        stdin.write(json.dumps({"file": file, "state": state, "filter": where}) + "\n")
+        stdin.write(json.dumps(request) + "\n")
         stdin.flush()
         answer = json.loads(stdout.readline())
         assert "rows" in answer, answer

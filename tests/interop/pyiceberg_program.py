@@ -12,12 +12,16 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from pyiceberg.catalog import load_catalog
 from pyiceberg.table import StaticTable
 
 
 def rows(request: dict[str, Any]) -> list[list[Any]]:
-    """The rows of a table, by the path of a file of metadata."""
-    table = StaticTable.from_metadata(request["file"], request.get("properties", {}))
+    """The rows of a table, by the path of a file of metadata, or by its name in a catalog."""
+    if "catalog" in request:
+        table: Any = load_catalog("c", **request["catalog"]).load_table(request["table"])
+    else:
+        table = StaticTable.from_metadata(request["file"])
     options: dict[str, Any] = {}
     if request.get("filter"):
         options["row_filter"] = request["filter"]

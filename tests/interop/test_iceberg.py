@@ -143,7 +143,8 @@ def test_all_types_that_iceberg_has_are_seen_with_their_bounds(seen: type[Seen],
     table = seen("ice_types")
     columns = {
         "b": ("BOOLEAN", "true"), "t": ("TINYINT", "-7"), "s": ("SMALLINT", "300"), "i": ("INT", "-70000"),
-        "l": ("BIGINT", "5000000000"), "f": ("FLOAT", "-0.5"), "d": ("DOUBLE", "'NaN'"), "e9": ("DECIMAL(9, 2)", "-1.25"),
+        "l": ("BIGINT", "5000000000"), "f": ("FLOAT", "-0.5"), "d": ("DOUBLE", "'NaN'"),
+        "e9": ("DECIMAL(9, 2)", "-1.25"),
         "e18": ("DECIMAL(18, 0)", "123456789012345678"), "e38": ("DECIMAL(38, 10)", "-1234567890123456789.5"),
         "c": ("CHAR(3)", "'ab'"), "vc": ("VARCHAR(9)", "'ä😀'"), "x": ("STRING", "'" + "z" * 40 + "'"),
         "y": ("BINARY", "X'00FF'"), "dt": ("DATE", "DATE'1969-12-30'"),
@@ -163,7 +164,8 @@ def test_all_types_that_iceberg_has_are_seen_with_their_bounds(seen: type[Seen],
     assert expected[1] == [None] * len(columns) or expected[0] == [None] * len(columns)
     everything = table.pyiceberg.read(table.folder / "metadata")
     for condition in (
-        "b = true", "t = -7", "s = 300", "i = -70000", "l = 5000000000", "f = -0.5", "e9 = -1.25", "x = '" + "z" * 40 + "'",
+        "b = true", "t = -7", "s = 300", "i = -70000", "l = 5000000000", "f = -0.5", "e9 = -1.25",
+        "x = '" + "z" * 40 + "'",
         "e18 = 123456789012345678", "e38 < 0", "c IS NOT NULL", "vc = 'ä😀'", "dt = '1969-12-30'",
         "z = '1969-12-31T23:59:59.000001+00:00'", "n = '2024-02-29T12:00:00.123456'",
     ):  # fmt: skip

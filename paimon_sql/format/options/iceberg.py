@@ -50,14 +50,11 @@ METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX = integer(
     "How many old versions of Iceberg's table metadata are kept; with `rest-catalog` one at least.",
     check=at_least(0),
 )
-METADATA_ICEBERG_URI = string(
-    "metadata.iceberg.uri", None, "The address of the Hive metastore for `hive-catalog`.", has_effect=False
-)
+METADATA_ICEBERG_URI = string("metadata.iceberg.uri", None, "The address of the Hive metastore for `hive-catalog`.")
 METADATA_ICEBERG_HIVE_CONF_DIR = string(
     "metadata.iceberg.hive-conf-dir",
     None,
     "The folder of the `hive-site.xml` that names the Hive metastore for `hive-catalog`.",
-    has_effect=False,
 )
 METADATA_ICEBERG_HADOOP_CONF_DIR = string(
     "metadata.iceberg.hadoop-conf-dir",
@@ -86,31 +83,26 @@ METADATA_ICEBERG_DATABASE = string(
     None,
     "The database in the Hive metastore or REST catalog, where it is called otherwise; a metastore takes several, with"
     " semicolons between.",
-    has_effect=False,
 )
 METADATA_ICEBERG_TABLE = string(
     "metadata.iceberg.table",
     None,
     "The table in the Hive metastore or REST catalog, where it is called otherwise.",
-    has_effect=False,
 )
 METADATA_ICEBERG_GLUE_SKIP_ARCHIVE = boolean(
     "metadata.iceberg.glue.skip-archive",
     "false",
     "Whether AWS Glue keeps no old versions of the table.",
-    has_effect=False,
 )
 METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS = boolean(
     "metadata.iceberg.hive-skip-update-stats",
     "false",
     "Whether Hive works out no statistics of the table.",
-    has_effect=False,
 )
 METADATA_ICEBERG_REST = string(
     "metadata.iceberg.rest.<property>",
     None,
     "A property of the REST catalog for `rest-catalog`, such as `uri`, `warehouse`, `prefix` and `token`.",
-    has_effect=False,
 )
 METADATA_ICEBERG_TABLE_PROPERTIES = string(
     "metadata.iceberg.table-properties.<property>", None, "A property of the Iceberg table."

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 
+from paimon_sql.storage.file_io.paths import is_under
 from paimon_sql.storage.iceberg.places import is_published, metadata_folder
 from paimon_sql.storage.iceberg.publish import publish
+from paimon_sql.storage.iceberg.registration import registration_of
+from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table import Table
 
-__all__ = ["is_published", "metadata_folder", "publish", "publish_quietly"]
+__all__ = ["is_published", "metadata_folder", "publish", "publish_quietly", "withdraw_quietly"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,3 +26,14 @@ def publish_quietly(table: Table) -> None:
         publish(table)
     except Exception as error:
         _LOG.warning("%s: Iceberg's readers do not see the newest change: %s", table.name, error)
+
+
+def withdraw_quietly(table: Table) -> None:
+    """Let Iceberg's readers see a table no more whose folder has gone; what goes wrong is logged."""
+    try:
+        registration_of(table).withdraw()
+        folder = metadata_folder(table)
+        if not is_under(folder, table.path):
+            MetadataStore(table.file_io, folder).clear()
+    except Exception as error:
+        _LOG.warning("%s: Iceberg's readers still see the table, which has gone: %s", table.name, error)

@@ -115,7 +115,7 @@ class _Publication:
     table: Table
     lists: list[str] = field(default_factory=list)
     location: str = ""
-    """The table's folder as the metadata there spell it, or else the table: whoever goes on compares paths as texts."""
+    """The table's folder as the metadata are to spell it."""
 
     def run(self, *, dry_run: bool) -> bool:
         latest = self.table.snapshots.latest()
@@ -130,9 +130,7 @@ class _Publication:
                 self.store.clear()
             versions = []
         newest = next((m for v in reversed(versions) if (m := self.store.read(v)) is not None), None)
-        self.location = self.table.path
-        if newest is not None and _plain(newest.location) == _plain(self.table.path):
-            self.location = newest.location
+        self.location = self._spelled(newest)
         base = None if newest is None else self._base(newest, latest)
         if dry_run and (base is None or base.snapshot.id != latest.id):
             return True
@@ -144,6 +142,19 @@ class _Publication:
         if dry_run:
             return not self._is_same(made, self.store.read(latest.id))
         return self._put(made, newest, latest, versions)
+
+    def _spelled(self, newest: TableMetadata | None) -> str:
+        """The table's folder as the last writer spells it, be it with a scheme or without.
+
+        Java's connector finds files that go by comparing paths as texts, and spells its warehouse as it was told to.
+        """
+        if newest is None or _plain(newest.location) != _plain(self.table.path):
+            return self.table.path
+        if LEAST_LEVEL in newest.current.summary:
+            return newest.location
+        lists, folder = newest.current.manifest_list, _plain(self.store.folder)
+        start = lists.find(f"{folder}/")
+        return newest.location if start < 0 else lists[:start] + _plain(self.table.path)
 
     def _is_of(self, version: int, latest: Snapshot) -> bool:
         metadata = self.store.read(version)
@@ -182,7 +193,7 @@ class _Publication:
         """The newest snapshot that Iceberg's metadata and the table's history share; None if it cannot be built on."""
         if (
             newest.format_version != self.format_version
-            or _plain(newest.location) != _plain(self.table.path)
+            or newest.location != self.location
             or (self.format_version >= ROW_LINEAGE and newest.next_row_id is None)
             or dict(newest.spec) != partition_spec(self.schema)
             or not self._knows_schemas(newest)
@@ -295,12 +306,8 @@ class _Publication:
         else:
             deletes = before.of(Content.DELETES)
         operation = _operation(commit.commit_kind) if removal.names else "append"
-        totals = {
-            "records": _sum(new, "row_count") - removal.rows,
-            "data-files": len(new) - len(removal.names),
-            "files-size": _sum(new, "file_size") - removal.size,
-        }
-        before_totals = self._totals(before)
+        size = before.snapshot.total("files-size")  # which older versions of Java's connector do not tell
+        total_size = {} if size is None else {"total-files-size": size + _sum(new, "file_size") - removal.size}
         state = self._state(
             commit,
             [*manifests, *deletes],
@@ -311,17 +318,11 @@ class _Publication:
                 **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
                 **_counts("deleted", len(removal.names), removal.rows, removal.size),
                 "changed-partition-count": str(len(pc.unique(seen["partition"]))),
-                **{f"total-{name}": str(before_totals[name] + change) for name, change in totals.items()},
+                **{name: str(total) for name, total in total_size.items()},
             },
         )
         self._check_total(state, commit)
         return state
-
-    def _totals(self, state: _State) -> dict[str, int]:
-        found = {name: state.snapshot.total(name) for name in ("records", "data-files", "files-size")}
-        if None in found.values():
-            raise DivergedError
-        return {name: value or 0 for name, value in found.items()}
 
     def _check_total(self, state: _State, commit: Snapshot) -> None:
         """Nothing if the manifests tell of as many rows as the table has, where that can be known."""
@@ -365,8 +366,6 @@ class _Publication:
             **_counts("added", *numbers),
             **_counts("deleted", 0, 0, 0),
             "changed-partition-count": str(len(pc.unique(files["partition"]))),
-            "total-data-files": str(numbers[0]),
-            "total-records": str(numbers[1]),
             "total-files-size": str(numbers[2]),
         }
         free = 0 if newest is None or newest.next_row_id is None else newest.next_row_id
@@ -396,8 +395,11 @@ class _Publication:
         )
         path = self.store.write_list(data)
         self.lists.append(path)
+        data_manifests = [m for m in manifests if m.content == Content.DATA]
         told = {
             **summary,
+            "total-data-files": str(sum(m.live_files for m in data_manifests)),
+            "total-records": str(sum(m.live_rows for m in data_manifests)),
             "total-delete-files": str(sum(m.live_files for m in deletes)),
             "total-position-deletes": str(sum(m.live_rows for m in deletes)),
             "total-equality-deletes": "0",

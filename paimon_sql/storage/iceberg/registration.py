@@ -33,11 +33,17 @@ class Registration(Protocol):
             PaimonError: the catalog does not answer or refuses.
         """
 
+    def withdraw(self) -> None:
+        """Let the catalog forget the table, which goes or gets another name."""
+
 
 class FolderAlone:
     """Readers find the metadata by their folder."""
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
+        """Nobody is to be told."""
+
+    def withdraw(self) -> None:
         """Nobody is to be told."""
 
 
