@@ -57,18 +57,37 @@ class PyIceberg:
         """The rows of a table by its name in a catalog with such properties."""
         return self._ask({"catalog": catalog, "table": table})
 
+    def described(self, table: str, **catalog: str) -> dict[str, Any]:
+        """The metadata of a table, as a catalog has them."""
+        found: dict[str, Any] = self._answer({"catalog": catalog, "table": table, "describe": True})
+        return found
+
     def _ask(self, request: dict[str, Any]) -> Rows:
+        return in_order(self._answer(request))
+
+    def _answer(self, request: dict[str, Any]) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(json.dumps(request) + "\n")
         stdin.flush()
         answer = json.loads(stdout.readline())
         assert "rows" in answer, answer
-        return in_order(answer["rows"])
+        return answer["rows"]
 
     def close(self) -> None:
         """End it."""
         self._process.communicate(timeout=30)
+
+
+def java_program(name: str, classes: Path) -> list[str]:
+    """The command that runs one of the programs here with Iceberg's Java library, compiled into a folder."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    own = packages.fetched_together(f"iceberg-{VERSION}", ARTIFACTS)
+    hadoop = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
+    path = ":".join(map(str, [classes, *own, *hadoop]))
+    source = Path(__file__).with_name(f"{name}.java")
+    subprocess.run(["javac", "-cp", path, "-d", str(classes), str(source)], check=True)
+    return ["java", "-Xmx512m", "-cp", path, name]
 
 
 class JavaIceberg:
@@ -79,14 +98,8 @@ class JavaIceberg:
     """
 
     def __init__(self, classes: Path) -> None:
-        jars = Path(pyspark.__file__).parent / "jars"
-        own = packages.fetched_together(f"iceberg-{VERSION}", ARTIFACTS)
-        hadoop = [j for j in sorted(jars.glob("*.jar")) if j.name.startswith(_FROM_PYSPARK)]
-        path = ":".join(map(str, [classes, *own, *hadoop]))
-        source = Path(__file__).with_name("IcebergReader.java")
-        subprocess.run(["javac", "-cp", path, "-d", str(classes), str(source)], check=True)
         self._process = subprocess.Popen(
-            ["java", "-Xmx512m", "-cp", path, "IcebergReader"],
+            java_program("IcebergReader", classes),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -16,12 +16,20 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import StaticTable
 
 
-def rows(request: dict[str, Any]) -> list[list[Any]]:
-    """The rows of a table, by the path of a file of metadata, or by its name in a catalog."""
+def rows(request: dict[str, Any]) -> Any:
+    """The rows, or the metadata, of a table, by the path of a file of metadata, or by its name in a catalog."""
     if "catalog" in request:
         table: Any = load_catalog("c", **request["catalog"]).load_table(request["table"])
     else:
         table = StaticTable.from_metadata(request["file"])
+    if request.get("describe"):
+        metadata = table.metadata
+        return {
+            "table-uuid": str(metadata.table_uuid),
+            "properties": metadata.properties,
+            "refs": {name: ref.snapshot_id for name, ref in metadata.refs.items()},
+            "snapshots": [s.snapshot_id for s in metadata.snapshots],
+        }
     options: dict[str, Any] = {}
     if request.get("filter"):
         options["row_filter"] = request["filter"]
