@@ -93,3 +93,30 @@ def test_a_keyed_table_is_seen_whoever_compacted_it(
     assert MetadataStore(LocalFileIO(), str(folder / "metadata")).versions() == [
         spark.sql("SELECT max(snapshot_id) FROM default.`ice_turns_keyed$snapshots`").head()[0]
     ]
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_deletion_vectors_are_seen_whoever_wrote_them(
+    keyed: bool, spark: SparkSession, java: JavaPaimon, warehouse: Path, iceberg: JavaIceberg
+) -> None:
+    name = f"ice_turns_vectors_{'keyed' if keyed else 'append'}"
+    folder = warehouse / "default.db" / name
+    key = "'primary-key' = 'k', 'bucket' = '1'," if keyed else ""
+    spark.sql(
+        f"CREATE TABLE default.{name} (k INT NOT NULL, v STRING) TBLPROPERTIES ({key}"
+        " 'deletion-vectors.enabled' = 'true', 'deletion-vectors.bitmap64' = 'true',"
+        " 'metadata.iceberg.format-version' = '3', 'metadata.iceberg.storage' = 'table-location')"
+    )
+
+    def check() -> None:
+        assert iceberg.read(folder) == in_order(rows_of(spark, f"default.{name}"))
+
+    for turn in range(3):
+        spark.sql(f"INSERT INTO default.{name} VALUES ({turn * 10}, 'o'), ({turn * 10 + 1}, 'ours')")
+        check()
+        java.write(warehouse, f"default.{name}", [[turn * 10 + 2, "j"], [turn * 10 + 3, "java"]])
+        java.compact(warehouse, f"default.{name}")
+        spark.sql(f"DELETE FROM default.{name} WHERE k IN ({turn * 10}, {turn * 10 + 2})")
+        check()
+        spark.sql(f"UPDATE default.{name} SET v = 'changed' WHERE k = {turn * 10 + 3}")
+        check()

@@ -39,7 +39,9 @@ from paimon_sql.format.options.iceberg import (
     METADATA_ICEBERG_MANIFEST_COMPRESSION,
     METADATA_ICEBERG_MANIFEST_LEGACY_VERSION,
     METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX,
+    METADATA_ICEBERG_STORAGE,
     METADATA_ICEBERG_TABLE_PROPERTIES,
+    REST_CATALOG,
 )
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
@@ -129,6 +131,7 @@ class _Publication:
             if not dry_run:
                 self.store.clear()
             versions = []
+        there = self.store.read(latest.id) if latest.id in versions else None
         newest = next((m for v in reversed(versions) if (m := self.store.read(v)) is not None), None)
         self.location = self._spelled(newest)
         base = None if newest is None else self._base(newest, latest)
@@ -140,8 +143,8 @@ class _Publication:
             self.store.delete([*self.writer.made, *self.lists])
             raise
         if dry_run:
-            return not self._is_same(made, self.store.read(latest.id))
-        return self._put(made, newest, latest, versions)
+            return not self._is_same(made, there)
+        return self._put(made, there, newest, versions)
 
     def _spelled(self, newest: TableMetadata | None) -> str:
         """The table's folder as the last writer spells it, be it with a scheme or without.
@@ -203,7 +206,9 @@ class _Publication:
             if snapshot.id > latest.id or not self.table.snapshots.exists(snapshot.id):
                 continue
             paimon = self.table.snapshots.get(snapshot.id)
-            if not self._matches(newest, snapshot, paimon) or latest.id - snapshot.id > _MOST_STEPS:
+            if not self._matches(newest, snapshot, paimon):
+                continue  # the history was taken back, and has a commit of its own under that number
+            if latest.id - snapshot.id > _MOST_STEPS:
                 return None
             if snapshot.summary.get(LEAST_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
                 return None
@@ -397,13 +402,13 @@ class _Publication:
         self.lists.append(path)
         data_manifests = [m for m in manifests if m.content == Content.DATA]
         told = {
+            **(commit.properties or {}),
             **summary,
             "total-data-files": str(sum(m.live_files for m in data_manifests)),
             "total-records": str(sum(m.live_rows for m in data_manifests)),
             "total-delete-files": str(sum(m.live_files for m in deletes)),
             "total-position-deletes": str(sum(m.live_rows for m in deletes)),
             "total-equality-deletes": "0",
-            **(commit.properties or {}),
             COMMIT_IDENTITY: commit_identity(commit),
             LEAST_LEVEL: str(self.visibility.least_level),
         }
@@ -454,20 +459,28 @@ class _Publication:
         return there is not None and replace(made, last_updated_millis=there.last_updated_millis) == there
 
     def _put(
-        self, made: TableMetadata, newest: TableMetadata | None, latest: Snapshot, versions: Sequence[int]
+        self,
+        made: TableMetadata,
+        there: TableMetadata | None,
+        newest: TableMetadata | None,
+        versions: Sequence[int],
     ) -> bool:
-        """Write the metadata, let readers see them, and remove what no version needs any more."""
-        there = self.store.read(latest.id) if latest.id in versions else None
-        same = self._is_same(made, there)
-        if not same and not self.store.write_version(latest.id, made, there):
+        """Write the metadata, let readers see them, and remove what no version needs any more.
+
+        Args:
+            made: the metadata.
+            there: what had their number when this attempt began.
+            newest: the newest metadata there were, which are followed.
+            versions: the versions there were.
+        """
+        version, same = made.current_snapshot_id, self._is_same(made, there)
+        if not same and not self.store.write_version(version, made, there):
             self.store.delete([*self.writer.made, *self.lists])
-            raise _OvertakenError(
-                "Iceberg's metadata were published meanwhile.", path=self.store.version_path(latest.id)
-            )
-        if self.store.hint() != latest.id:
-            self.store.write_hint(latest.id)
+            raise _OvertakenError("Iceberg's metadata were published meanwhile.", path=self.store.version_path(version))
+        if self.store.hint() != version:
+            self.store.write_hint(version)
         registration_of(self.table).register(self.store, made if there is None or not same else there)
-        self._clean(made, newest, latest.id, versions)
+        self._clean(made, newest, version, versions)
         return not same
 
     def _clean(self, made: TableMetadata, newest: TableMetadata | None, version: int, versions: Sequence[int]) -> None:
@@ -475,6 +488,8 @@ class _Publication:
         old = [v for v in versions if v < version]
         if self.table.options.get(METADATA_ICEBERG_DELETE_AFTER_COMMIT):
             kept = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
+            if self.table.options.get(METADATA_ICEBERG_STORAGE) == REST_CATALOG:
+                kept = max(kept, 1)  # readers of the catalog may have begun with the one before
             abandoned += old[: len(old) - kept] if kept else old
         self.store.delete_versions(abandoned)
         self.store.delete([RETIRE_PENDING])
