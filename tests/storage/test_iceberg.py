@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count, pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow.compute as pc
@@ -14,20 +18,25 @@ import pytest
 from paimon_sql.errors import InvalidSchemaError, PaimonError, UnsupportedError
 from paimon_sql.format.iceberg.manifests import Content, is_live
 from paimon_sql.format.schema import TableSchema, new_schema
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.types import DataField, IntType, TimestampType, VariantType
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.iceberg import metadata_folder, publish
 from paimon_sql.storage.iceberg.manifest_sets import ManifestWriter
-from paimon_sql.storage.iceberg.publish import _Publication
+from paimon_sql.storage.iceberg.publish import Publication
 from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.purge import purge
+from paimon_sql.storage.rollback import rollback_to_snapshot
 from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.schema_validation import validate_schema
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.tagging import create_tag, delete_tags
 from tests.storage.small_tables import add_branch, compact, insert, make_table, overwrite
 
 ON = {"metadata.iceberg.storage": "table-location"}
@@ -48,7 +57,7 @@ def shown(table: Table, snapshot_id: int | None = None) -> Paths:
     assert metadata.current_snapshot_id == version
     wanted = version if snapshot_id is None else snapshot_id
     snapshot = next(s for s in metadata.snapshots if s.id == wanted)
-    writer = _Publication(table).writer
+    writer = Publication(table).writer
     found: list[str] = []
     rows = 0
     for manifest in store.read_list(snapshot.manifest_list):
@@ -66,7 +75,10 @@ def shown(table: Table, snapshot_id: int | None = None) -> Paths:
 
 def held(table: Table, snapshot_id: int | None = None) -> Paths:
     """The names of the data files that readers may see, as the table's own metadata have them."""
-    snapshot = table.snapshots.latest() if snapshot_id is None else table.snapshots.get(snapshot_id)
+    return held_at(table, table.snapshots.latest() if snapshot_id is None else table.snapshots.get(snapshot_id))
+
+
+def held_at(table: Table, snapshot: Snapshot | None) -> Paths:
     files = live_files(table, snapshot).entries
     if table.schema.primary_keys:
         files = files.filter(pc.equal(files["level"], max_level(table.options)))
@@ -151,17 +163,31 @@ def test_damaged_metadata_are_made_anew(tmp_path: Path) -> None:
     for manifest in folder.glob("*-m*.avro"):
         manifest.write_bytes(b"Obj\x01garbage")
     insert(table, (4, "d", "x"))
-    with pytest.raises(PaimonError):
-        overwrite_and_publish(table)
+    overwrite(table, (5, "e", "x"))
+    assert shown(table) == held(table)
+    for path in folder.glob("snap-*.avro"):
+        path.unlink()
+    insert(table, (6, "f", "x"))
+    assert shown(table) == held(table)
     for path in folder.iterdir():
         path.unlink()
     assert publish(table)
     assert shown(table) == held(table)
 
 
-def overwrite_and_publish(table: Table) -> None:
-    overwrite(table, (5, "e", "x"))
+def test_nothing_but_metadata_is_ever_deleted(tmp_path: Path) -> None:
+    table = append_table(tmp_path / "t", **{"data-file.path-directory": "metadata"})
+    insert(table, (1, "a", "x"))
+    (Path(metadata_folder(table)) / "mine.txt").write_text("kept")
+    for number in (1,):
+        Path(table.snapshots.directory.path(number)).unlink()
+    table.snapshots.directory.reset_hint("LATEST", 0)
+    table.snapshots.forget()
+    files = set(Path(table.path).rglob("*.parquet"))
     publish(table)
+    assert store_of(table).versions() == []
+    assert set(Path(table.path).rglob("*.parquet")) == files
+    assert (Path(metadata_folder(table)) / "mine.txt").read_text() == "kept"
 
 
 def test_a_history_that_was_taken_back_without_a_word_is_noticed(tmp_path: Path) -> None:
@@ -284,10 +310,90 @@ def test_the_metadata_are_as_icebergs_specification_has_them(tmp_path: Path) -> 
     ]
     assert [(s["first-row-id"], s["added-rows"]) for s in body["snapshots"]] == [(0, 2), (2, 1)]
     assert body["next-row-id"] == 3
-    writer = _Publication(table).writer
+    writer = Publication(table).writer
     manifests = store_of(table).read_list(body["snapshots"][-1]["manifest-list"])
     entry = writer.read(manifests[0])[0]["data_file"]
     assert entry["null_value_counts"] == [{"key": 0, "value": 0}, {"key": 1, "value": 1}, {"key": 2, "value": 0}]
     assert entry["lower_bounds"][0] == {"key": 0, "value": (1).to_bytes(4, "little")}
     assert entry["upper_bounds"][:2] == [{"key": 0, "value": (2).to_bytes(4, "little")}, {"key": 1, "value": b"a"}]
     assert [m.first_row_id for m in manifests] == [0, 2]
+
+
+OPERATIONS = int(os.environ.get("PAIMON_TEST_OPERATIONS", "25"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("keyed", [False, True])
+def test_whatever_happens_each_snapshot_is_shown_as_it_is(
+    keyed: bool, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``PAIMON_TEST_OPERATIONS=1000`` for more."""
+    random = Random(seed)
+    options = {**ON, "metadata.iceberg.compaction.min.file-num": "3", "metadata.iceberg.compaction.max.file-num": "5"}
+    if seed % 2:
+        options["metadata.iceberg.format-version"] = "3"
+    table = make_table(tmp_path / "t", options, partition_keys=["p"], primary_keys=["id", "p"] if keyed else [])
+    numbers = count(1)
+
+    def row() -> tuple[int, str, str]:
+        return (next(numbers) if random.random() < 0.7 else 1, "v", random.choice("xyz"))
+
+    def retained() -> Snapshot:
+        return random.choice([s for s in table.snapshots.all() if s.id >= (table.snapshots.earliest_id() or 0)])
+
+    def expire() -> None:
+        most = random.randint(1, 4)
+        expire_snapshots(table, Retention(most, 1, 2**62, 100))
+
+    steps: list[Callable[[], object]] = [
+        lambda: insert(table, row(), row()),
+        lambda: insert(table, row()),
+        lambda: overwrite(table, row(), dynamic=True),
+        lambda: compact(table) if keyed else overwrite(table, row(), dynamic=True),
+        lambda: create_tag(table, f"tag{next(numbers)}", retained().id),
+        lambda: delete_tags(table, table.tags.names()[:1]),
+        expire,
+        lambda: rollback_to_snapshot(table, retained().id),
+    ]
+    insert(table, row())
+    for _ in range(OPERATIONS):
+        table.snapshots.forget()
+        step = random.choices(steps, weights=[4, 4, 2, 3, 2, 1, 1, 1])[0]
+        with monkeypatch.context() as dying:
+            dies = random.random() < 0.15
+            if dies:
+                for module in ("commit.transaction", "tagging", "rollback", "expire.run"):
+                    dying.setattr(f"paimon_sql.storage.{module}.publish_quietly", lambda table: None)
+            step()
+        table.snapshots.forget()
+        if dies and random.random() < 0.5:
+            continue
+        publish(table)
+        check_whole(table)
+
+
+def check_whole(table: Table) -> None:
+    """All that the metadata tell is so, and no file of theirs is left that nobody needs."""
+    latest = table.snapshots.latest()
+    assert latest is not None
+    store = store_of(table)
+    metadata = store.read(latest.id)
+    assert metadata is not None and store.versions() == [latest.id] == [store.hint()]
+    tagged = {t.name: t.snapshot for t in table.tags.all()}
+    assert shown(table) == held(table)
+    for snapshot in metadata.snapshots:
+        found = table.snapshots.exists(snapshot.id)
+        kept = table.snapshots.get(snapshot.id) if found else next(s for s in tagged.values() if s.id == snapshot.id)
+        assert shown(table, snapshot.id) == held_at(table, kept)
+    assert all(tagged[name].id == number for name, number in metadata.tags.items())
+    needed = {f"v{latest.id}.metadata.json", "version-hint.text"}
+    for snapshot in metadata.snapshots:
+        needed.add(name_of(snapshot.manifest_list))
+        needed |= {name_of(m.manifest_path) for m in store.read_list(snapshot.manifest_list)}
+    assert {p.name for p in Path(store.folder).iterdir()} == needed
+    if metadata.format_version == 3:
+        lists = [store.read_list(s.manifest_list) for s in metadata.snapshots]
+        ranges = {(m.manifest_path, m.first_row_id, m.live_rows) for some in lists for m in some}
+        assert all(first is not None and first + rows <= (metadata.next_row_id or 0) for _, first, rows in ranges)
+        spans = sorted((first or 0, (first or 0) + rows) for _, first, rows in ranges if rows)
+        assert all(one[1] <= other[0] for one, other in pairwise(spans))

@@ -272,7 +272,8 @@ def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapsho
                 entry["status"] = Status.EXISTING.value
             entries.append(entry)
     gone = {m.manifest_path for m in small}
-    fresh = gone.intersection(writer.made)
+    # What was written for this very snapshot is named nowhere yet.
+    fresh = {m.manifest_path for m in small if m.added_snapshot_id == snapshot_id}.intersection(writer.made)
     put_together = writer.write(entries, Content.DATA, snapshot_id)
     writer.store.delete(fresh)
     writer.made = [path for path in writer.made if path not in fresh]

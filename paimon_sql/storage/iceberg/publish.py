@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import MissingFileError, UnsupportedError
+from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
 from paimon_sql.format.iceberg.manifests import (
     ROW_LINEAGE,
     Content,
@@ -86,7 +87,7 @@ def publish(table: Table, *, dry_run: bool = False) -> bool:
         return False
     for attempt in range(_ATTEMPTS):
         try:
-            return _Publication(replace(table)).run(dry_run=dry_run)
+            return Publication(replace(table)).run(dry_run=dry_run)
         except (_OvertakenError, MissingFileError):
             if attempt == _ATTEMPTS - 1:
                 raise
@@ -111,7 +112,7 @@ class _State:
 
 
 @dataclass
-class _Publication:
+class Publication:
     """One attempt to publish a table; its metadata are read anew."""
 
     table: Table
@@ -212,7 +213,10 @@ class _Publication:
                 return None
             if snapshot.summary.get(LEAST_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
                 return None
-            manifests = self.store.read_list(snapshot.manifest_list)
+            try:
+                manifests = self.store.read_list(snapshot.manifest_list)
+            except (CorruptFileError, MissingFileError):
+                return None
             return _State(snapshot, manifests, paimon, newest.next_row_id or 0)
         return None
 
@@ -248,7 +252,7 @@ class _Publication:
             known = [s for s in newest.snapshots if s.id <= base.snapshot.id]
             try:
                 steps = self._steps(base, latest)
-            except DivergedError:
+            except (DivergedError, CorruptFileError, MissingFileError):
                 base, known = None, ()
         if base is None:
             steps = [self._afresh(newest, latest)]
@@ -509,15 +513,11 @@ class _Publication:
             for s in now
             if s is now[-1] or s.id in (_below(now, ids[0]), _above(now, ids[-1])) or min(ids) < s.id < max(ids)
         }
-        needed: set[str] = set()
-        for path in neighbours:
-            needed |= paths_of(self.store.read_list(path))
+        needed = set().union(*(paths_of(self.store.read_list(path)) for path in neighbours))
         gone: set[str] = set()
         for snapshot in dropped:
-            try:
+            with suppress(MissingFileError, CorruptFileError):
                 gone |= paths_of(self.store.read_list(snapshot.manifest_list)) - needed
-            except MissingFileError:
-                continue
         self.store.delete([*gone, *(s.manifest_list for s in dropped)])
 
 

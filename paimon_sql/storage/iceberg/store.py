@@ -17,6 +17,9 @@ HINT = "version-hint.text"
 RETIRE_PENDING = "retire-pending"
 """What Java's connector leaves when a rollback begins, for the next commit to look for abandoned versions."""
 _VERSION = re.compile(r"v(\d+)\.metadata\.json")
+_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_OWN = re.compile(rf"v\d+\.metadata\.json|{_UUID}-m\d+\.avro|snap-\d+-{_UUID}\.avro|{re.escape(HINT)}|{RETIRE_PENDING}")
+"""The names of files of metadata, ours and those of Java's connector; nothing else is ever deleted."""
 
 
 class MetadataStore:
@@ -109,13 +112,15 @@ class MetadataStore:
         return self.file_io.read_bytes(own), own
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Remove files; those that are gone are passed over."""
-        self.file_io.delete_many(sorted({self.path(p) for p in paths}))
+        """Remove files of metadata; those that are gone are passed over, and so are other files."""
+        names = {name_of(path) for path in paths}
+        self.file_io.delete_many(sorted(self.path(name) for name in names if _OWN.fullmatch(name)))
 
     def delete_versions(self, versions: Iterable[int]) -> None:
         """Remove versions of the table metadata."""
         self.delete([self.version_path(v) for v in versions])
 
     def clear(self) -> None:
-        """Remove the whole folder."""
-        self.file_io.delete_dir(self.folder, recursive=True)
+        """Remove all files of metadata."""
+        self.delete(status.name for status in self.file_io.list(self.folder) if not status.is_dir)
+        self.file_io.delete_dir(self.folder)
