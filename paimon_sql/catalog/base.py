@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
+import paimon_sql.catalog.iceberg  # noqa: F401 - makes the kinds of registrations known
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
@@ -13,6 +15,7 @@ from paimon_sql.errors import DatabaseNotEmptyError, PaimonError, TableExistsErr
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.table import Table
@@ -195,7 +198,10 @@ class Catalog(DefinedObjects, ABC):
                 check_named_branches(changed, table.branches, schema)
             return changed
 
-        return table.schemas.evolve(checked)
+        made = table.schemas.evolve(checked)
+        if isinstance(table, Table):
+            publish_quietly(replace(table, schema=made))
+        return made
 
 
 def _is_free(identifier: Identifier) -> bool:

@@ -12,7 +12,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -230,7 +230,12 @@ class _FromPlace:
 
 
 def write_container(
-    schema_text: str, records: Iterable[Any], compression: str, *, coded_by: str | None = None
+    schema_text: str,
+    records: Iterable[Any],
+    compression: str,
+    *,
+    coded_by: str | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> bytes:
     """A whole container file.
 
@@ -239,6 +244,7 @@ def write_container(
         records: the records, as fastavro takes them.
         compression: a codec of Avro, or ``zstd`` or ``none``, in any case.
         coded_by: a schema of the same bytes under which to encode the records, as for `AvroContainer.records`.
+        metadata: what else the header says.
 
     Raises:
         UnsupportedError: there is no such codec.
@@ -247,6 +253,7 @@ def write_container(
     sync = os.urandom(_SYNC_SIZE)
     out = io.BytesIO()
     meta = {"avro.schema": schema_text.encode(), "avro.codec": codec.encode()}
+    meta.update((key, value.encode()) for key, value in (metadata or {}).items())
     schemaless_writer(out, _HEADER, {"magic": MAGIC, "meta": meta, "sync": sync})
     rows = list(records)
     schema = _array_schema(coded_by or schema_text)

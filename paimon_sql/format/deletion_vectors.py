@@ -82,6 +82,11 @@ class DeletionVector:
         return f"DeletionVector({self.cardinality} rows)"
 
 
+def is_iceberg_layout(head: bytes) -> bool:
+    """Whether the vector that begins with these bytes is laid out as Iceberg's are: the layout of 64 bits."""
+    return head[_INT : 2 * _INT] == _MAGIC_64
+
+
 def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVectorRange]) -> dict[str, DeletionVector]:
     """The deletion vectors of an index file by the name of their data file.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.iceberg.lifetimes import shown_again, shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.kinds import AnyTable, kind_of
 from paimon_sql.errors import (
@@ -263,7 +264,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
                 raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
             self._refuse_to_drop(identifier)
-            self.catalog.drop_table(identifier)
+            with shown_no_more(self.catalog, identifier):
+                self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
         return True
@@ -293,7 +295,9 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         refuse_parts(old, "renamed")
         refuse_parts(new, "made by a renaming")
         try:
-            self._found(source, lambda: self.catalog.rename_table(old, new))
+            with shown_no_more(self.catalog, old):
+                self._found(source, lambda: self.catalog.rename_table(old, new))
+            shown_again(self.catalog, new)
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
 

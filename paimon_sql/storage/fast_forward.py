@@ -24,6 +24,7 @@ from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.guards import held, is_guard
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.rewinds import Rewind, with_generation
 from paimon_sql.storage.rollback import drop_changelogs, drop_newest_first, mark_rewind, overtaken, withdraw
 from paimon_sql.storage.table import Table
@@ -104,6 +105,7 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
     if not dry_run:
         with begun(f"{table.name}: the fast-forward to branch '{name}'"):
             _follow(table, branch, plan)
+        publish_quietly(table)
     return plan
 
 
@@ -141,6 +143,7 @@ def _forwarded_by(authority: VersionAuthority, table: Table, branch: Table, *, d
     if not dry_run and not plan.is_empty():
         authority.fast_forward(branch.branch)
         table.snapshots.forget()
+        publish_quietly(table)
     return plan
 
 

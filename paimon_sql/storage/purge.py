@@ -24,6 +24,7 @@ from paimon_sql.storage.expire.plan import add_indexes, add_manifests, distinct_
 from paimon_sql.storage.expire.protectors import Uses, other_branches, snapshot_protector, uses_of
 from paimon_sql.storage.expire.uses import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.guards import is_guard
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.scan.live_files import live_files, manifests_of
 from paimon_sql.storage.table import Table
@@ -82,6 +83,7 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
         table.snapshots.forget()
     with begun(f"{table.name}: the purge"):
         _purged(table, plan, latest)
+    publish_quietly(table)
     return plan
 
 

@@ -15,6 +15,7 @@ from paimon_sql.storage.changelogs import ChangelogManager
 from paimon_sql.storage.expire.protectors import other_branches
 from paimon_sql.storage.expire.retention import Retention
 from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.index_files import index_entries
 from paimon_sql.storage.rollback import bring_back
 from paimon_sql.storage.scan.live_files import manifests_of
@@ -82,6 +83,7 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
         )
     if not dry_run:
         directory.reset_hint(EARLIEST, snapshot_id)
+        publish_quietly(table)
     return earliest, sum(earliest <= i < snapshot_id for i in ids)
 
 
@@ -102,6 +104,8 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
             _tried(branch, found, one, dry_run)
         if not found.problems:
             _tried(branch, found, _leftovers, dry_run)
+    if not dry_run:
+        publish_quietly(table)
     return found
 
 

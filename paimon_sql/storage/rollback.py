@@ -16,6 +16,7 @@ from paimon_sql.storage.authority import VersionAuthority
 from paimon_sql.storage.changelogs import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.guards import held
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_directory import remove_if_dropped
@@ -129,6 +130,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
             with suppress(MissingFileError):  # it may have expired again
                 table.file_io.sync([snapshots.directory.path(target.id)], snapshots.directory.directory)
     snapshots.forget()
+    publish_quietly(table)
     return result
 
 
@@ -200,6 +202,7 @@ def _rolled_back_by(
         tag = next(t.name for t in table.tags.of_snapshot(target.id))
         authority.roll_back(table.branch, latest, tag=tag)
     table.snapshots.forget()
+    publish_quietly(table)
     return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
 
 

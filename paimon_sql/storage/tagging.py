@@ -12,6 +12,7 @@ from paimon_sql.format.snapshot import Snapshot, Tag
 from paimon_sql.storage.expire.doomed import DoomedFiles
 from paimon_sql.storage.expire.tagged import files_of_tag, free_tagged
 from paimon_sql.storage.guards import held, is_kept, withdrawn
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.listed_partitions import tell_of_tags
 from paimon_sql.storage.success_files import write_success_file
 from paimon_sql.storage.table import Table
@@ -77,6 +78,7 @@ def create_tag(
         return Tag(snapshot, None, retained)
     tag = _create(table, name, snapshot, retained)
     _tell(table, name)
+    publish_quietly(table)
     return tag
 
 
@@ -108,6 +110,7 @@ def replace_tag(
     with held(table, snapshot, f"{name}-replaced"):
         table.tags.replace(name, snapshot, retained)
     _tell(table, name)
+    publish_quietly(table)
     return table.tags.get(name), free_tagged(table, before.snapshot)
 
 
@@ -124,6 +127,7 @@ def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -
         _untell(table, name)
         table.tags.rename(name, target)
         _tell(table, target)
+        publish_quietly(table)
     elif table.tags.exists(target):
         raise table.tags.taken(target)
     return tag
@@ -147,6 +151,7 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
             continue
         result.deleted.append(name)
         if not dry_run:
+            publish_quietly(table)  # readers go on to look for a snapshot's files until they are told
             result.freed[name] = free_tagged(table, tag.snapshot)
             continue
         files = files_of_tag(table, tag.snapshot, frozenset(result.deleted))

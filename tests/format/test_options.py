@@ -235,7 +235,7 @@ def test_a_users_own_property_is_accepted(key: str) -> None:
         *(
             "file-index.bloom-filter.a.fpp",
             "commit.callback.com.a.B.param",
-            "metadata.iceberg.storage",
+            "metadata.iceberg.table-properties.owner",
             "read.changelog",
         ),
     ],

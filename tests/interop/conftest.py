@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.conformance.session import make
 
+from .iceberg_side import JavaIceberg, PyIceberg
 from .java import JavaPaimon, available
 from .pypaimon_side import PyPaimon
 
@@ -40,5 +41,23 @@ def java(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jav
 def pypaimon(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PyPaimon]:
     """A third side, which must be there: it is fetched from the package registry once."""
     side = PyPaimon(warehouse, tmp_path_factory.mktemp("pypaimon"))
+    yield side
+    side.close()
+
+
+@pytest.fixture(scope="session")
+def pyiceberg() -> Iterator[PyIceberg]:
+    """A reader of Iceberg's format, which must be there: it is fetched from the package registry once."""
+    side = PyIceberg()
+    yield side
+    side.close()
+
+
+@pytest.fixture(scope="session")
+def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaIceberg]:
+    """Iceberg's own reader."""
+    if not JavaIceberg.available():
+        pytest.skip("Iceberg's Java library needs Maven, which fetches it once, and a JDK")
+    side = JavaIceberg(tmp_path_factory.mktemp("iceberg"))
     yield side
     side.close()

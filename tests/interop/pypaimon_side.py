@@ -5,19 +5,15 @@ It needs a pyarrow older than the one that this project needs, so the two never 
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import subprocess
-import sys
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from tests.packages import CACHE
+from .environments import environment
 
 REQUIREMENTS = ("pypaimon==2.1.0", "pyarrow==19.0.1")
 PROGRAM = Path(__file__).with_name("pypaimon_program.py")
@@ -37,7 +33,7 @@ class PyPaimon:
         self._said = scratch / "stderr.txt"
         with self._said.open("w") as stderr:
             self._process = subprocess.Popen(
-                [str(environment()), str(PROGRAM)],
+                [str(environment("pypaimon", REQUIREMENTS)), str(PROGRAM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -87,36 +83,3 @@ class PyPaimon:
         assert line, f"pypaimon ended: {self._said.read_text()}"
         error = json.loads(line)
         assert not error, f"pypaimon could not {verb} {table}: {error}"
-
-
-def environment() -> Path:
-    """The interpreter of pypaimon's environment, made once and kept for later runs.
-
-    Raises:
-        RuntimeError: it cannot be made; the message holds what pip said.
-    """
-    made_of = "\n".join([*REQUIREMENTS, sys.version, sys.prefix])
-    name = f"pypaimon-{zlib.crc32(made_of.encode()):08x}"
-    folder = CACHE / name
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{name}.lock").open("w") as lock:
-        # Several test processes begin at once: one makes it, the others wait.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            _make(folder)
-            (folder / "complete").touch()
-    return folder / "bin" / "python"
-
-
-def _make(folder: Path) -> None:
-    for command in (
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *REQUIREMENTS],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(
-                f"pypaimon's environment, without which interop cannot be tested, could not be made in {folder}: "
-                f"`{' '.join(command)}` said:\n{done.stdout}{done.stderr}"
-            )

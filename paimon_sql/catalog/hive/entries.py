@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,7 +78,14 @@ class Entries:
         self.metastore.call("create_table", entry)
 
     def alter(
-        self, database: str, name: str, entry: Any, *, cascade: bool = False, keep_statistics: bool = True
+        self,
+        database: str,
+        name: str,
+        entry: Any,
+        *,
+        cascade: bool = False,
+        keep_statistics: bool = True,
+        said: Mapping[str, str] | None = None,
     ) -> None:
         """Put an entry in the place of another; MissingEntryError if there is none.
 
@@ -87,10 +95,15 @@ class Entries:
             entry: what it is to be, which may have another name.
             cascade: whether its partitions get its columns.
             keep_statistics: whether Hive leaves its statistics alone.
+            said: what else the metastore is told.
         """
-        said = {"DO_NOT_UPDATE_STATS": str(keep_statistics).lower(), **({"CASCADE": "true"} if cascade else {})}
+        told = {
+            **(said or {}),
+            "DO_NOT_UPDATE_STATS": str(keep_statistics).lower(),
+            **({"CASCADE": "true"} if cascade else {}),
+        }
         self.metastore.call(
-            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=said)
+            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=told)
         )
 
     def drop(self, database: str, name: str) -> bool:

@@ -35,6 +35,7 @@ from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, scheme_of
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
@@ -195,7 +196,10 @@ class RestCatalog(DefinitionsOnServer):
                 self.client.post(*_path(identifier), body={"changes": changes})
         except TakenError as error:
             raise InvalidSchemaError(error.message) from None
-        return self.any_table(identifier).schema
+        made = self.any_table(identifier)
+        if isinstance(made, Table):
+            publish_quietly(made)
+        return made.schema
 
     def _database(self, database: str) -> dict[str, Any] | None:
         """What the server says of a database, None if there is none."""

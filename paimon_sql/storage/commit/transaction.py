@@ -41,6 +41,7 @@ from paimon_sql.storage.commit.snapshot_commit import Published, snapshot_commit
 from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
 from paimon_sql.storage.commit.strict_mode import strict_mode
 from paimon_sql.storage.commit.users import new_user
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.listed_partitions import tell_of_commit
 from paimon_sql.storage.table import Table
 
@@ -188,6 +189,7 @@ class Transaction:
             if self._publish(snapshot, latest, wanted, attempt, owned):
                 report_commit(self.table, snapshot, wanted, tried, time.monotonic() - started)
                 tell_of_commit(self.table, kind, wanted)
+                publish_quietly(self.table)
                 return snapshot
         if stray is not None:
             raise CommitConflictError(

@@ -20,6 +20,7 @@ from paimon_sql.storage.expire.doomed import DoomedFiles, FileCounts
 from paimon_sql.storage.expire.plan import ExpiryPlan, plan_expiry
 from paimon_sql.storage.expire.protectors import undisturbed
 from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, choose_range, outlives_snapshots
+from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.versioned import EARLIEST, LATEST
@@ -100,6 +101,8 @@ def expire_snapshots(
         else:
             result.files.add(done.files)
     result.files.add(planned)
+    if result.snapshots and not dry_run:
+        publish_quietly(table)
     return result
 
 

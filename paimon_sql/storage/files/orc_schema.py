@@ -9,8 +9,8 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.element_ids import element_id, key_id
 from paimon_sql.storage.files import protobuf
-from paimon_sql.storage.files.element_ids import element_id, key_id
 from paimon_sql.storage.files.orc_tail import (
     ATTRIBUTES,
     KIND,

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.element_ids import element_id, key_id
 from paimon_sql.storage.files.conform import conform_leaf
-from paimon_sql.storage.files.element_ids import element_id, key_id
 from paimon_sql.storage.files.int96 import INT96, from_int96, to_int96
 
 _ID = "PARQUET:field_id"

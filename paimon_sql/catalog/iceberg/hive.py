@@ -1,0 +1,128 @@
+"""Tables registered in Hive's metastore, where Iceberg's Hive catalogs find them."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from pymetastore.hive_metastore.ttypes import Database, FieldSchema
+
+from paimon_sql.catalog.hive.client import Metastore, TakenEntryError
+from paimon_sql.catalog.hive.column_types import hive_type
+from paimon_sql.catalog.hive.conf import with_site
+from paimon_sql.catalog.hive.entries import Entries
+from paimon_sql.catalog.hive.layout import EXTERNAL, KIND, is_paimon, new_entry
+from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.iceberg.table_metadata import TableMetadata
+from paimon_sql.format.options.catalog import HIVE_CONF_DIR, URI
+from paimon_sql.format.options.iceberg import (
+    METADATA_ICEBERG_DATABASE,
+    METADATA_ICEBERG_GLUE_SKIP_ARCHIVE,
+    METADATA_ICEBERG_HIVE_CONF_DIR,
+    METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS,
+    METADATA_ICEBERG_URI,
+)
+from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.iceberg.places import database_folder
+from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.table import Table
+
+_LOCATION, _PREVIOUS = "metadata_location", "previous_metadata_location"
+_ICEBERG = "ICEBERG"
+
+
+class HiveRegistration:
+    """Lets entries of Hive's metastore lead to the table's Iceberg metadata.
+
+    Args:
+        table: the table, whose options say which metastore.
+
+    Raises:
+        InvalidOptionError: nothing says which metastore.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        options = table.options
+        said = {
+            URI.key: options.get(METADATA_ICEBERG_URI),
+            HIVE_CONF_DIR.key: options.get(METADATA_ICEBERG_HIVE_CONF_DIR),
+        }
+        given = {key: value for key, value in said.items() if value}
+        found = with_site(table.name, given)
+        if not found.get(URI.key):
+            raise InvalidOptionError(
+                f"{table.name}: nothing says where Hive's metastore is that Iceberg's readers ask.",
+                key=METADATA_ICEBERG_URI.key,
+                remedy=f"Set '{METADATA_ICEBERG_URI.key}' to thrift://host:9083.",
+            )
+        self._entries = Entries(Metastore.of(table.name, found))
+
+    def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
+        """Let all entries lead to these metadata."""
+        location = store.version_path(metadata.current_snapshot_id)
+        for database in databases_of(self._table):
+            self._register(database, name_in_catalog(self._table), location)
+
+    def withdraw(self) -> None:
+        """Remove the entries."""
+        for database in databases_of(self._table):
+            entry = self._entries.get(database, name_in_catalog(self._table))
+            if entry is not None and (entry.parameters or {}).get(KIND, "").upper() == _ICEBERG:
+                self._entries.drop(database, name_in_catalog(self._table))
+
+    def _register(self, database: str, name: str, location: str) -> None:
+        entry = self._entries.get(database, name)
+        if entry is None:
+            self._make_database(database)
+            entry = new_entry(database, name, getpass.getuser(), EXTERNAL)
+            entry.sd.location = parent_of(parent_of(location))
+            entry.sd.inputFormat = "org.apache.hadoop.mapred.FileInputFormat"
+            entry.sd.outputFormat = "org.apache.hadoop.mapred.FileOutputFormat"
+            entry.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+            self._describe(entry, location)
+            try:
+                self._entries.add(self._entries.fit(entry))
+                return
+            except TakenEntryError:  # another writer was quicker
+                entry = self._entries.get(database, name)
+        if entry is None or is_paimon(entry) or (entry.parameters or {}).get(KIND, "").upper() != _ICEBERG:
+            raise InvalidOptionError(
+                f"{self._table.name}: {database}.{name} in Hive's metastore is no table of Iceberg's.",
+                key=METADATA_ICEBERG_DATABASE.key,
+                remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to a database of its own.",
+            )
+        if entry.parameters.get(_LOCATION) == location and not self._columns_differ(entry):
+            return
+        self._describe(entry, location)
+        keeps = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
+        skips = self._table.options.get(METADATA_ICEBERG_GLUE_SKIP_ARCHIVE)
+        said = {"skipAWSGlueArchive": str(skips).lower()}
+        self._entries.alter(
+            database, name, self._entries.fit(entry), cascade=True, keep_statistics=bool(keeps), said=said
+        )
+
+    def _describe(self, entry: Any, location: str) -> None:
+        parameters = dict(entry.parameters or {})
+        if (before := parameters.get(_LOCATION)) and before != location:
+            parameters[_PREVIOUS] = before
+        skips = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
+        parameters |= {KIND: _ICEBERG, _LOCATION: location, "DO_NOT_UPDATE_STATS": str(skips).lower()}
+        entry.parameters = parameters
+        entry.sd.cols = self._columns()
+
+    def _columns(self) -> list[Any]:
+        fields = self._table.schemas.newest().fields
+        return [FieldSchema(name=f.name.lower(), type=hive_type(f.type), comment=f.description) for f in fields]
+
+    def _columns_differ(self, entry: Any) -> bool:
+        return [c.name for c in entry.sd.cols] != [c.name for c in self._columns()]
+
+    def _make_database(self, name: str) -> None:
+        if self._entries.database(name) is None:
+            made = Database(name=name, description="", locationUri=database_folder(self._table), parameters={})
+            try:
+                self._entries.metastore.call("create_database", made)
+            except TakenEntryError:
+                return

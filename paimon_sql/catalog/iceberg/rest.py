@@ -1,0 +1,240 @@
+"""Tables registered in REST catalogs of Iceberg's, which keep table metadata of their own.
+
+A table that the catalog does not know is registered by its file of metadata. From then on the catalog is told of what
+is new in them. Where it cannot be told so, as after its history was taken back, the table is registered anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+
+from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
+from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError
+from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, TableMetadata
+from paimon_sql.format.options.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
+from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.table import Table
+
+_MISSING, _CONFLICT = 404, 409
+_SECONDS = 60.0
+_HEADERS = "header."
+
+
+class RestRegistration:
+    """Lets a REST catalog lead to the table's Iceberg metadata.
+
+    Args:
+        table: the table, whose options say which catalog.
+
+    Raises:
+        InvalidOptionError: nothing says which catalog.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._database = databases_of(table)[0]
+        if len(databases_of(table)) > 1:
+            raise InvalidOptionError(
+                f"{table.name}: '{METADATA_ICEBERG_DATABASE.key}' names several databases; a REST catalog takes one.",
+                key=METADATA_ICEBERG_DATABASE.key,
+            )
+        self._name = name_in_catalog(table)
+        given = table.options.matching(METADATA_ICEBERG_REST)
+        self._server = _Server(table.name, {name: text for (name,), text in given if text is not None})
+
+    def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
+        """Tell the catalog what is new in the metadata."""
+        location = store.version_path(metadata.current_snapshot_id)
+        found = self._server.ask("GET", *self._path, allowed=(_MISSING,))
+        if found is None:
+            self._server.ask(
+                "POST", "namespaces", body={"namespace": [self._database], "properties": {}}, allowed=(_CONFLICT,)
+            )
+            self._add(location)
+            return
+        updates = updates_between(found["metadata"], metadata)
+        if updates == []:
+            return
+        if updates is not None:
+            required = [{"type": "assert-table-uuid", "uuid": found["metadata"]["table-uuid"]}]
+            body = {
+                "identifier": {"namespace": [self._database], "name": self._name},
+                "requirements": required,
+                "updates": updates,
+            }
+            self._server.ask("POST", *self._path, body=body)
+            return
+        self._server.ask("DELETE", *self._path, query={"purgeRequested": "false"})
+        self._add(location)
+
+    def withdraw(self) -> None:
+        """Let the catalog forget the table; its files are not the catalog's."""
+        self._server.ask("DELETE", *self._path, query={"purgeRequested": "false"}, allowed=(_MISSING,))
+
+    @property
+    def _path(self) -> tuple[str, ...]:
+        return ("namespaces", self._database, "tables", self._name)
+
+    def _add(self, location: str) -> None:
+        body = {"name": self._name, "metadata-location": location}
+        self._server.ask("POST", "namespaces", self._database, "register", body=body)
+
+
+def updates_between(there: Mapping[str, Any], wanted: TableMetadata) -> list[dict[str, Any]] | None:
+    """What a catalog must be told for its metadata to become those wanted; None if it has to begin anew.
+
+    Args:
+        there: the catalog's metadata, as the JSON of a file of table metadata.
+        wanted: the metadata.
+    """
+    known = {s["snapshot-id"]: s for s in there.get("snapshots") or ()}
+    snapshots = {s.id: s for s in wanted.snapshots}
+    shared = [i for i in snapshots if i in known]
+    new = [s for s in wanted.snapshots if s.id not in known]
+    last = int(there.get("last-sequence-number") or 0)
+    if (
+        there["table-uuid"] != wanted.table_uuid
+        or int(there["format-version"]) != wanted.format_version
+        or not shared
+        or any((known[i].get("summary") or {}).get(COMMIT_IDENTITY) != snapshots[i].identity for i in shared)
+        or any(s.id <= last for s in new)
+        or (new and wanted.next_row_id is not None and there.get("next-row-id") != new[0].first_row_id)
+        or known[shared[-1]]["manifest-list"] != snapshots[shared[-1]].manifest_list
+    ):
+        return None
+    updates: list[dict[str, Any]] = []
+    ids = {_fields(s): int(s["schema-id"]) for s in there["schemas"]}
+    following = max(ids.values(), default=-1)
+    for schema in wanted.schemas:
+        if _fields(schema) not in ids:
+            following += 1
+            ids[_fields(schema)] = following
+            updates.append({"action": "add-schema", "schema": {**schema, "schema-id": following}})
+    theirs = {s["schema-id"]: ids[_fields(s)] for s in wanted.schemas}
+    if theirs[wanted.current_schema_id] != there["current-schema-id"]:
+        updates.append({"action": "set-current-schema", "schema-id": theirs[wanted.current_schema_id]})
+    for snapshot in new:
+        body = {**snapshot.to_json(), "schema-id": theirs[snapshot.schema_id]}
+        updates.append({"action": "add-snapshot", "snapshot": body})
+    refs = {name: ref["snapshot-id"] for name, ref in (there.get("refs") or {}).items() if name != "main"}
+    if there.get("current-snapshot-id") != wanted.current_snapshot_id:
+        updates.append(_ref("main", "branch", wanted.current_snapshot_id))
+    updates += [{"action": "remove-snapshot-ref", "ref-name": name} for name in sorted(refs.keys() - wanted.tags)]
+    updates += [_ref(name, "tag", i) for name, i in sorted(wanted.tags.items()) if refs.get(name) != i]
+    if gone := sorted(i for i in known if i not in snapshots):
+        updates.append({"action": "remove-snapshots", "snapshot-ids": gone})
+    properties = there.get("properties") or {}
+    changed = {k: v for k, v in wanted.properties.items() if properties.get(k) != v}
+    if changed:
+        updates.append({"action": "set-properties", "updates": changed})
+    return updates
+
+
+def _ref(name: str, kind: str, snapshot_id: int) -> dict[str, Any]:
+    return {"action": "set-snapshot-ref", "ref-name": name, "type": kind, "snapshot-id": snapshot_id}
+
+
+def _fields(schema: Mapping[str, Any]) -> str:
+    """The columns of a schema, whatever its number and the spelling of its types."""
+    return json.dumps(schema["fields"], sort_keys=True).replace(", ", ",")
+
+
+class _Server:
+    """A REST catalog of Iceberg's.
+
+    Args:
+        table: the table, named in messages.
+        properties: those of the catalog, as ``metadata.iceberg.rest.*`` gives them.
+    """
+
+    def __init__(self, table: str, properties: Mapping[str, str]) -> None:
+        self._table = table
+        if not properties.get("uri"):
+            key = METADATA_ICEBERG_REST.for_name("uri")
+            raise InvalidOptionError(
+                f"{table}: nothing says where the REST catalog is that Iceberg's readers ask.",
+                key=key,
+                remedy=f"Set '{key}' to its address.",
+            )
+        self._root = properties["uri"].rstrip("/") + "/v1"
+        self._pool = urllib3.PoolManager(timeout=_SECONDS, retries=False)
+        self._headers = {"Content-Type": "application/json"}
+        self._prefix = ""
+        asked = {"warehouse": properties["warehouse"]} if "warehouse" in properties else {}
+        self._authorize(properties)
+        config = self.ask("GET", "config", query=asked) or {}
+        found = {**(config.get("defaults") or {}), **properties, **(config.get("overrides") or {})}
+        self._authorize(found)
+        self._prefix = str(found.get("prefix", "")).strip("/")
+
+    def _authorize(self, properties: Mapping[str, Any]) -> None:
+        self._headers |= {k.removeprefix(_HEADERS): str(v) for k, v in properties.items() if k.startswith(_HEADERS)}
+        if properties.get("token"):
+            self._headers["Authorization"] = f"Bearer {properties['token']}"
+        elif properties.get("credential") and "Authorization" not in self._headers:
+            client, _, secret = str(properties["credential"]).rpartition(":")
+            form = {
+                "grant_type": "client_credentials",
+                "client_secret": secret,
+                "scope": str(properties.get("scope", "catalog")),
+                **({"client_id": client} if client else {}),
+            }
+            url = str(properties.get("oauth2-server-uri") or f"{self._root}/oauth/tokens")
+            answer = self._sent("POST", url, urlencode(form).encode(), "application/x-www-form-urlencoded")
+            if answer.status != 200:
+                raise self._refused("the credential", answer)
+            self._headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+
+    def ask(
+        self,
+        method: str,
+        *path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        allowed: tuple[int, ...] = (),
+    ) -> Any:
+        """What the server answers; None where it has nothing to say.
+
+        Args:
+            method: the method.
+            path: the parts of the path.
+            query: what stands behind it.
+            body: what is sent, as JSON.
+            allowed: the refusals that are answered with None.
+
+        Raises:
+            CommitConflictError: another writer was there.
+            CatalogUnavailableError: the server refuses, or does not answer.
+        """
+        parts = [quote(part, safe="") for part in path]
+        if self._prefix:
+            parts.insert(0, self._prefix)
+        url = "/".join([self._root, *parts]) + (f"?{urlencode(query)}" if query else "")
+        data = None if body is None else json.dumps(body).encode()
+        answer = self._sent(method, url, data, self._headers["Content-Type"])
+        if answer.status in allowed:
+            return None
+        if answer.status >= 400:
+            raise self._refused("/".join(path), answer)
+        return answer.json() if answer.data else {}
+
+    def _sent(self, method: str, url: str, data: bytes | None, kind: str) -> urllib3.BaseHTTPResponse:
+        try:
+            return self._pool.request(method, url, body=data, headers={**self._headers, "Content-Type": kind})
+        except urllib3.exceptions.HTTPError as error:
+            raise CatalogUnavailableError(
+                f"{self._table}: the REST catalog of Iceberg's does not answer: {error}.",
+                remedy=f"Check that it runs, and '{METADATA_ICEBERG_REST.for_name('uri')}'.",
+            ) from error
+
+    def _refused(self, what: str, answer: urllib3.BaseHTTPResponse) -> Exception:
+        try:
+            said = str(answer.json()["error"]["message"])
+        except (ValueError, KeyError, TypeError):
+            said = f"status {answer.status}"
+        message = f"{self._table}: the REST catalog of Iceberg's refuses {what}: {said}"
+        return CommitConflictError(message) if answer.status == _CONFLICT else CatalogUnavailableError(message)

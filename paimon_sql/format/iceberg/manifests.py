@@ -1,0 +1,362 @@
+"""Iceberg's manifests and manifest lists: which data and delete files a snapshot has, as Avro files.
+
+Entries and the records of lists are dictionaries as the Avro files hold them; dates, times and decimals among the
+values of partitions are raw, so that what is read is written again as it was. (Iceberg's specification, "Manifests".)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+
+from paimon_sql.errors import CorruptFileError
+from paimon_sql.format import types as t
+from paimon_sql.format.avro import AvroContainer, open_container, write_container
+from paimon_sql.format.bounded import decoding
+from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
+from paimon_sql.format.iceberg.values import decimal_width
+
+Entry = dict[str, Any]
+"""A record of a manifest: ``status``, ``snapshot_id``, sequence numbers and ``data_file``."""
+
+ROW_LINEAGE = 3
+"""The first version of Iceberg's format that numbers rows."""
+
+
+class Status(IntEnum):
+    """What an entry says of its file."""
+
+    EXISTING = 0
+    ADDED = 1
+    DELETED = 2
+
+
+class Content(IntEnum):
+    """What the files of a manifest hold; of a data file, what it holds itself."""
+
+    DATA = 0
+    DELETES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSummary:
+    """The bounds of a partition column over the files of a manifest."""
+
+    contains_null: bool
+    contains_nan: bool | None = None
+    lower_bound: bytes | None = None
+    upper_bound: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """What a manifest list says about a manifest."""
+
+    manifest_path: str
+    manifest_length: int
+    partition_spec_id: int
+    content: int
+    sequence_number: int
+    min_sequence_number: int
+    added_snapshot_id: int
+    added_files_count: int
+    existing_files_count: int
+    deleted_files_count: int
+    added_rows_count: int
+    existing_rows_count: int
+    deleted_rows_count: int
+    partitions: tuple[PartitionSummary, ...] = ()
+    first_row_id: int | None = None
+
+    @property
+    def live_files(self) -> int:
+        """How many files it has that are there."""
+        return self.added_files_count + self.existing_files_count
+
+    @property
+    def live_rows(self) -> int:
+        """How many rows, or deletes, these have."""
+        return self.added_rows_count + self.existing_rows_count
+
+
+def is_live(entry: Entry) -> bool:
+    """Whether an entry's file is there."""
+    return bool(entry["status"] != Status.DELETED)
+
+
+def _field(name: str, kind: Any, number: int, *, nullable: bool = False) -> dict[str, Any]:
+    body = {"name": name, "type": ["null", kind] if nullable else kind, "field-id": number}
+    return {**body, "default": None} if nullable else body
+
+
+def _map(key: int, value: int, kind: str) -> dict[str, Any]:
+    record = {
+        "type": "record",
+        "name": f"k{key}_v{value}",
+        "fields": [_field("key", "int", key), _field("value", kind, value)],
+    }
+    return {"type": "array", "items": record, "logicalType": "map"}
+
+
+_PARTITION_TYPES: dict[type[t.DataType], Any] = {
+    t.BooleanType: "boolean",
+    t.TinyIntType: "int",
+    t.SmallIntType: "int",
+    t.IntType: "int",
+    t.BigIntType: "long",
+    t.FloatType: "float",
+    t.DoubleType: "double",
+    t.CharType: "string",
+    t.VarCharType: "string",
+    t.BinaryType: "bytes",
+    t.VarBinaryType: "bytes",
+    t.DateType: {"type": "int", "logicalType": "date"},
+    t.TimeType: {"type": "long", "logicalType": "time-micros"},
+    t.TimestampType: {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False},
+    t.LocalZonedTimestampType: {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": True},
+}
+
+
+def _partition_type(data_type: t.DataType) -> Any:
+    if isinstance(data_type, t.DecimalType):
+        return {
+            "type": "fixed",
+            "name": f"decimal_{data_type.precision}_{data_type.scale}",
+            "size": decimal_width(data_type.precision),
+            "logicalType": "decimal",
+            "precision": data_type.precision,
+            "scale": data_type.scale,
+        }
+    return _PARTITION_TYPES[type(data_type)]
+
+
+def _partition_fields(columns: Sequence[t.DataField]) -> list[dict[str, Any]]:
+    return [
+        _field(f.name, _partition_type(f.type), FIRST_PARTITION_ID + i, nullable=True) for i, f in enumerate(columns)
+    ]
+
+
+def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[str, Any]:
+    file = [
+        _field("content", "int", 134),
+        _field("file_path", "string", 100),
+        _field("file_format", "string", 101),
+        _field("partition", {"type": "record", "name": "r102", "fields": _partition_fields(columns)}, 102),
+        _field("record_count", "long", 103),
+        _field("file_size_in_bytes", "long", 104),
+        _field("null_value_counts", _map(121, 122, "long"), 110, nullable=True),
+        _field("lower_bounds", _map(126, 127, "bytes"), 125, nullable=True),
+        _field("upper_bounds", _map(129, 130, "bytes"), 128, nullable=True),
+        _field("referenced_data_file", "string", 143, nullable=True),
+        _field("content_offset", "long", 144, nullable=True),
+        _field("content_size_in_bytes", "long", 145, nullable=True),
+    ]
+    if format_version >= ROW_LINEAGE:
+        file.append(_field("first_row_id", "long", 142, nullable=True))
+    return {
+        "type": "record",
+        "name": "manifest_entry",
+        "fields": [
+            _field("status", "int", 0),
+            _field("snapshot_id", "long", 1, nullable=True),
+            _field("sequence_number", "long", 3, nullable=True),
+            _field("file_sequence_number", "long", 4, nullable=True),
+            _field("data_file", {"type": "record", "name": "r2", "fields": file}, 2),
+        ],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class ManifestFormat:
+    """How the manifests of a table are written.
+
+    Args:
+        columns: the partition columns.
+        format_version: the version of Iceberg's format.
+        compression: the codec.
+        schema: the table's schema, as Iceberg's.
+        spec: its partition specification.
+    """
+
+    columns: tuple[t.DataField, ...]
+    format_version: int
+    compression: str
+    schema: Mapping[str, Any]
+    spec: Mapping[str, Any]
+
+    def write(self, entries: Iterable[Entry], content: Content) -> bytes:
+        """A manifest that holds these entries."""
+        text = json.dumps(_entry_schema(self.columns, self.format_version))
+        about = {
+            "schema": json.dumps(self.schema),
+            "schema-id": str(self.schema["schema-id"]),
+            "partition-spec": json.dumps(self.spec["fields"]),
+            "partition-spec-id": str(self.spec["spec-id"]),
+            "format-version": str(self.format_version),
+            "content": content.name.lower(),
+        }
+        return write_container(text, entries, self.compression, coded_by=_raw(text), metadata=about)
+
+    def read(self, data: bytes, path: str) -> list[Entry] | None:
+        """The entries of a manifest; None if it holds values of partitions in another way than those written here.
+
+        Raises:
+            CorruptFileError: the bytes are no manifest.
+        """
+        container = open_container(data, path)
+        with decoding("an Iceberg manifest", path):
+            if _stored_partition(container.schema_text) != _comparable(_partition_fields(self.columns)):
+                return None
+            entries = _records(container)
+            known = {f["name"] for f in _data_file_fields(self.format_version)}
+            for entry in entries:
+                file = entry["data_file"]
+                entry["data_file"] = {**dict.fromkeys(known), **{k: v for k, v in file.items() if k in known}}
+            return entries
+
+
+@lru_cache(maxsize=8)
+def _data_file_fields(format_version: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = _entry_schema((), format_version)["fields"][-1]["type"]["fields"]
+    return found
+
+
+def _stored_partition(schema_text: str) -> Any:
+    fields = {f["name"]: f["type"] for f in json.loads(schema_text)["fields"]}
+    file = {f["name"]: f["type"] for f in fields["data_file"]["fields"]}
+    return _comparable(file["partition"]["fields"])
+
+
+def _comparable(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    """Names and types of fields, whatever else their schemas say."""
+    return [(f["name"], _bare(f["type"])) for f in fields]
+
+
+def _bare(kind: Any) -> Any:
+    if isinstance(kind, list):
+        return next((_bare(k) for k in kind if k != "null"), None)
+    if isinstance(kind, dict):
+        kept = tuple(str(kind.get(k)) for k in ("type", "logicalType", "size"))
+        return kept[0] if kept[1:] == ("None", "None") else kept
+    return kind
+
+
+_SUMMARY = {
+    "type": "record",
+    "name": "r508",
+    "fields": [
+        _field("contains_null", "boolean", 509),
+        _field("contains_nan", "boolean", 518, nullable=True),
+        _field("lower_bound", "bytes", 510, nullable=True),
+        _field("upper_bound", "bytes", 511, nullable=True),
+    ],
+}
+_COUNTS = {f"{kind}_data_files_count": f"{kind}_files_count" for kind in ("added", "existing", "deleted")}
+"""The names of counts in Iceberg 1.4, and what they are called since."""
+
+
+def _list_schema(format_version: int, *, legacy: bool) -> str:
+    old = {new: name for name, new in _COUNTS.items()} if legacy else {}
+    numbered = [
+        ("manifest_path", "string", 500),
+        ("manifest_length", "long", 501),
+        ("partition_spec_id", "int", 502),
+        ("content", "int", 517),
+        ("sequence_number", "long", 515),
+        ("min_sequence_number", "long", 516),
+        ("added_snapshot_id", "long", 503),
+        ("added_files_count", "int", 504),
+        ("existing_files_count", "int", 505),
+        ("deleted_files_count", "int", 506),
+        ("added_rows_count", "long", 512),
+        ("existing_rows_count", "long", 513),
+        ("deleted_rows_count", "long", 514),
+    ]
+    fields = [_field(old.get(name, name), kind, number) for name, kind, number in numbered]
+    fields.append(_field("partitions", {"type": "array", "items": _SUMMARY, "element-id": 508}, 507, nullable=True))
+    if format_version >= ROW_LINEAGE:
+        fields.append(_field("first_row_id", "long", 520, nullable=True))
+    return json.dumps({"type": "record", "name": "manifest_file", "fields": fields})
+
+
+def write_manifest_list(
+    manifests: Iterable[ManifestFile],
+    *,
+    format_version: int,
+    compression: str,
+    legacy: bool,
+    snapshot_id: int,
+    parent_id: int | None,
+) -> bytes:
+    """A manifest list.
+
+    Args:
+        manifests: what it names.
+        format_version: the version of Iceberg's format.
+        compression: the codec.
+        legacy: whether counts are named as Iceberg 1.4 did.
+        snapshot_id: the snapshot that it is of, whose sequence number is the same.
+        parent_id: the snapshot before.
+    """
+    about = {
+        "format-version": str(format_version),
+        "snapshot-id": str(snapshot_id),
+        "sequence-number": str(snapshot_id),
+        "parent-snapshot-id": "null" if parent_id is None else str(parent_id),
+    }
+    rows = [_as_record(m, legacy=legacy) for m in manifests]
+    return write_container(_list_schema(format_version, legacy=legacy), rows, compression, metadata=about)
+
+
+def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, Any]:
+    record = asdict(manifest)
+    record["partitions"] = [asdict(p) for p in manifest.partitions]
+    return {**record, **{old: record[new] for old, new in _COUNTS.items()}} if legacy else record
+
+
+_KNOWN = {f.name for f in fields(ManifestFile)}
+
+
+def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
+    """The manifests that a list names.
+
+    Raises:
+        CorruptFileError: the bytes are no manifest list.
+    """
+    container = open_container(data, path)
+    with decoding("an Iceberg manifest list", path):
+        found = []
+        for record in _records(container):
+            named = {_COUNTS.get(name, name): value for name, value in record.items()}
+            partitions = tuple(
+                PartitionSummary(p["contains_null"], p.get("contains_nan"), p["lower_bound"], p["upper_bound"])
+                for p in named.get("partitions") or ()
+            )
+            kept = {name: value for name, value in named.items() if name in _KNOWN}
+            found.append(replace(ManifestFile(**kept), partitions=partitions))
+        return found
+
+
+def _records(container: AvroContainer) -> list[Entry]:
+    records: list[Entry] = container.records(_raw(container.schema_text))
+    if not all(isinstance(r, dict) for r in records):
+        raise CorruptFileError("it holds no records", path=container.path)
+    return records
+
+
+@lru_cache(maxsize=64)
+def _raw(schema_text: str) -> str:
+    """The schema of the same bytes under which fastavro leaves values as they are stored."""
+    return json.dumps(_without_logical_types(json.loads(schema_text)))
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical_types(part) for part in schema]
+    if isinstance(schema, dict):
+        return {k: _without_logical_types(v) for k, v in schema.items() if k != "logicalType"}
+    return schema

@@ -1,0 +1,179 @@
+"""Data files and deletion vectors as entries of Iceberg's manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.deletion_vectors import is_iceberg_layout
+from paimon_sql.format.iceberg.manifests import Entry, Status
+from paimon_sql.format.iceberg.values import has_single_values, raw_values, single_values
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.row_decode import decode_columns
+from paimon_sql.format.statistics import decode_stats_columns, stats_fields
+from paimon_sql.storage.file_paths import data_file_paths
+from paimon_sql.storage.index_files import index_path
+from paimon_sql.storage.table import Table
+
+_VECTOR_HEAD = 8
+
+Located = Callable[[str], str]
+"""Spells a path as the table's Iceberg metadata do."""
+
+
+def partition_records(table: Table, partitions: pa.Array) -> list[dict[str, Any]]:
+    """Serialised partitions as the records of Iceberg's manifests.
+
+    Args:
+        table: the table.
+        partitions: the partitions, one for each record.
+    """
+    fields = table.schema.partition_fields
+    encoded = partitions.dictionary_encode()
+    columns = decode_columns([f.type for f in fields], encoded.dictionary)
+    values = [raw_values(f.type, c) for f, c in zip(fields, columns, strict=True)]
+    names = [f.name for f in fields]
+    known = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if names else [{}]
+    return [known[i] for i in encoded.indices.to_pylist()]
+
+
+def data_entries(table: Table, files: pa.Table, snapshot_id: int, located: Located) -> list[Entry]:
+    """The entries that add files.
+
+    Args:
+        table: the table.
+        files: the files, of ``MANIFEST_SCHEMA``.
+        snapshot_id: the snapshot that has them first.
+        located: spells their paths.
+    """
+    if not len(files):
+        return []
+    files = files.combine_chunks()
+    paths = map(located, data_file_paths(table, files).to_pylist())
+    places = partition_records(table, files["partition"].combine_chunks())
+    counts = zip(files["row_count"].to_pylist(), files["file_size"].to_pylist(), strict=True)
+    metrics = _metrics(table, files)
+    return [
+        _entry(
+            snapshot_id,
+            content=0,
+            file_path=path,
+            file_format="PARQUET",
+            partition=partition,
+            record_count=rows,
+            file_size_in_bytes=size,
+            **stated,
+        )
+        for path, partition, (rows, size), stated in zip(paths, places, counts, metrics, strict=True)
+    ]
+
+
+def _entry(snapshot_id: int, **file: Any) -> Entry:
+    return {
+        "status": Status.ADDED.value,
+        "snapshot_id": snapshot_id,
+        "sequence_number": snapshot_id,
+        "file_sequence_number": snapshot_id,
+        "data_file": {**dict.fromkeys(_OPTIONAL), **file},
+    }
+
+
+_METRICS = ("null_value_counts", "lower_bounds", "upper_bounds")
+_OPTIONAL = (*_METRICS, "referenced_data_file", "content_offset", "content_size_in_bytes", "first_row_id")
+
+
+def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, Any]]]]:
+    """Counts of nulls and bounds of each file; statistics of the same columns are decoded together."""
+    found: list[dict[str, list[dict[str, Any]]]] = [{name: [] for name in _METRICS} for _ in range(len(files))]
+    groups: dict[tuple[int, tuple[str, ...] | None], list[int]] = {}
+    columns = files["value_stats_cols"].to_pylist()
+    for i, (schema, names) in enumerate(zip(files["schema_id"].to_pylist(), columns, strict=True)):
+        groups.setdefault((schema, None if names is None else tuple(names)), []).append(i)
+    for (schema_id, names), rows in groups.items():
+        some = files.take(pa.array(rows))
+        # Those of a schema that had been changed since are of its own columns: ids stay.
+        fields = stats_fields(table.schemas.get(schema_id).fields, names)
+        stats = decode_stats_columns(
+            some["value_stats_min"],
+            some["value_stats_max"],
+            some["value_stats_null_counts"],
+            [f.type for f in fields],
+        )
+        for field, column in zip(fields, stats, strict=True):
+            parts: dict[str, Iterable[Any]] = {"null_value_counts": column.null_count.to_pylist()}
+            if has_single_values(field.type):
+                parts["lower_bounds"] = single_values(field.type, column.low)
+                parts["upper_bounds"] = single_values(field.type, column.high)
+            for part, values in parts.items():
+                for row, value in zip(rows, values, strict=True):
+                    if value is not None:
+                        found[row][part].append({"key": field.id, "value": value})
+    return found
+
+
+def deletion_entries(
+    table: Table,
+    indexes: Iterable[IndexManifestEntry],
+    snapshot_id: int,
+    located: Located,
+    known: Mapping[str, object],
+) -> list[Entry]:
+    """The entries of all deletion vectors of a snapshot.
+
+    Args:
+        table: the table.
+        indexes: its index files.
+        snapshot_id: the snapshot.
+        located: spells paths.
+        known: the index files, by path, that are known to hold vectors as Iceberg's readers need them.
+
+    Raises:
+        UnsupportedError: a vector is not as Iceberg's readers need it.
+    """
+    found: list[Entry] = []
+    for index in indexes:
+        if index.file.index_type != DELETION_VECTORS_INDEX or not index.file.deletion_vectors:
+            continue
+        path = index_path(table, index)
+        ranges = index.file.deletion_vectors
+        fits = located(path) in known or is_iceberg_layout(
+            table.file_io.read_range(path, ranges[0].offset, _VECTOR_HEAD)
+        )
+        if not fits or any(r.cardinality is None for r in ranges):
+            raise UnsupportedError(
+                f"{table.name}: the deletion vectors in {path} are not of 64 bits, which Iceberg's readers need.",
+                remedy="Compact the table fully, so that they are made anew.",
+            )
+        (partition,) = partition_records(table, pa.array([index.partition], pa.binary()))
+        folder = table.locations.bucket(index.partition, index.bucket)
+        found += [
+            _entry(
+                snapshot_id,
+                content=1,
+                file_path=located(path),
+                file_format="PUFFIN",
+                partition=partition,
+                record_count=r.cardinality,
+                file_size_in_bytes=index.file.file_size,
+                referenced_data_file=located(f"{folder}/{r.data_file_name}"),
+                content_offset=r.offset,
+                content_size_in_bytes=r.length,
+            )
+            for r in ranges
+        ]
+    return found
+
+
+def file_names(files: pa.Table) -> list[str]:
+    """The names of files, which are theirs alone."""
+    names: list[str] = files["file_name"].to_pylist()
+    return names
+
+
+def without(files: pa.Table, names: Iterable[str]) -> pa.Table:
+    """The files of other names."""
+    return files.filter(pc.invert(pc.is_in(files["file_name"], value_set=pa.array(sorted(names), pa.string()))))

@@ -1,0 +1,302 @@
+"""The manifests of an Iceberg snapshot, and what a commit makes of those of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format import types as t
+from paimon_sql.format.iceberg.manifests import (
+    Content,
+    Entry,
+    ManifestFile,
+    ManifestFormat,
+    PartitionSummary,
+    Status,
+    is_live,
+)
+from paimon_sql.format.iceberg.values import single_values
+from paimon_sql.format.options.commit import MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.iceberg import (
+    METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
+    METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM,
+)
+from paimon_sql.storage.file_io.paths import name_of
+from paimon_sql.storage.iceberg.entries import partition_records
+from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.table import Table
+
+
+class DivergedError(Exception):
+    """The manifests there are do not tell of the table as it was: they must be made anew from all of its files."""
+
+
+@dataclass
+class ManifestWriter:
+    """Writes manifests of a snapshot, and knows those that it wrote.
+
+    Attributes:
+        table: the table.
+        store: the folder of the metadata.
+        form: how manifests are written.
+        made: the paths of what it wrote.
+    """
+
+    table: Table
+    store: MetadataStore
+    form: ManifestFormat
+    made: list[str] = field(default_factory=list)
+
+    def write(self, entries: Sequence[Entry], content: Content, snapshot_id: int) -> list[ManifestFile]:
+        """Manifests of these entries, each of about the size that manifests are to have; none without entries."""
+        if not entries:
+            return []
+        data = self.form.write(entries, content)
+        parts = min(len(entries), -(-len(data) // self.target_size))
+        if parts == 1:
+            return [self._keep(data, entries, content, snapshot_id)]
+        size = -(-len(entries) // parts)
+        chunks = [entries[i : i + size] for i in range(0, len(entries), size)]
+        return [self._keep(self.form.write(c, content), c, content, snapshot_id) for c in chunks]
+
+    def read(self, manifest: ManifestFile) -> list[Entry]:
+        """The entries of a manifest, with what they inherit from it written out.
+
+        Raises:
+            DivergedError: it was written in another way.
+        """
+        entries = self.form.read(*self.store.read_manifest(manifest.manifest_path))
+        if entries is None:
+            raise DivergedError
+        following = manifest.first_row_id
+        for entry in entries:
+            if entry["snapshot_id"] is None:
+                entry["snapshot_id"] = manifest.added_snapshot_id
+            for name in ("sequence_number", "file_sequence_number"):
+                entry[name] = manifest.sequence_number if entry[name] is None else entry[name]
+            file = entry["data_file"]
+            inherits = following is not None and manifest.content == Content.DATA and is_live(entry)
+            if inherits and file.get("first_row_id") is None:
+                file["first_row_id"] = following
+                following += file["record_count"]
+        return entries
+
+    @property
+    def target_size(self) -> int:
+        """How many bytes a manifest is to have."""
+        size: int = self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
+        return size
+
+    def _keep(self, data: bytes, entries: Sequence[Entry], content: Content, snapshot_id: int) -> ManifestFile:
+        path = self.store.write_manifest(data)
+        self.made.append(path)
+        counts = {status: [0, 0] for status in Status}
+        for entry in entries:
+            count = counts[Status(entry["status"])]
+            count[0] += 1
+            count[1] += entry["data_file"]["record_count"]
+        return ManifestFile(
+            manifest_path=path,
+            manifest_length=len(data),
+            partition_spec_id=0,
+            content=content.value,
+            sequence_number=snapshot_id,
+            min_sequence_number=min(e["sequence_number"] for e in entries),
+            added_snapshot_id=snapshot_id,
+            added_files_count=counts[Status.ADDED][0],
+            existing_files_count=counts[Status.EXISTING][0],
+            deleted_files_count=counts[Status.DELETED][0],
+            added_rows_count=counts[Status.ADDED][1],
+            existing_rows_count=counts[Status.EXISTING][1],
+            deleted_rows_count=counts[Status.DELETED][1],
+            partitions=_summaries(self.form.columns, [e["data_file"]["partition"] for e in entries]),
+        )
+
+
+def _summaries(columns: Sequence[t.DataField], partitions: Sequence[dict[str, Any]]) -> tuple[PartitionSummary, ...]:
+    found = []
+    for column in columns:
+        values = [p[column.name] for p in partitions]
+        numbers = [v for v in values if v is not None and v == v]
+        order = _order(column.type)
+        low, high = (end(numbers, key=order) if numbers else None for end in (min, max))
+        nan = isinstance(column.type, t.FloatType | t.DoubleType) and any(v != v for v in values if v is not None)
+        bounds = (None if v is None else _as_single(column.type, v) for v in (low, high))
+        found.append(PartitionSummary(None in values, nan, *bounds))
+    return tuple(found)
+
+
+def _order(data_type: t.DataType) -> Callable[[Any], Any]:
+    if isinstance(data_type, t.DecimalType):
+        return lambda value: int.from_bytes(value, "big", signed=True)
+    if isinstance(data_type, t.CharType | t.VarCharType):
+        return lambda value: value.encode()
+    return lambda value: value
+
+
+_RAW: dict[type[t.DataType], pa.DataType] = {
+    t.DateType: pa.date32(),
+    t.TimestampType: pa.timestamp("us"),
+    t.LocalZonedTimestampType: pa.timestamp("us", "UTC"),
+    t.BooleanType: pa.bool_(),
+    t.FloatType: pa.float32(),
+    t.DoubleType: pa.float64(),
+    t.BigIntType: pa.int64(),
+}
+_SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
+
+
+def _as_single(data_type: t.DataType, raw: Any) -> bytes | None:
+    """A raw value of a partition as bounds hold it."""
+    if isinstance(raw, bytes):
+        return raw
+    if isinstance(raw, str):
+        return raw.encode()
+    if isinstance(data_type, t.TimeType):
+        return int(raw).to_bytes(8, "little", signed=True)
+    kind = pa.int32() if isinstance(data_type, _SMALL) else _RAW[type(data_type)]
+    integers = isinstance(data_type, t.DateType)
+    array = pa.array([raw], pa.int32()).cast(kind) if integers else pa.array([raw], kind)
+    return single_values(data_type, array)[0]
+
+
+@dataclass
+class Removal:
+    """What is to be taken out of manifests: files by name, all of some partitions.
+
+    Attributes:
+        names: the names of the files.
+        partitions: the raw values of their partitions.
+        rows: how many rows they had, as far as they were found.
+        size: how many bytes.
+    """
+
+    names: set[str]
+    partitions: list[dict[str, Any]]
+    rows: int = 0
+    size: int = 0
+
+    @classmethod
+    def of(cls, table: Table, files: pa.Table) -> Removal:
+        """That of files of a table of ``MANIFEST_SCHEMA``."""
+        partitions = files["partition"].combine_chunks().unique()
+        return cls(set(files["file_name"].to_pylist()), partition_records(table, partitions))
+
+    def may_touch(self, manifest: ManifestFile, columns: Sequence[t.DataField]) -> bool:
+        """Whether a manifest may name one of the files, by its partitions."""
+        if len(manifest.partitions) != len(columns):
+            return True
+        return any(
+            all(
+                _within(column.type, p[column.name], summary)
+                for column, summary in zip(columns, manifest.partitions, strict=True)
+            )
+            for p in self.partitions
+        )
+
+
+def _within(data_type: t.DataType, raw: Any, summary: PartitionSummary) -> bool:
+    if raw is None:
+        return summary.contains_null
+    if raw != raw or isinstance(data_type, t.DecimalType | t.FloatType | t.DoubleType):
+        return True
+    if summary.lower_bound is None or summary.upper_bound is None:
+        return not (isinstance(raw, int) and summary.contains_null)
+    low, high = (_comparable(data_type, bound) for bound in (summary.lower_bound, summary.upper_bound))
+    value = raw.encode() if isinstance(raw, str) else raw
+    return bool(low <= value <= high)
+
+
+def _comparable(data_type: t.DataType, bound: bytes) -> Any:
+    if isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType):
+        return bound
+    return int.from_bytes(bound, "little", signed=not isinstance(data_type, t.BooleanType))
+
+
+def take_out(
+    writer: ManifestWriter, manifests: Sequence[ManifestFile], removal: Removal, snapshot_id: int
+) -> list[ManifestFile]:
+    """The manifests without some files: those that name one are written anew.
+
+    Raises:
+        DivergedError: a file is in none of them.
+    """
+    left = set(removal.names)
+    kept: list[list[ManifestFile]] = []
+    for manifest in reversed(manifests):  # what goes came lately, more often than not
+        if not left or not removal.may_touch(manifest, writer.form.columns):
+            kept.append([manifest])
+            continue
+        entries, found = writer.read(manifest), 0
+        for entry in entries:
+            name = name_of(entry["data_file"]["file_path"])
+            if is_live(entry) and name in left:
+                left.discard(name)
+                removal.rows += entry["data_file"]["record_count"]
+                removal.size += entry["data_file"]["file_size_in_bytes"]
+                entry["status"], entry["snapshot_id"] = Status.DELETED.value, snapshot_id
+                found += 1
+            elif is_live(entry):
+                entry["status"] = Status.EXISTING.value
+            else:
+                entry["status"] = None
+        if not found:
+            kept.append([manifest])
+            continue
+        kept.append(writer.write([e for e in entries if e["status"] is not None], Content.DATA, snapshot_id))
+    if left:
+        raise DivergedError
+    return [m for some in reversed(kept) for m in some]
+
+
+def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapshot_id: int) -> list[ManifestFile]:
+    """The manifests, small ones put together if there are many of them."""
+    options, target = writer.table.options, writer.target_size
+    small = [m for m in manifests if m.manifest_length < target * 2 // 3]
+    if len(small) < options.get(METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM) or len(small) < 2:
+        return list(manifests)
+    if (
+        len(small) < options.get(METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM)
+        and sum(m.manifest_length for m in small) < target
+    ):
+        return list(manifests)
+    entries = []
+    for manifest in small:
+        for entry in writer.read(manifest):
+            if entry["snapshot_id"] != snapshot_id:
+                if not is_live(entry):
+                    continue
+                entry["status"] = Status.EXISTING.value
+            entries.append(entry)
+    gone = {m.manifest_path for m in small}
+    # What was written for this very snapshot is named nowhere yet.
+    fresh = {m.manifest_path for m in small if m.added_snapshot_id == snapshot_id}.intersection(writer.made)
+    put_together = writer.write(entries, Content.DATA, snapshot_id)
+    writer.store.delete(fresh)
+    writer.made = [path for path in writer.made if path not in fresh]
+    return [*(m for m in manifests if m.manifest_path not in gone), *put_together]
+
+
+def numbered(manifests: Iterable[ManifestFile], first_row_id: int) -> tuple[list[ManifestFile], int]:
+    """The manifests with the first of the row ids that their rows inherit, and the first id that is still free.
+
+    Args:
+        manifests: the manifests of a snapshot.
+        first_row_id: the first free id before it.
+    """
+    found, following = [], first_row_id
+    for manifest in manifests:
+        if manifest.content == Content.DATA and manifest.first_row_id is None:
+            found.append(replace(manifest, first_row_id=following))
+            following += manifest.live_rows
+        else:
+            found.append(manifest)
+    return found, following
+
+
+def paths_of(manifests: Collection[ManifestFile]) -> set[str]:
+    """The names of manifests, by which they are found in their folder."""
+    return {name_of(m.manifest_path) for m in manifests}

@@ -1,0 +1,549 @@
+"""Iceberg's metadata made of a table's: brought up to its newest snapshot, from whatever state they are in.
+
+Each snapshot of the table becomes one of Iceberg's that has its number. What commits changed since the newest snapshot
+that both know is put on its manifests, so that the work grows with the changes; where there is no such snapshot, all
+files are told of anew. Whoever comes later so catches up with what a process that died had left undone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
+from paimon_sql.format.iceberg.manifests import (
+    ROW_LINEAGE,
+    Content,
+    ManifestFile,
+    ManifestFormat,
+    write_manifest_list,
+)
+from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID, iceberg_schema, partition_spec, reads_as
+from paimon_sql.format.iceberg.table_metadata import (
+    COMMIT_IDENTITY,
+    IcebergSnapshot,
+    TableMetadata,
+    commit_identity,
+)
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
+from paimon_sql.format.options.iceberg import (
+    METADATA_ICEBERG_DELETE_AFTER_COMMIT,
+    METADATA_ICEBERG_FORMAT_VERSION,
+    METADATA_ICEBERG_MANIFEST_COMPRESSION,
+    METADATA_ICEBERG_MANIFEST_LEGACY_VERSION,
+    METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX,
+    METADATA_ICEBERG_STORAGE,
+    METADATA_ICEBERG_TABLE_PROPERTIES,
+    REST_CATALOG,
+)
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.storage.file_io.paths import without_scheme
+from paimon_sql.storage.guards import is_guard
+from paimon_sql.storage.iceberg.entries import data_entries, deletion_entries
+from paimon_sql.storage.iceberg.manifest_sets import (
+    DivergedError,
+    ManifestWriter,
+    Removal,
+    compacted,
+    numbered,
+    paths_of,
+    take_out,
+)
+from paimon_sql.storage.iceberg.places import is_published, metadata_folder
+from paimon_sql.storage.iceberg.registration import registration_of
+from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
+from paimon_sql.storage.iceberg.visibility import LEAST_LEVEL, Visibility
+from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.instants import present_millis
+from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.storage.table import Table
+
+_ATTEMPTS = 3
+_MOST_STEPS = 100
+"""How many commits are caught up with one by one; beyond, all files are told of anew."""
+
+
+def publish(table: Table, *, dry_run: bool = False) -> bool:
+    """Let Iceberg's readers see the table as it is; whether anything had to be written for that.
+
+    Args:
+        table: the table; nothing happens unless it `is_published`.
+        dry_run: only say it.
+
+    Raises:
+        UnsupportedError: the table holds what Iceberg's readers cannot read; they go on seeing it as it was.
+        InvalidOptionError: the metadata cannot stand where the options say.
+    """
+    if not is_published(table):
+        return False
+    for attempt in range(_ATTEMPTS):
+        try:
+            return Publication(replace(table)).run(dry_run=dry_run)
+        except (_OvertakenError, MissingFileError):
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+class _OvertakenError(MissingFileError):
+    """Another process published meanwhile."""
+
+
+@dataclass
+class _State:
+    """An Iceberg snapshot, and what else is needed to put another one on it."""
+
+    snapshot: IcebergSnapshot
+    manifests: list[ManifestFile]
+    paimon: Snapshot
+    next_row_id: int
+
+    def of(self, content: Content) -> list[ManifestFile]:
+        return [m for m in self.manifests if m.content == content]
+
+
+@dataclass
+class Publication:
+    """One attempt to publish a table; its metadata are read anew."""
+
+    table: Table
+    lists: list[str] = field(default_factory=list)
+    location: str = ""
+    """The table's folder as the metadata are to spell it."""
+
+    def run(self, *, dry_run: bool) -> bool:
+        latest = self.table.snapshots.latest()
+        versions = self.store.versions()
+        if latest is None:
+            # A table without a snapshot has no rows: what stands there is of one that was dropped or purged.
+            if versions and not dry_run:
+                self.store.clear()
+            return bool(versions)
+        if latest.id == FIRST_SNAPSHOT_ID and versions and not self._is_of(versions[-1], latest):
+            if not dry_run:
+                self.store.clear()
+            versions = []
+        there = self.store.read(latest.id) if latest.id in versions else None
+        newest = next((m for v in reversed(versions) if (m := self.store.read(v)) is not None), None)
+        self.location = self._spelled(newest)
+        base = None if newest is None else self._base(newest, latest)
+        if dry_run and (base is None or base.snapshot.id != latest.id):
+            return True
+        try:
+            made = self._made(newest, base, latest)
+        except BaseException:
+            self.store.delete([*self.writer.made, *self.lists])
+            raise
+        if dry_run:
+            return not self._is_same(made, there)
+        return self._put(made, there, newest, versions)
+
+    def _spelled(self, newest: TableMetadata | None) -> str:
+        """The table's folder as the last writer spells it, be it with a scheme or without.
+
+        Java's connector finds files that go by comparing paths as texts, and spells its warehouse as it was told to.
+        """
+        if newest is None or _plain(newest.location) != _plain(self.table.path):
+            return self.table.path
+        if LEAST_LEVEL in newest.current.summary:
+            return newest.location
+        lists, folder = newest.current.manifest_list, _plain(self.store.folder)
+        start = lists.find(f"{folder}/")
+        return newest.location if start < 0 else lists[:start] + _plain(self.table.path)
+
+    def _is_of(self, version: int, latest: Snapshot) -> bool:
+        metadata = self.store.read(version)
+        return metadata is not None and any(self._matches(metadata, s, latest) for s in metadata.snapshots)
+
+    @cached_property
+    def store(self) -> MetadataStore:
+        return MetadataStore(self.table.file_io, metadata_folder(self.table))
+
+    @cached_property
+    def format_version(self) -> int:
+        version: int = self.table.options.get(METADATA_ICEBERG_FORMAT_VERSION)
+        return version
+
+    @cached_property
+    def schema(self) -> TableSchema:
+        """The newest schema, which is the current one of Iceberg's readers."""
+        return self.table.schemas.newest()
+
+    @cached_property
+    def visibility(self) -> Visibility:
+        return Visibility.of(self.table)
+
+    @cached_property
+    def writer(self) -> ManifestWriter:
+        form = ManifestFormat(
+            self.schema.partition_fields,
+            self.format_version,
+            self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            iceberg_schema(self.schema, self.format_version),
+            partition_spec(self.schema),
+        )
+        return ManifestWriter(self.table, self.store, form)
+
+    def _base(self, newest: TableMetadata, latest: Snapshot) -> _State | None:
+        """The newest snapshot that Iceberg's metadata and the table's history share; None if it cannot be built on."""
+        if (
+            newest.format_version != self.format_version
+            or newest.location != self.location
+            or (self.format_version >= ROW_LINEAGE and newest.next_row_id is None)
+            or dict(newest.spec) != partition_spec(self.schema)
+            or not self._knows_schemas(newest)
+        ):
+            return None
+        for snapshot in sorted(newest.snapshots, key=lambda s: -s.id):
+            if snapshot.id > latest.id or not self.table.snapshots.exists(snapshot.id):
+                continue
+            paimon = self.table.snapshots.get(snapshot.id)
+            if not self._matches(newest, snapshot, paimon):
+                continue  # the history was taken back, and has a commit of its own under that number
+            if latest.id - snapshot.id > _MOST_STEPS:
+                return None
+            if snapshot.summary.get(LEAST_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
+                return None
+            try:
+                manifests = self.store.read_list(snapshot.manifest_list)
+            except (CorruptFileError, MissingFileError):
+                return None
+            return _State(snapshot, manifests, paimon, newest.next_row_id or 0)
+        return None
+
+    def _matches(self, metadata: TableMetadata, snapshot: IcebergSnapshot, paimon: Snapshot) -> bool:
+        """Whether an Iceberg snapshot was made of the commit that has its number now."""
+        if snapshot.id != paimon.id:
+            return False
+        if snapshot.identity is None:  # of an older version of Java's connector
+            return metadata.last_updated_millis >= paimon.time_millis
+        return snapshot.identity == commit_identity(paimon)
+
+    def _knows_schemas(self, newest: TableMetadata) -> bool:
+        ids = set(self.table.schemas.ids())
+        return all(
+            schema["schema-id"] in ids and dict(schema) == self._schema(schema["schema-id"])
+            for schema in newest.schemas
+            if schema["schema-id"] <= self.schema.id
+        )
+
+    def _schema(self, schema_id: int) -> dict[str, Any]:
+        return iceberg_schema(self.table.schemas.get(schema_id), self.format_version)
+
+    def _located(self, path: str) -> str:
+        """A path as the metadata spell it."""
+        root = f"{self.table.path}/"
+        return f"{self.location}/{path.removeprefix(root)}" if path.startswith(root) else path
+
+    def _made(self, newest: TableMetadata | None, base: _State | None, latest: Snapshot) -> TableMetadata:
+        """The metadata as they should be."""
+        self._check_schemas(latest)
+        known: Sequence[IcebergSnapshot] = ()
+        if base is not None and newest is not None:
+            known = [s for s in newest.snapshots if s.id <= base.snapshot.id]
+            try:
+                steps = self._steps(base, latest)
+            except (DivergedError, CorruptFileError, MissingFileError):
+                base, known = None, ()
+        if base is None:
+            steps = [self._afresh(newest, latest)]
+        state = steps[-1]
+        before = [s for s in known if s.id < steps[0].snapshot.id]
+        snapshots = self._retained([*before, *(s.snapshot for s in steps)], latest.id)
+        return self._described(newest, state, snapshots)
+
+    def _check_schemas(self, latest: Snapshot) -> None:
+        """Nothing if all files can be read under the newest schema, whatever the one that they were written with."""
+        now = self._schema(self.schema.id)
+        odd = [s.id for s in self.table.schemas.all() if not self._reads_as(s, now)]
+        if not odd:
+            return
+        files = self.visibility.seen(live_files(self.table, latest).entries)
+        if pc.any(pc.is_in(files["schema_id"], value_set=pa.array(odd, pa.int64()))).as_py():
+            raise UnsupportedError(
+                f"{self.table.name}: a column has got a type since that Iceberg's readers do not read older files as.",
+                remedy="Compact the table fully, so that all of its files are of the new type.",
+            )
+
+    def _reads_as(self, schema: TableSchema, now: Mapping[str, Any]) -> bool:
+        """Whether files of a schema can be read under another one; columns that are gone since do not matter."""
+        left = {f["id"] for f in now["fields"]}
+        fields = tuple(f for f in schema.fields if f.id in left)
+        try:
+            return reads_as(iceberg_schema(replace(schema, fields=fields), self.format_version), now)
+        except UnsupportedError:
+            return False
+
+    def _steps(self, base: _State, latest: Snapshot) -> list[_State]:
+        """What each commit since the base made; the base itself if there was none."""
+        state, steps = base, []
+        for snapshot_id in range(base.snapshot.id + 1, latest.id + 1):
+            if not self.table.snapshots.exists(snapshot_id):
+                raise DivergedError
+            state = self._step(state, self.table.snapshots.get(snapshot_id), is_last=snapshot_id == latest.id)
+            steps.append(state)
+        return steps or [base]
+
+    def _step(self, before: _State, commit: Snapshot, *, is_last: bool) -> _State:
+        changes = self._changes(commit)
+        seen = self.visibility.seen(changes)
+        is_add = pc.equal(seen["kind"], FileKind.ADD)
+        added, removed = seen.filter(is_add), seen.filter(pc.invert(is_add))
+        stay = pc.is_in(removed["file_name"], value_set=added["file_name"].combine_chunks())
+        gone = removed.filter(pc.invert(stay))
+        moved = removed.filter(stay)["file_name"].combine_chunks()
+        new = added.filter(pc.invert(pc.is_in(added["file_name"], value_set=moved)))
+        removal = Removal.of(self.table, gone)
+        manifests = [m for m in before.of(Content.DATA) if m.live_files]
+        if removal.names:
+            manifests = take_out(self.writer, manifests, removal, commit.id)
+        entries = data_entries(self.table, new, commit.id, self._located)
+        manifests += self.writer.write(entries, Content.DATA, commit.id)
+        if is_last:
+            manifests = compacted(self.writer, manifests, commit.id)
+        if commit.index_manifest != before.paimon.index_manifest:
+            deletes = self._deletions(commit, self._known_vectors(before))
+        else:
+            deletes = before.of(Content.DELETES)
+        operation = _operation(commit.commit_kind) if removal.names else "append"
+        size = before.snapshot.total("files-size")  # which older versions of Java's connector do not tell
+        total_size = {} if size is None else {"total-files-size": size + _sum(new, "file_size") - removal.size}
+        state = self._state(
+            commit,
+            [*manifests, *deletes],
+            before.next_row_id,
+            before.snapshot.id,
+            {
+                "operation": operation,
+                **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
+                **_counts("deleted", len(removal.names), removal.rows, removal.size),
+                "changed-partition-count": str(len(pc.unique(seen["partition"]))),
+                **{name: str(total) for name, total in total_size.items()},
+            },
+        )
+        self._check_total(state, commit)
+        return state
+
+    def _check_total(self, state: _State, commit: Snapshot) -> None:
+        """Nothing if the manifests tell of as many rows as the table has, where that can be known."""
+        if not self.table.schema.primary_keys and commit.total_record_count is not None:
+            told = sum(m.live_rows for m in state.of(Content.DATA))
+            if told != commit.total_record_count:
+                raise DivergedError
+
+    def _changes(self, commit: Snapshot) -> pa.Table:
+        manifests = self.table.manifests.read_list(commit.delta_manifest_list)
+        tables = self.table.manifests.read_all([m.file_name for m in manifests])
+        return pa.concat_tables(tables) if tables else MANIFEST_SCHEMA.empty_table()
+
+    def _known_vectors(self, before: _State) -> set[str]:
+        return {e["data_file"]["file_path"] for m in before.of(Content.DELETES) for e in self.writer.read(m)}
+
+    def _deletions(self, commit: Snapshot, known: set[str]) -> list[ManifestFile]:
+        """The manifests of a snapshot's deletion vectors."""
+        indexes = index_entries(self.table, commit)
+        if not self.visibility.with_deletions:
+            if not self.visibility.ignores_deletions and any(
+                i.file.index_type == DELETION_VECTORS_INDEX and i.file.deletion_vectors for i in indexes
+            ):
+                raise UnsupportedError(
+                    f"{self.table.name}: deletion vectors delete rows, which Iceberg's readers cannot be told so.",
+                    remedy="Set 'metadata.iceberg.format-version' to '3' and 'deletion-vectors.bitmap64' to 'true', or"
+                    " compact the table fully.",
+                )
+            return []
+        entries = deletion_entries(self.table, indexes, commit.id, self._located, dict.fromkeys(known))
+        return self.writer.write(entries, Content.DELETES, commit.id)
+
+    def _afresh(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
+        """All files of a snapshot."""
+        files = self.visibility.seen(live_files(self.table, commit).entries)
+        entries = data_entries(self.table, files, commit.id, self._located)
+        manifests = self.writer.write(entries, Content.DATA, commit.id)
+        numbers = (len(files), _sum(files, "row_count"), _sum(files, "file_size"))
+        summary = {
+            "operation": "append",
+            **_counts("added", *numbers),
+            **_counts("deleted", 0, 0, 0),
+            "changed-partition-count": str(len(pc.unique(files["partition"]))),
+            "total-files-size": str(numbers[2]),
+        }
+        free = 0 if newest is None or newest.next_row_id is None else newest.next_row_id
+        return self._state(commit, [*manifests, *self._deletions(commit, set())], free, None, summary)
+
+    def _state(
+        self,
+        commit: Snapshot,
+        manifests: list[ManifestFile],
+        next_row_id: int,
+        parent_id: int | None,
+        summary: Mapping[str, str],
+    ) -> _State:
+        first, added = None, None
+        if self.format_version >= ROW_LINEAGE:
+            first = next_row_id
+            manifests, next_row_id = numbered(manifests, first)
+            added = next_row_id - first
+        deletes = [m for m in manifests if m.content == Content.DELETES]
+        data = write_manifest_list(
+            manifests,
+            format_version=self.format_version,
+            compression=self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            legacy=self.table.options.get(METADATA_ICEBERG_MANIFEST_LEGACY_VERSION),
+            snapshot_id=commit.id,
+            parent_id=parent_id,
+        )
+        path = self.store.write_list(data)
+        self.lists.append(path)
+        data_manifests = [m for m in manifests if m.content == Content.DATA]
+        told = {
+            **(commit.properties or {}),
+            **summary,
+            "total-data-files": str(sum(m.live_files for m in data_manifests)),
+            "total-records": str(sum(m.live_rows for m in data_manifests)),
+            "total-delete-files": str(sum(m.live_files for m in deletes)),
+            "total-position-deletes": str(sum(m.live_rows for m in deletes)),
+            "total-equality-deletes": "0",
+            COMMIT_IDENTITY: commit_identity(commit),
+            LEAST_LEVEL: str(self.visibility.least_level),
+        }
+        made = IcebergSnapshot(commit.id, commit.time_millis, path, commit.schema_id, told, parent_id, first, added)
+        return _State(made, manifests, commit, next_row_id)
+
+    def _retained(self, snapshots: Sequence[IcebergSnapshot], latest: int) -> list[IcebergSnapshot]:
+        """Those whose files are kept: by the table's own snapshot, or by a tag."""
+        earliest = self.table.snapshots.earliest_id() or latest
+        there = {v for v in self.table.snapshots.directory.versions() if v >= earliest}
+        tagged = {t.snapshot.id for t in self._tags}
+        return [s for s in snapshots if s.id == latest or s.id in there or s.id in tagged]
+
+    @cached_property
+    def _tags(self) -> list[Any]:
+        return [t for t in self.table.tags.all() if not is_guard(t.name)]
+
+    def _described(
+        self, newest: TableMetadata | None, state: _State, snapshots: Sequence[IcebergSnapshot]
+    ) -> TableMetadata:
+        """The table metadata of snapshots, the last one of which is current."""
+        wanted = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
+        kept = {t.name: t.snapshot.id for t in self._tags if self._is_kept(t.snapshot, snapshots)}
+        given = self.table.options.matching(METADATA_ICEBERG_TABLE_PROPERTIES)
+        properties = {name: text for (name,), text in given if text is not None}
+        highest = max(s.highest_field_id for s in self.table.schemas.all())
+        return TableMetadata(
+            format_version=self.format_version,
+            table_uuid=str(uuid.uuid4()) if newest is None else newest.table_uuid,
+            location=self.location,
+            last_updated_millis=max(present_millis(), *(s.timestamp_millis for s in snapshots)),
+            last_column_id=max(highest, 0 if newest is None else newest.last_column_id),
+            schemas=[self._schema(i) for i in wanted],
+            current_schema_id=self.schema.id,
+            spec=partition_spec(self.schema),
+            last_partition_id=FIRST_PARTITION_ID + len(self.schema.partition_keys) - 1,
+            snapshots=snapshots,
+            current_snapshot_id=state.snapshot.id,
+            properties=properties,
+            tags=kept,
+            next_row_id=state.next_row_id if self.format_version >= ROW_LINEAGE else None,
+        )
+
+    def _is_kept(self, tagged: Snapshot, snapshots: Sequence[IcebergSnapshot]) -> bool:
+        return any(s.id == tagged.id and s.identity in (None, commit_identity(tagged)) for s in snapshots)
+
+    def _is_same(self, made: TableMetadata, there: TableMetadata | None) -> bool:
+        return there is not None and replace(made, last_updated_millis=there.last_updated_millis) == there
+
+    def _put(
+        self,
+        made: TableMetadata,
+        there: TableMetadata | None,
+        newest: TableMetadata | None,
+        versions: Sequence[int],
+    ) -> bool:
+        """Write the metadata, let readers see them, and remove what no version needs any more.
+
+        Args:
+            made: the metadata.
+            there: what had their number when this attempt began.
+            newest: the newest metadata there were, which are followed.
+            versions: the versions there were.
+        """
+        version, same = made.current_snapshot_id, self._is_same(made, there)
+        if not same and not self.store.write_version(version, made, there):
+            self.store.delete([*self.writer.made, *self.lists])
+            raise _OvertakenError("Iceberg's metadata were published meanwhile.", path=self.store.version_path(version))
+        if self.store.hint() != version:
+            self.store.write_hint(version)
+        registration_of(self.table).register(self.store, made if there is None or not same else there)
+        self._clean(made, newest, version, versions)
+        return not same
+
+    def _clean(self, made: TableMetadata, newest: TableMetadata | None, version: int, versions: Sequence[int]) -> None:
+        abandoned = [v for v in versions if v > version]
+        old = [v for v in versions if v < version]
+        if self.table.options.get(METADATA_ICEBERG_DELETE_AFTER_COMMIT):
+            kept = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
+            if self.table.options.get(METADATA_ICEBERG_STORAGE) == REST_CATALOG:
+                kept = max(kept, 1)  # readers of the catalog may have begun with the one before
+            abandoned += old[: len(old) - kept] if kept else old
+        self.store.delete_versions(abandoned)
+        self.store.delete([RETIRE_PENDING])
+        if newest is not None:
+            self._drop(newest.snapshots, made.snapshots)
+
+    def _drop(self, before: Sequence[IcebergSnapshot], now: Sequence[IcebergSnapshot]) -> None:
+        """Remove the lists of snapshots that are told of no more, and the manifests that only they have."""
+        kept = {s.manifest_list for s in now}
+        dropped = [s for s in before if s.manifest_list not in kept]
+        if not dropped:
+            return
+        # Manifests are handed on from each snapshot to the next: neighbours of what goes have all that stays.
+        ids = [s.id for s in dropped]
+        neighbours = {
+            s.manifest_list
+            for s in now
+            if s is now[-1] or s.id in (_below(now, ids[0]), _above(now, ids[-1])) or min(ids) < s.id < max(ids)
+        }
+        needed = set().union(*(paths_of(self.store.read_list(path)) for path in neighbours))
+        gone: set[str] = set()
+        for snapshot in dropped:
+            with suppress(MissingFileError, CorruptFileError):
+                gone |= paths_of(self.store.read_list(snapshot.manifest_list)) - needed
+        self.store.delete([*gone, *(s.manifest_list for s in dropped)])
+
+
+def _below(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
+    return max((s.id for s in snapshots if s.id < snapshot_id), default=None)
+
+
+def _above(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
+    return min((s.id for s in snapshots if s.id > snapshot_id), default=None)
+
+
+def _plain(path: str) -> str:
+    return "".join(without_scheme(path)).rstrip("/")
+
+
+def _operation(kind: CommitKind) -> str:
+    return "replace" if kind is CommitKind.COMPACT else "overwrite"
+
+
+def _sum(files: pa.Table, column: str) -> int:
+    return int(pc.sum(files[column]).as_py() or 0)
+
+
+_NAMES = {"added": ("added-data-files", "added-records", "added-files-size")}
+_NAMES["deleted"] = ("deleted-data-files", "deleted-records", "removed-files-size")
+
+
+def _counts(what: str, *numbers: int) -> dict[str, str]:
+    return {name: str(number) for name, number in zip(_NAMES[what], numbers, strict=True)}
