@@ -18,6 +18,7 @@ import pyarrow as pa
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.options.spark import READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
 from paimon_sql.spark.aggregates import (
@@ -35,6 +36,7 @@ from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.hadoop_files import reads
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.likeness import Likeness
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
@@ -52,6 +54,7 @@ from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.seen import sees_one_branch
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
@@ -65,14 +68,24 @@ _WORTH = 8
 class ScanBuilderProxy(JavaObject):
     """Builds one scan of one table.
 
+    Args:
+        jvm: the JVM.
+        table: the table, under the options of the read.
+        session: the JVM's session.
+        note: is told the snapshot of what was planned.
+
     Attributes:
         thorough: whether rows that no global index covers are read whatever the table's search mode.
     """
 
     thorough = False
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+    def __init__(
+        self, jvm: Jvm, table: Table, session: Any, note: Callable[[Snapshot | None], None] | None = None
+    ) -> None:
         super().__init__(jvm)
+        self._note = note
+        self._filters: list[str] = []
         self.table = table
         self.session = session
         self._columns: tuple[DataField, ...] = table.schema.fields
@@ -105,7 +118,9 @@ class ScanBuilderProxy(JavaObject):
             if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names
             else {}
         )
-        found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
+        text = expression_text(self.jvm, expressions)
+        self._filters.append(text)
+        found = translate_all(text, {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
@@ -222,10 +237,26 @@ class ScanBuilderProxy(JavaObject):
     def build(self) -> Any:
         try:
             scan = self._batch()
+            snapshot = (self._from_metadata or self._planned()).snapshot
+            scan.likeness = self._likeness(snapshot)
+            if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
+                scan.native_twin.likeness = scan.likeness
+            if self._note is not None:
+                self._note(snapshot)
         except NoSuchSnapshotError as error:
             scan = LocalScanProxy(self.jvm, self.session, self._columns, partial(_raise, error), self.table.name)
         scan.stream = self._stream
         return scan
+
+    def _likeness(self, snapshot: Snapshot | None) -> Likeness | None:
+        """What another scan must have in common with this one to give the same rows; None if nothing tells that."""
+        table = self.table
+        if not sees_one_branch(table):
+            return None
+        names = tuple(f.name for f in self._columns)
+        way = (self._limit, self._top, self._counts, self._aggregation, self._by_python, self.thorough)
+        seen = (table.branch, table.read_optimized, table.schema, snapshot)
+        return Likeness(table.path, names, self._filters, seen, way)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):

@@ -12,11 +12,13 @@ from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
+from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -58,6 +60,9 @@ class TargetProxy(TableProxy):
         ]
         return hidden_columns(self.jvm, fields)
 
+    def _is_like(self, other: SchemaTable) -> bool:
+        return False
+
     def newRowLevelOperationBuilder(self, info: Any) -> OperationProxy:
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
@@ -91,6 +96,9 @@ class TargetScanProxy(ScanBuilderProxy):
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
         self.buckets: list[list[ReadTask]] | None = None
+
+    def _likeness(self, snapshot: Snapshot | None) -> None:
+        """None: which bucket each of its tasks reads is known of this scan alone."""
 
     def _decides(self) -> bool:
         return self._by_bucket or super()._decides()
