@@ -39,7 +39,9 @@ from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.likeness import Likeness
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
@@ -54,7 +56,7 @@ from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.scan.seen import sees_one_branch
+from paimon_sql.storage.scan.seen import is_told_by_snapshot, sees_one_branch
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
@@ -220,19 +222,38 @@ class ScanBuilderProxy(JavaObject):
         if self._plan is None:
             started, predicate = time.monotonic(), all_of(self._predicates)
             self._answers = self._answers or IndexAnswers(predicate, thorough=self.thorough)
-            self._plan = plan_scan(
-                self.table,
-                predicate,
-                limit=self._limit,
-                parallelism=self.parallelism,
-                columns={f.name for f in self._columns},
-                row_ids=all_of(self._row_ids),
-                answers=self._answers,
-                top=self._top,
-                split_size=split_size(self.jvm, self.table),
-            )
+            self._plan = self._plan_for(predicate, self._answers)
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
+
+    def _plan_for(
+        self, predicate: Predicate | None, answers: IndexAnswers, snapshot: Snapshot | None = None
+    ) -> ScanPlan:
+        return plan_scan(
+            self.table,
+            predicate,
+            snapshot=snapshot,
+            limit=self._limit,
+            parallelism=self.parallelism,
+            columns={f.name for f in self._columns},
+            row_ids=all_of(self._row_ids),
+            answers=answers,
+            top=self._top,
+            split_size=split_size(self.jvm, self.table),
+        )
+
+    def _runtime_filters(self, plan: ScanPlan) -> RuntimeFilters | None:
+        """What takes conditions while the query runs; None where a plan of the same snapshot could be another one."""
+        narrows, answers, snapshot = (self._limit, self._top) != (None, None), self._answers, plan.snapshot
+        if narrows or answers is None or snapshot is None or not is_told_by_snapshot(self.table):
+            return None
+
+        def replan(predicate: Predicate) -> ScanPlan:
+            return self._plan_for(all_of([*self._predicates, predicate]), answers, snapshot)
+
+        return RuntimeFilters(
+            self.jvm, plan, [f.name for f in self._columns if f.name in self.table.schema.names], replan
+        )
 
     def build(self) -> Any:
         try:
@@ -282,12 +303,22 @@ class ScanBuilderProxy(JavaObject):
         names = tuple(f.name for f in self._columns)
         row_ids = all_of(self._row_ids)
         wanted = all_of([p for p in (predicate, plan.condition) if p is not None])
-        tasks = [ReadTask(self.table, split, names, wanted, row_ids) for split in plan.splits]
+
+        def tasks_of(plan: ScanPlan) -> list[ReadTask]:
+            return [ReadTask(self.table, split, names, wanted, row_ids) for split in plan.splits]
+
+        tasks = tasks_of(plan)
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
-        return self._by_workers(plan, tasks, what)
+        scan = self._by_workers(plan, tasks_of, tasks, what)
+        scan.runtime = self._runtime_filters(plan)
+        if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
+            scan.native_twin.runtime = scan.runtime
+        return scan
 
-    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+    def _by_workers(
+        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
+    ) -> PlannedScanProxy:
         """A scan whose tasks run all over the cluster."""
         twin = None
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
@@ -297,7 +328,11 @@ class ScanBuilderProxy(JavaObject):
             # Whoever wants but a few rows need not wait until all are merged.
             if plan.is_raw or self._limit is None:
                 twin = marking_scan(*given, all_of(self._predicates))
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin)
+
+        def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
+            return [[task] for task in tasks_of(plan)]
+
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
 
     @property
     def parallelism(self) -> int:

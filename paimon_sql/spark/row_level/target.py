@@ -7,6 +7,7 @@ another; the writer that they would ask for next is never built, as the query al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
@@ -103,9 +105,14 @@ class TargetScanProxy(ScanBuilderProxy):
     def _decides(self) -> bool:
         return self._by_bucket or super()._decides()
 
-    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+    def _runtime_filters(self, plan: ScanPlan) -> None:
+        """None: what is to be changed is found by the statement's own conditions."""
+
+    def _by_workers(
+        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
+    ) -> PlannedScanProxy:
         if not self._by_bucket:
-            return super()._by_workers(plan, tasks, what)
+            return super()._by_workers(plan, tasks_of, tasks, what)
         buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)

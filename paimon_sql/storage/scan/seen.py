@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paimon_sql.format.options.scan import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.scan.all_branches import version_to_see
@@ -20,6 +21,13 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     """
     span = span_to_read(table)
     return version_to_see(table).snapshot if span is None else span.end
+
+
+def is_told_by_snapshot(table: Table) -> bool:
+    """Whether all rows of a snapshot are read: no changes between two, and not only files that came behind a time."""
+    options = table.options
+    since = any(options.has(option) for option in (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS))
+    return sees_one_branch(table) and not since and span_to_read(table) is None
 
 
 def sees_one_branch(table: Table) -> bool:
