@@ -20,6 +20,12 @@ CREATE TABLE sensors (sensor STRING, celsius DOUBLE) TBLPROPERTIES ('bucket' = '
 INSERT INTO sensors SELECT concat('s', id % 20), id FROM range(1000);
 EXPLAIN SELECT max(celsius) FROM sensors WHERE sensor = 's7';
 
+-- A join with a small table leaves out the days that this does not have.
+DROP TABLE IF EXISTS heat;
+CREATE TABLE heat (day DATE, warning STRING);
+INSERT INTO heat VALUES (DATE '2024-06-02', 'red'), (DATE '2024-06-03', 'none');
+SELECT count(*) FROM measurements JOIN heat ON measurements.day = heat.day WHERE warning = 'red';
+
 -- What Spark's optimizer should know of rows and columns.
 ANALYZE TABLE measurements COMPUTE STATISTICS FOR ALL COLUMNS;
 SELECT mergedRecordCount, snapshot_id FROM measurements$statistics;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
@@ -25,6 +25,7 @@ from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.procedures.base import Context
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.alter import alter_table, schema_changes
 from paimon_sql.spark.catalog_functions import UnboundFunctionProxy
 from paimon_sql.spark.changelog import ChangelogProxy, load_changelog
@@ -90,6 +91,13 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             catalog.executor = SparkExecutor(jvm)
         self.session = session
         self.session_catalogs = session_catalogs
+
+    def _is_like(self, other: CatalogProxy) -> bool:
+        mine, theirs = self.catalog, other.catalog
+        return mine.name == theirs.name and mine.options == theirs.options
+
+    def _trait(self) -> Hashable:
+        return self.catalog.name
 
     def toString(self) -> str:
         return f"paimon catalog {self.catalog.name}"
@@ -207,6 +215,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         except PaimonError as error:
             # Spark wraps an illegal argument here into an error that PySpark shows with its Java stack.
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
+        cached_tables.renew(self.jvm, self.session)
         return self.loadTable(ident)
 
     def _schema(self, ident: Any, definition: tuple[Any, ...]) -> TableSchema:
@@ -268,6 +277,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
                 self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
+        cached_tables.renew(self.jvm, self.session)
         return True
 
     def _refuse_to_drop(self, identifier: Identifier) -> None:
@@ -300,6 +310,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             shown_again(self.catalog, new)
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
+        cached_tables.renew(self.jvm, self.session)
 
     # Functions
 
@@ -397,6 +408,15 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         except InvalidInputError as error:
             # Spark asks every catalog first, also for files: text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
+        found = self._opened(identifier, ident, *context)
+        cached_tables.remember(found, (self.catalog.name, *self._called(ident, identifier)))
+        return found
+
+    def _called(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+        """The parts of a table's name as Spark knows it."""
+        return identifier.database, identifier.object_name
+
+    def _opened(self, identifier: Identifier, ident: Any, *context: Any) -> TableInterface:
         if identifier.database == SYSTEM_DATABASE:
             return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)

@@ -85,3 +85,18 @@ def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
     while streams.hasNext():
         batches.extend(pa.ipc.open_stream(streams.next()))
     return batches
+
+
+def uncache(jvm: Jvm, manager: Any, session: Any, name: Any) -> None:
+    """Let Spark's cache forget a table, and all plans that read it.
+
+    Later versions ask besides whether reads of other times are meant as well, as they are.
+
+    Args:
+        jvm: the JVM.
+        manager: Spark's ``CacheManager``.
+        session: the JVM's session.
+        name: the parts of the table's name.
+    """
+    forget = next(m for m in manager.getClass().getMethods() if m.getName() == "uncacheTableOrView")
+    manager.uncacheTableOrView(session, name, *([True] * (forget.getParameterCount() - 2)))

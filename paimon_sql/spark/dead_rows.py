@@ -46,7 +46,7 @@ class MarkingScanProxy(NativeScanProxy):
     """A Parquet scan that gives each row its position and the bits of its file's dead rows, behind the columns.
 
     Args:
-        merging: the splits of the plan that are not raw.
+        predicate: what is wanted; keys that it leaves out need not be merged.
     """
 
     def __init__(
@@ -57,10 +57,15 @@ class MarkingScanProxy(NativeScanProxy):
         filters: Any,
         what: str,
         plan: ScanPlan,
-        merging: Sequence[Merging],
+        predicate: Predicate | None,
     ) -> None:
         super().__init__(jvm, session, fields, filters, what, plan)
-        self._merging = merging
+        self._predicate = predicate
+        on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
+        self._merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
+
+    def over(self, plan: ScanPlan) -> MarkingScanProxy:
+        return MarkingScanProxy(self.jvm, self._session, self._fields, self._filters, self._what, plan, self._predicate)
 
     def readSchema(self) -> Any:
         return self.jvm.struct(_wider(self._fields))
@@ -130,9 +135,7 @@ def marking_scan(
     """
     if not can_mark(jvm, plan, fields):
         return None
-    on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
-    merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
-    return MarkingScanProxy(jvm, session, fields, filters, what, plan, merging)
+    return MarkingScanProxy(jvm, session, fields, filters, what, plan, predicate)
 
 
 def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:

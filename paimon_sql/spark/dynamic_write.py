@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructField, StructType
 from pyspark.sql.udf import _wrap_function
 
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
@@ -46,9 +47,10 @@ class _Target(DataSource):
 class DynamicOverwriteProxy(WriteInterface):
     """A write that replaces the partitions that occur in its rows, unless its statement says all of them."""
 
-    def __init__(self, jvm: Jvm, table: Table, struct: Any, overwrite: Overwrite) -> None:
+    def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any, overwrite: Overwrite) -> None:
         super().__init__(jvm)
         self.table = table
+        self.session = session
         self._struct = struct
         self._overwrite = overwrite
         self._committed = False
@@ -107,6 +109,7 @@ class DynamicOverwriteProxy(WriteInterface):
                 [*messages, *compacted],
                 lambda latest: overwritten(self.table, latest, overwrite, messages),
             )
+        cached_tables.renew(self.jvm, self.session)
 
     def abort(self, answers: Any) -> None:
         # Once the commit has begun its transaction alone decides what becomes of the files.

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.statements import Surroundings, run_statement
@@ -66,7 +67,12 @@ class BoundExecuteProxy(JavaObject):
         )
 
     def call(self, row: Any) -> Any:
-        answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._surroundings)
+        try:
+            answer = run_statement(
+                decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._surroundings
+            )
+        finally:
+            cached_tables.renew(self.jvm, self._surroundings.session)
         if not answer.columns:
             return self.jvm.java_list([]).iterator()
         names = [f.name for f in answer.columns]

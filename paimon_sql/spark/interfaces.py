@@ -8,12 +8,13 @@ that a new Spark adds fails there first and by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.compat import HAS_VIEWS
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject
+from paimon_sql.spark.likeness import Likeness
 from paimon_sql.spark.read_options import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
@@ -56,6 +57,13 @@ class CatalogInterface(JavaObject):
 class TableInterface(JavaObject):
     """Defaults of ``Table``."""
 
+    called: tuple[str, ...] = ()
+    """The name under which Spark was given it, from the catalog's on."""
+
+    def has_changed(self) -> bool:
+        """Whether other rows would be read than by what was planned; as far as one knows they would."""
+        return True
+
     def id(self) -> Any:
         return None
 
@@ -79,6 +87,14 @@ class ScanInterface(JavaObject):
     """Makes the stream of micro-batches that the scan can be as well."""
     is_stream = False
     """Whether Spark has asked for that."""
+    likeness: Likeness | None = None
+    """What tells which rows it gives; None where only the scan itself does."""
+
+    def _is_like(self, other: ScanInterface) -> bool:
+        return self.likeness is not None and self.likeness == other.likeness
+
+    def _trait(self) -> Hashable:
+        return super()._trait() if self.likeness is None else self.likeness.trait
 
     def toBatch(self) -> Any:
         return self

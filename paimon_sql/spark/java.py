@@ -11,7 +11,7 @@ import functools
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaClass
@@ -217,13 +217,22 @@ def private_field(target: Any, name: str) -> tuple[Any, Any]:
 
 def behind(jvm: Jvm, target: Any) -> Any:
     """The Python object that answers for a Java object; None if no Python object does."""
-    if not jvm.static("java.lang.reflect.Proxy", "isProxyClass")(target.getClass()):
+    # Spark compares often: this takes few calls, and no exception that PySpark would look at by many more.
+    if not jvm.java_class("java.lang.reflect.Proxy").isInstance(target):
         return None
     handler = jvm.static("java.lang.reflect.Proxy", "getInvocationHandler")(target)
-    if handler.getClass().getSimpleName() != "PythonProxyHandler":
+    try:
+        name = jvm.constant("name of a Python object", lambda: _name_field(jvm)).get(handler)
+    except Py4JJavaError:  # a proxy of the JVM's own
         return None
-    _, name = private_field(handler, "id")
     return jvm.gateway.gateway_property.pool[name]
+
+
+def _name_field(jvm: Jvm) -> Any:
+    """The field under which Py4J's handlers keep the name of the Python object."""
+    field = jvm.java_class("py4j.reflection.PythonProxyHandler").getDeclaredField("id")
+    field.setAccessible(True)
+    return field
 
 
 class JavaObject:
@@ -245,10 +254,22 @@ class JavaObject:
         self.jvm = jvm
 
     def equals(self, other: Any) -> bool:
-        return self is other
+        # What Java hands over is never the Python object itself, but what stands for it.
+        if not isinstance(other, Py4JObject):
+            return self is other
+        found = behind(self.jvm, other)
+        return found is self or (type(found) is type(self) and self._is_like(found))
 
     def hashCode(self) -> int:
-        return id(self) % 2_147_483_647
+        return hash(self._trait()) & 0x7FFF_FFFF
+
+    def _is_like(self, other: Any) -> bool:
+        """Whether another object of the same class may stand for this one."""
+        return False
+
+    def _trait(self) -> Hashable:
+        """What two objects that are like each other have in common."""
+        return id(self)
 
     def toString(self) -> str:
         return type(self).__name__

@@ -49,6 +49,9 @@ class NativeScanProxy(PlannedScanProxy):
         self._fields = fields
         self._filters = filters
 
+    def over(self, plan: ScanPlan) -> NativeScanProxy:
+        return NativeScanProxy(self.jvm, self._session, self._fields, self._filters, self._what, plan)
+
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(spark_struct(self._fields)))
 

@@ -14,6 +14,7 @@ from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.interfaces import PartitionInterface
 from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import Jvm
@@ -79,10 +80,12 @@ class PartitionManagement(PartitionInterface):
     def dropPartitions(self, rows: Any) -> bool:
         if len(rows):
             empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
+            cached_tables.renew(self.jvm, self.session)
         return True
 
     def truncateTable(self, *options: Any) -> bool:
         empty_table(taking_rows(self.table), None)
+        cached_tables.renew(self.jvm, self.session)
         return True
 
     def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:

@@ -166,6 +166,9 @@ class PathCatalogProxy(CatalogProxy):
         *namespace, name = unquoted_parts(ident.toString())
         return self._names.identifier(namespace, name)
 
+    def _called(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+        return tuple(unquoted_parts(ident.toString()))
+
     def _said(self, ident: Any) -> dict[str, str]:
         return options_in(unquoted_parts(ident.toString())[:-1])
 

@@ -15,6 +15,7 @@ from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.types import DataType
 from paimon_sql.procedures import Procedure, procedures, run
 from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.local_scan import LocalScanProxy
@@ -138,7 +139,10 @@ class BoundProcedureProxy(ProcedureProxy):
             plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
             refresher=SessionRefresher(self.jvm, self._session, self._catalog),
         )
-        answer = run(context, self._procedure, given)
+        try:
+            answer = run(context, self._procedure, given)
+        finally:
+            cached_tables.renew(self.jvm, self._session)
         fields = answer.columns
         if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
             fields = fields[: answer.connector]

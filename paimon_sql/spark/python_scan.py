@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 from weakref import WeakSet
@@ -67,6 +67,7 @@ class PythonScanProxy(PlannedScanProxy):
     """A scan over read tasks, a Spark partition each.
 
     ``native_twin`` is a scan by Spark's own reader that may stand in its place, with a filter above it.
+    ``partitions_of`` makes the tasks of another plan, where there may be another one.
     """
 
     with_native_twin: ClassVar[WeakSet[PythonScanProxy]] = WeakSet()
@@ -80,13 +81,20 @@ class PythonScanProxy(PlannedScanProxy):
         what: str,
         plan: ScanPlan,
         native_twin: PlannedScanProxy | None = None,
+        partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
     ) -> None:
         super().__init__(jvm, what, plan)
         self._partitions = partitions
+        self._fields = fields
         self._struct = spark_struct(fields)
+        self._partitions_of = partitions_of
         self.native_twin = native_twin
         if native_twin is not None:
             self.with_native_twin.add(self)
+
+    def over(self, plan: ScanPlan) -> PythonScanProxy:
+        assert self._partitions_of is not None
+        return PythonScanProxy(self.jvm, self._partitions_of(plan), self._fields, self._what, plan)
 
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(self._struct))

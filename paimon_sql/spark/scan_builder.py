@@ -18,6 +18,7 @@ import pyarrow as pa
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.options.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
 from paimon_sql.spark.aggregates import (
@@ -35,10 +36,13 @@ from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.hadoop_files import reads
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.likeness import Likeness
 from paimon_sql.spark.local_scan import LocalScanProxy
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.nested_columns import narrowed, parts_of
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
@@ -54,6 +58,7 @@ from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.seen import is_told_by_snapshot, sees_one_branch
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table import Table
@@ -67,14 +72,24 @@ _WORTH = 8
 class ScanBuilderProxy(JavaObject):
     """Builds one scan of one table.
 
+    Args:
+        jvm: the JVM.
+        table: the table, under the options of the read.
+        session: the JVM's session.
+        note: is told the snapshot of what was planned.
+
     Attributes:
         thorough: whether rows that no global index covers are read whatever the table's search mode.
     """
 
     thorough = False
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+    def __init__(
+        self, jvm: Jvm, table: Table, session: Any, note: Callable[[Snapshot | None], None] | None = None
+    ) -> None:
         super().__init__(jvm)
+        self._note = note
+        self._filters: list[str] = []
         self.table = table = table if self.thorough else as_forgiving(table)
         self.session = session
         self._columns: tuple[DataField, ...] = table.schema.fields
@@ -109,7 +124,9 @@ class ScanBuilderProxy(JavaObject):
             if is_tracked(self.table.schema) and ROW_ID.name not in self.table.schema.names
             else {}
         )
-        found = translate_all(expression_text(self.jvm, expressions), {**types, **ids})
+        text = expression_text(self.jvm, expressions)
+        self._filters.append(text)
+        found = translate_all(text, {**types, **ids})
         self._row_ids += [p for p in found if p is not None and p.columns() == ids.keys()]
         found = [p if p is not None and p.columns() <= types.keys() else None for p in found]
         self._predicates += [p for p in found if p is not None]
@@ -209,27 +226,62 @@ class ScanBuilderProxy(JavaObject):
         if self._plan is None:
             started, predicate = time.monotonic(), all_of(self._predicates)
             self._answers = self._answers or IndexAnswers(predicate, thorough=self.thorough)
-            self._plan = plan_scan(
-                self.table,
-                predicate,
-                limit=self._limit,
-                parallelism=self.parallelism,
-                columns={f.name for f in self._columns},
-                row_ids=all_of(self._row_ids),
-                answers=self._answers,
-                top=self._top,
-                split_size=split_size(self.jvm, self.table),
-            )
+            self._plan = self._plan_for(predicate, self._answers)
             self._plan.metrics.seconds = time.monotonic() - started
         return self._plan
+
+    def _plan_for(
+        self, predicate: Predicate | None, answers: IndexAnswers, snapshot: Snapshot | None = None
+    ) -> ScanPlan:
+        return plan_scan(
+            self.table,
+            predicate,
+            snapshot=snapshot,
+            limit=self._limit,
+            parallelism=self.parallelism,
+            columns={f.name for f in self._columns},
+            row_ids=all_of(self._row_ids),
+            answers=answers,
+            top=self._top,
+            split_size=split_size(self.jvm, self.table),
+        )
+
+    def _runtime_filters(self, plan: ScanPlan) -> RuntimeFilters | None:
+        """What takes conditions while the query runs; None where a plan of the same snapshot could be another one."""
+        narrows, answers, snapshot = (self._limit, self._top) != (None, None), self._answers, plan.snapshot
+        if narrows or answers is None or snapshot is None or not is_told_by_snapshot(self.table):
+            return None
+
+        def replan(predicate: Predicate) -> ScanPlan:
+            return self._plan_for(all_of([*self._predicates, predicate]), answers, snapshot)
+
+        return RuntimeFilters(
+            self.jvm, plan, [f.name for f in self._columns if f.name in self.table.schema.names], replan
+        )
 
     def build(self) -> Any:
         try:
             scan = self._batch()
+            snapshot = (self._from_metadata or self._planned()).snapshot
+            scan.likeness = self._likeness(snapshot)
+            if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
+                scan.native_twin.likeness = scan.likeness
+            if self._note is not None:
+                self._note(snapshot)
         except NoSuchSnapshotError as error:
             scan = LocalScanProxy(self.jvm, self.session, self._columns, partial(_raise, error), self.table.name)
         scan.stream = self._stream
         return scan
+
+    def _likeness(self, snapshot: Snapshot | None) -> Likeness | None:
+        """What another scan must have in common with this one to give the same rows; None if nothing tells that."""
+        table = self.table
+        if not sees_one_branch(table):
+            return None
+        names = tuple(f.name for f in self._columns)
+        way = (self._columns, self._limit, self._top, self._counts, self._aggregation, self._by_python, self.thorough)
+        seen = (table.branch, table.read_optimized, table.schema, snapshot)
+        return Likeness(table.path, names, self._filters, seen, way)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
@@ -258,10 +310,18 @@ class ScanBuilderProxy(JavaObject):
         row_ids = all_of(self._row_ids)
         wanted = all_of([p for p in (predicate, plan.condition) if p is not None])
         parts = parts_of(self._columns, self.table.schema.fields)
-        tasks = [ReadTask(self.table, split, names, wanted, row_ids, parts) for split in plan.splits]
+
+        def tasks_of(plan: ScanPlan) -> list[ReadTask]:
+            return [ReadTask(self.table, split, names, wanted, row_ids, parts) for split in plan.splits]
+
+        tasks = tasks_of(plan)
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
-        return self._by_workers(plan, tasks, what)
+        scan = self._by_workers(plan, tasks_of, tasks, what)
+        scan.runtime = self._runtime_filters(plan)
+        if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
+            scan.native_twin.runtime = scan.runtime
+        return scan
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
         """Nothing, unless a query of a table with partitions would read all files and its options forbid that."""
@@ -275,7 +335,9 @@ class ScanBuilderProxy(JavaObject):
                 f" '{READ_ALLOW_FULL_SCAN.key}' = 'true'.",
             )
 
-    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+    def _by_workers(
+        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
+    ) -> PlannedScanProxy:
         """A scan whose tasks run all over the cluster."""
         twin = None
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
@@ -285,7 +347,11 @@ class ScanBuilderProxy(JavaObject):
             # Whoever wants but a few rows need not wait until all are merged.
             if plan.is_raw or self._limit is None:
                 twin = marking_scan(*given, all_of(self._predicates))
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin)
+
+        def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
+            return [[task] for task in tasks_of(plan)]
+
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
 
     @property
     def parallelism(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from paimon_sql.format.types import DataField
@@ -34,6 +34,14 @@ class DerivedTableProxy(ReadOnlyTable):
         self.kind = kind
         self.session = session
         self.reads = ("BATCH_READ", "MICRO_BATCH_READ") if isinstance(kind, ScannedTable) else ("BATCH_READ",)
+
+    def _is_like(self, other: DerivedTableProxy) -> bool:
+        mine, theirs = self.table, other.table
+        seen, same = (mine.path, mine.branch, mine.schema), (theirs.path, theirs.branch, theirs.schema)
+        return self.name() == other.name() and seen == same
+
+    def _trait(self) -> Hashable:
+        return self.name()
 
     def name(self) -> str:
         return f"{self.table.name}${self.kind.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,6 +29,13 @@ class SchemaTable(TableInterface):
         super().__init__(jvm)
         self.table = table
         self.session = session
+
+    def _is_like(self, other: SchemaTable) -> bool:
+        mine, theirs = self.table, other.table
+        return (mine.name, mine.path, mine.schema) == (theirs.name, theirs.path, theirs.schema)
+
+    def _trait(self) -> Hashable:
+        return type(self).__name__, self.table.path
 
     def toString(self) -> str:
         return self.table.name

@@ -16,8 +16,10 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.write import V1WriteProxy, WriteBuilderProxy
 from paimon_sql.spark.write_job import write_rows
@@ -47,6 +49,9 @@ class StagedTableProxy(TableProxy):
         self.identifier = identifier
         self.transaction = Transaction(table)
         self.messages: list[CommitMessage] = []
+
+    def _is_like(self, other: SchemaTable) -> bool:
+        return False
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         builder = StagedWriteBuilder(self.jvm, self, info)
@@ -111,6 +116,7 @@ class ReplacedTableProxy(StagedTableProxy):
     def commitStagedChanges(self) -> None:
         with self.transaction:
             replace_table(self.transaction, self._old, self.all_messages())
+        cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
         self.transaction.close()

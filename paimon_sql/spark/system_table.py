@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -64,6 +64,14 @@ class SystemTableProxy(MetadataTableProxy):
         self._table = table
         self._system_table = system_table
 
+    def _is_like(self, other: SystemTableProxy) -> bool:
+        mine, theirs = self._table, other._table
+        seen, same = (mine.path, mine.branch, mine.schema), (theirs.path, theirs.branch, theirs.schema)
+        return self._name == other._name and seen == same
+
+    def _trait(self) -> Hashable:
+        return self._name
+
     def newScanBuilder(self, options: Any) -> Any:
         return under_push_down(self.jvm, self._table.options, super().newScanBuilder(options), self._columns)
 
@@ -80,6 +88,12 @@ class CatalogTableProxy(MetadataTableProxy):
         super().__init__(jvm, name, catalog_table.columns, session)
         self._view = view
         self._catalog_table = catalog_table
+
+    def _is_like(self, other: CatalogTableProxy) -> bool:
+        return self._name == other._name
+
+    def _trait(self) -> Hashable:
+        return self._name
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         return lambda names, predicate: self._catalog_table.rows(self._view, predicate).select(list(names))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from paimon_sql.catalog.kinds import taking_rows
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
@@ -15,7 +18,16 @@ from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.without_push_down import under_push_down
 from paimon_sql.spark.write import WriteBuilderProxy
 from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_see
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.travel import TRAVEL_KEYS
+
+
+class _Unknown(Enum):
+    """What there is in the place of a snapshot."""
+
+    NOT_PLANNED = 1
+    CANNOT_TELL = 2
 
 
 class TableProxy(SchemaTable, PartitionManagement):
@@ -35,6 +47,40 @@ class TableProxy(SchemaTable, PartitionManagement):
     def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
         super().__init__(jvm, table, session)
         self.written = table
+        self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
+
+    def _is_like(self, other: SchemaTable) -> bool:
+        # What was planned before, and is perhaps cached, must be what this one would read now.
+        assert isinstance(other, TableProxy)
+        mine, theirs = self.table, other.table
+        if (mine.branch, mine.read_optimized) != (theirs.branch, theirs.read_optimized) or not super()._is_like(other):
+            return False
+        return other._planned is _Unknown.NOT_PLANNED or other._planned == self._seen()
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a scan of it was built, so that a cached plan may hold it."""
+        return self._planned is not _Unknown.NOT_PLANNED
+
+    def has_changed(self) -> bool:
+        if self._planned is _Unknown.NOT_PLANNED:
+            return False
+        return self._planned != self._seen() or self._has_other_columns()
+
+    def _has_other_columns(self) -> bool:
+        if not TRAVEL_KEYS.isdisjoint(self.table.schema.options):
+            return False  # the columns are those of another time
+        latest = replace(self.table).schemas.latest()
+        return latest is None or latest.id != self.table.schema.id
+
+    def _seen(self) -> Snapshot | _Unknown | None:
+        """The snapshot that would be read now."""
+        try:
+            # A copy, as a table remembers what it has read.
+            table = under_options(self.jvm, self.session, replace(self.table), {})
+            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.CANNOT_TELL
+        except (PaimonError, OSError):
+            return _Unknown.CANNOT_TELL
 
     def metadataColumns(self) -> Any:
         return hidden_columns(self.jvm, hidden_fields(self.table.schema))
@@ -43,10 +89,13 @@ class TableProxy(SchemaTable, PartitionManagement):
         return False
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(options))
-        return under_push_down(
-            self.jvm, table.options, ScanBuilderProxy(self.jvm, table, self.session), table.schema.fields
-        )
+        seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # which remembers nothing
+        table = under_options(self.jvm, self.session, seen, given_options(options))
+        builder = ScanBuilderProxy(self.jvm, table, self.session, self._note)
+        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
+
+    def _note(self, snapshot: Snapshot | None) -> None:
+        self._planned = snapshot
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info)

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.dynamic_write import DynamicOverwriteProxy
 from paimon_sql.spark.interfaces import WriteInterface
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
@@ -45,7 +46,7 @@ class WriteBuilderProxy(JavaObject):
             # What the statement itself says wins over Spark's partitionOverwriteMode.
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         if overwrite is not None and self._is_batch:
-            return DynamicOverwriteProxy(self.jvm, self.table, self._struct, overwrite)
+            return DynamicOverwriteProxy(self.jvm, self.table, self.session, self._struct, overwrite)
         return V1WriteProxy(self.jvm, self.table, self.session, overwrite, self._stream)
 
     def buildForBatch(self) -> Any:
@@ -109,6 +110,7 @@ class InsertableProxy(JavaObject):
         session = SparkSession(self.jvm.context, self.session)
         with Transaction(self.table) as transaction:
             run_write(self.jvm, transaction, DataFrame(frame, session), self._overwrite)
+        cached_tables.renew(self.jvm, self.session)
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]

@@ -86,6 +86,7 @@ _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) 
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(", re.IGNORECASE)
 """What an INSERT of ours may have behind the table."""
+_BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
@@ -219,7 +220,7 @@ def _keeps_insert(text: str, context: RewriteContext) -> bool:
     tokens = scan(text, first, name.end())
     if tokens is None or "paimon_incremental" in text.lower():
         return False
-    return insert_by_name(Cursor(Source(text, tokens)), context) is None
+    return insert(Cursor(Source(text, tokens)), context) is None
 
 
 def _is_raw(cursor: Cursor) -> bool:

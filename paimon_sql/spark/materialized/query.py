@@ -19,7 +19,7 @@ from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import CATALYST, Jvm, behind
+from paimon_sql.spark.java import CATALYST, Jvm, behind, private_field
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.table import TableProxy
@@ -67,6 +67,7 @@ class AnalysedQuery:
 
     def __init__(self, jvm: Jvm, session: Any, catalog: str, text: str, name: str) -> None:
         self._jvm = jvm
+        self._session = session
         analyzer = Analyzer(jvm, session, catalog)
         with one_error(f"The query of {name} cannot be worked out"):
             self.frame: DataFrame = analyzer.frame(analyzer.parse(text))
@@ -108,9 +109,17 @@ class AnalysedQuery:
         plain = type(proxy) is TableProxy and relation.options().isEmpty() and is_tracked(proxy.table)
         hidden = self._jvm.as_java(relation.output()).size() > len(proxy.table.schema.fields) if plain else True
         if plain and not hidden:
+            if proxy.is_planned:
+                proxy = self._of_its_own(relation, proxy)
             self._sources.append(_Source(proxy, proxy.table))
         else:
             self.untracked = self.untracked or told
+
+    def _of_its_own(self, relation: Any, shared: TableProxy) -> TableProxy:
+        """A table for this query alone, in the place of one that Spark took from what it caches."""
+        own = TableProxy(self._jvm, replace(shared.table), self._session)
+        private_field(relation, "table")[0].set(relation, own)
+        return own
 
     @property
     def views(self) -> str:

@@ -7,16 +7,20 @@ another; the writer that they would ask for next is never built, as the query al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
+from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm, behind
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
+from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -63,6 +67,9 @@ class TargetProxy(TableProxy):
         ]
         return hidden_columns(self.jvm, fields)
 
+    def _is_like(self, other: SchemaTable) -> bool:
+        return False
+
     def newRowLevelOperationBuilder(self, info: Any) -> OperationProxy:
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
@@ -97,12 +104,20 @@ class TargetScanProxy(ScanBuilderProxy):
         self._by_bucket = by_bucket
         self.buckets: list[list[ReadTask]] | None = None
 
+    def _likeness(self, snapshot: Snapshot | None) -> None:
+        """None: which bucket each of its tasks reads is known of this scan alone."""
+
     def _decides(self) -> bool:
         return self._by_bucket or super()._decides()
 
-    def _by_workers(self, plan: ScanPlan, tasks: list[ReadTask], what: str) -> Any:
+    def _runtime_filters(self, plan: ScanPlan) -> None:
+        """None: what is to be changed is found by the statement's own conditions."""
+
+    def _by_workers(
+        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
+    ) -> PlannedScanProxy:
         if not self._by_bucket:
-            return super()._by_workers(plan, tasks, what)
+            return super()._by_workers(plan, tasks_of, tasks, what)
         buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
 from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
@@ -101,6 +102,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
                 self._record_skipped(epoch)
             except EpochCommittedError:
                 pass  # by an earlier run, or by another process that runs this stream
+        cached_tables.renew(self.jvm, self._session)
 
     def _compacted_as(self, epoch: int) -> Table:
         """The table with the options by which a micro-batch compacts: every so many of them are a full compaction."""

@@ -1,0 +1,35 @@
+"""Which snapshot a read would see, without a plan: what tells whether two reads see the same rows."""
+
+from __future__ import annotations
+
+from paimon_sql.format.options.scan import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS
+from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.storage.chains import Chain
+from paimon_sql.storage.scan.all_branches import version_to_see
+from paimon_sql.storage.scan.two_branches import OTHER_BRANCHES
+from paimon_sql.storage.span import span_to_read
+from paimon_sql.storage.table import Table
+
+
+def snapshot_to_see(table: Table) -> Snapshot | None:
+    """The snapshot that a plan of the table would name now; None for a table that nothing was written to.
+
+    Args:
+        table: the table, under the options of the read.
+
+    Raises: as `version_to_see` and `span_to_read`.
+    """
+    span = span_to_read(table)
+    return version_to_see(table).snapshot if span is None else span.end
+
+
+def is_told_by_snapshot(table: Table) -> bool:
+    """Whether all rows of a snapshot are read: no changes between two, and not only files that came behind a time."""
+    options = table.options
+    since = any(options.has(option) for option in (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS))
+    return sees_one_branch(table) and not since and span_to_read(table) is None
+
+
+def sees_one_branch(table: Table) -> bool:
+    """Whether the snapshot alone tells which rows are read; other branches have snapshots of their own."""
+    return OTHER_BRANCHES.isdisjoint(table.schema.options) and Chain.read_by(table) is None
