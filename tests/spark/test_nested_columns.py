@@ -276,3 +276,12 @@ def test_views_of_the_table_prune_too(sql: Sql, spark: SparkSession) -> None:
     for branch in ("b", "`b$branch_x`"):
         sql(f"ALTER TABLE {branch} ADD COLUMN s.c INT")
     assert sql("SELECT k, s.b, s IS NULL FROM b ORDER BY k") == [(1, 2, False), (2, 6, False), (3, None, True)]
+
+
+def test_scans_of_other_inner_fields_are_no_reuse_of_each_other(sql: Sql) -> None:
+    sql("CREATE TABLE parts (id INT, s STRUCT<a: INT, b: INT>)")
+    sql("INSERT INTO parts VALUES (1, struct(1, 10)), (2, struct(2, 20))")
+    asked = "SELECT id, sum(s.{0}) AS n FROM parts GROUP BY id"
+    found = sql(f"SELECT x.id, x.n, y.n FROM ({asked.format('a')}) x JOIN ({asked.format('b')}) y USING (id) ORDER BY 1")
+    assert found == [(1, 1, 10), (2, 2, 20)]
+    assert sql("SELECT (SELECT max(s.a) FROM parts), (SELECT max(s.b) FROM parts)") == [(2, 20)]
