@@ -299,3 +299,19 @@ def test_what_readers_would_read_wrongly_is_not_shown_to_them(
     assert table.iceberg.read(table.folder) == [[1, 1]]
     spark.sql("INSERT OVERWRITE default.ice_odd VALUES (2, 'two')")
     table.check()
+
+
+def test_replaced_tables_streams_and_merges_are_seen(seen: type[Seen], spark: SparkSession, tmp_path: Path) -> None:
+    table = seen("ice_replaced")
+    table.run(
+        f"CREATE TABLE {{t}} TBLPROPERTIES ({ON}) AS SELECT id AS k, 'a' AS v FROM range(3)",
+        "MERGE INTO {t} AS t USING (SELECT 2L AS k UNION ALL SELECT 9L) AS s ON t.k = s.k"
+        " WHEN MATCHED THEN UPDATE SET v = 'merged' WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, 'new')",
+        f"CREATE OR REPLACE TABLE {{t}} TBLPROPERTIES ({ON}) AS SELECT 'x' AS p, 1.5D AS d",
+        "INSERT INTO {t} VALUES ('y', 2.5)",
+    )
+    rows = spark.readStream.table("default.ice_replaced").selectExpr("concat(p, '!') AS p", "d * 2 AS d")
+    spark.sql(f"CREATE TABLE default.ice_streamed (p STRING, d DOUBLE) TBLPROPERTIES ({ON})")
+    query = rows.writeStream.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    query.toTable("default.ice_streamed").awaitTermination()
+    seen("ice_streamed").check()
