@@ -282,6 +282,8 @@ def test_scans_of_other_inner_fields_are_no_reuse_of_each_other(sql: Sql) -> Non
     sql("CREATE TABLE parts (id INT, s STRUCT<a: INT, b: INT>)")
     sql("INSERT INTO parts VALUES (1, struct(1, 10)), (2, struct(2, 20))")
     asked = "SELECT id, sum(s.{0}) AS n FROM parts GROUP BY id"
-    found = sql(f"SELECT x.id, x.n, y.n FROM ({asked.format('a')}) x JOIN ({asked.format('b')}) y USING (id) ORDER BY 1")
+    found = sql(
+        f"SELECT x.id, x.n, y.n FROM ({asked.format('a')}) x JOIN ({asked.format('b')}) y USING (id) ORDER BY 1"
+    )
     assert found == [(1, 1, 10), (2, 2, 20)]
     assert sql("SELECT (SELECT max(s.a) FROM parts), (SELECT max(s.b) FROM parts)") == [(2, 20)]
