@@ -12,6 +12,7 @@ from typing import Any
 import cramjam
 
 from paimon_sql.format.bounded import BoundsError, check_count
+from paimon_sql.format.lzo import decompress_lzo
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -32,7 +33,7 @@ def decompress(codec: str, data: bytes, limit: int) -> bytes:
 
     Args:
         codec: ``null``, ``deflate`` (without a header), ``snappy`` (without a frame), ``snappy-crc`` (with a checksum
-            behind, as in Avro), ``lz4`` (a block), ``zstandard``, ``bzip2`` or ``xz``.
+            behind, as in Avro), ``lz4`` and ``lzo`` (a block), ``zstandard``, ``bzip2`` or ``xz``.
         data: the compressed bytes.
         limit: the most bytes that may come out.
 
@@ -109,6 +110,7 @@ _CODECS: dict[str, Callable[[bytes, int], bytes]] = {
     "snappy": _snappy,
     "snappy-crc": _snappy_with_checksum,
     "lz4": _lz4,
+    "lzo": decompress_lzo,
     "zstandard": _framed(zstd.ZstdDecompressor),
     "bzip2": _framed(bz2.BZ2Decompressor),
     "xz": _framed(lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)),

@@ -56,7 +56,7 @@ class Kind(IntEnum):
 TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT)
 
 
-_CODECS = {1: "deflate", 2: "snappy", 4: "lz4", 5: "zstandard"}
+_CODECS = {1: "deflate", 2: "snappy", 3: "lzo", 4: "lz4", 5: "zstandard"}
 _MOST_BLOCK_BYTES = (1 << 23) - 1
 """The length of a block has 23 bits."""
 

@@ -27,7 +27,6 @@ _CODECS = {
     "zstd": "ZSTD",
     "snappy": "SNAPPY",
     "gzip": "GZIP",
-    "brotli": "BROTLI",
     "lz4": "LZ4",
     "lz4_raw": "LZ4",
     "none": "NONE",
