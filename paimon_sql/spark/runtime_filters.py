@@ -95,19 +95,21 @@ class RuntimeFilters:
 
 def _values(schema: TableSchema, condition: Any) -> Predicate | None:
     """A condition that a column has one of some values; None for all others, which leave no file out."""
-    if condition.name() not in ("IN", "="):
+    sign = {"IN": " IN (", "=": " = "}.get(condition.name())
+    if sign is None:
         return None
-    column = column_of(condition.children()[0])
+    reference = condition.children()[0]
+    column = column_of(reference)
     if column is None or column not in schema.names:
         return None
     data_type = schema.field(column).type
     # A call for each of the values would take long: they are read from the text, at once.
-    _, behind, text = str(condition.toString()).partition(" IN (" if condition.name() == "IN" else " = ")
-    read = _reader(data_type)
-    if not behind or read is None:
+    text, before, read = str(condition.toString()), f"{reference.toString()}{sign}", _reader(data_type)
+    if read is None or not text.startswith(before):
         return None
+    values = text[len(before) :].removesuffix(")") if sign == " IN (" else text[len(before) :]
     try:
-        return In(column, pa.array(read(text.removesuffix(")")), arrow_type(data_type)))
+        return In(column, pa.array(read(values), arrow_type(data_type)))
     except (ValueError, ArithmeticError, pa.ArrowInvalid):
         return None
 

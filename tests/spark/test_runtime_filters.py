@@ -90,6 +90,20 @@ def test_partitions_of_all_types_are_told_apart(spark: SparkSession, sql: Sql, p
     assert sorted(sql(query)) == [(i,) for i in range(len(values) - 1)]
 
 
+def test_names_and_texts_may_be_made_of_anything(spark: SparkSession, sql: Sql) -> None:
+    name = "`x' IN ('y``, \"z`"
+    values = ["a\\b", "', '", "it's", "null", "IN ('a')", ""]
+    sql(f"CREATE TABLE t (a INT, {name} STRING) PARTITIONED BY ({name})")
+    sql("CREATE TABLE d (p STRING, n INT)")
+    rows = spark.createDataFrame(list(enumerate(values)), "a INT, p STRING")
+    rows.createOrReplaceTempView("rows_of_any_text")
+    sql("INSERT INTO t SELECT a, p FROM rows_of_any_text WHERE p <> ''")
+    sql("INSERT INTO d SELECT p, 1 FROM rows_of_any_text")
+    frame = spark.sql(f"SELECT t.a FROM t JOIN d ON t.{name} = d.p WHERE d.n = 1 AND d.p <> 'null'")
+    assert "dynamicpruning" in frame._jdf.queryExecution().executedPlan().toString()
+    assert sorted(a for (a,) in frame.collect()) == [0, 1, 2, 4]
+
+
 @pytest.mark.parametrize("kind", ["native", "marking", "workers"])
 def test_files_are_left_out_by_their_keys(spark: SparkSession, sql: Sql, kind: str) -> None:
     key, _, options = KINDS[kind].replace("(p, a)", "(a)").partition("|")
