@@ -31,18 +31,20 @@ class Effect:
         kind: ``put``, ``update``, ``delete``, ``overwrite`` or ``none``.
         rows: the rows that come, or go.
         partitions: the partitions that an overwrite replaces; None for everything.
+        columns: the columns that an update sets; the other ones of the rows stay what they are.
     """
 
     kind: str = "none"
     rows: tuple[Row, ...] = ()
     partitions: tuple[str, ...] | None = None
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Effect:
         """An effect as a journal has it."""
         parts = stored["partitions"]
         rows = tuple(Row(*row) for row in stored["rows"])
-        return cls(stored["kind"], rows, None if parts is None else tuple(parts))
+        return cls(stored["kind"], rows, None if parts is None else tuple(parts), tuple(stored["columns"]))
 
 
 NOTHING = Effect()
@@ -98,8 +100,8 @@ class AppendState(State):
         if effect.kind == "put":
             return AppendState(self.rows | new)
         if effect.kind == "update":
-            ids = {row.id for row in new}
-            return AppendState(frozenset(row for row in self.rows if row.id not in ids) | new)
+            values = {row.id: {name: getattr(row, name) for name in effect.columns} for row in new}
+            return AppendState(frozenset(row._replace(**values.get(row.id, {})) for row in self.rows))
         if effect.kind == "delete":
             return AppendState(self.rows - new)
         if effect.kind == "overwrite":

@@ -109,7 +109,7 @@ class UpdateColumns(Action):
         chosen = sorted(job.chance.sample(found, min(len(found), job.chance.randint(1, 2))))
         columns = job.chance.choice([("v",), ("n",), ("v", "n")])
         new = [(i, row._replace(**{name: self._value(job, name) for name in columns})) for i, row in chosen]
-        job.intend(Effect("update", tuple(row for _, row in new)))
+        job.intend(Effect("update", tuple(row for _, row in new), columns=columns))
         schema = arrow_schema([table.schema.field(name) for name in columns])
         arrays = [pa.array([getattr(row, f.name) for _, row in new], f.type) for f in schema]
         arrays.append(pa.array([i for i, _ in new], pa.int64()))
