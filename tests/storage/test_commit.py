@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import random
 import shutil
@@ -29,7 +30,14 @@ from core_tables import (
 from faulty_io import Died, MortalFileIO, UncertainFileIO
 from small_tables import on_disk, reachable
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, InvalidInputError, MissingFileError, PaimonError
+from paimon_sql.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptFileError,
+    InvalidInputError,
+    MissingFileError,
+    PaimonError,
+)
 from paimon_sql.format.snapshot import CommitKind
 from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.commit.proposal import Proposal
@@ -576,3 +584,16 @@ def test_an_error_while_manifests_are_written_leaves_none_of_them(tmp_path: Path
         assert {p for p in files_below(table, hidden=True) if p.startswith("manifest/")} == before
     assert len(rows(table)) == 3
     assert len(data_files(table)) == 3
+
+
+@pytest.mark.parametrize("member", ["nextRowId", "totalRecordCount"])
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63 - 2])
+def test_rows_are_not_counted_beyond_what_the_format_holds(tmp_path: Path, member: str, number: int) -> None:
+    table = make_table(tmp_path / "t", {"row-tracking.enabled": "true", "data-evolution.enabled": "true"})
+    insert(table, (1, "a", "x"))
+    file = Path(again(table).snapshots.directory.path(1))
+    file.write_text(json.dumps({**json.loads(file.read_text()), member: number}))
+    before = on_disk(table)
+    with pytest.raises(CorruptFileError, match="snapshot-1: it counts rows"):
+        insert(again(table), (2, "b", "x"), (3, "c", "x"))
+    assert on_disk(table) == before

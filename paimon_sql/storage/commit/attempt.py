@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_sql.format.options.commit import END_INPUT_WATERMARK
 from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
@@ -25,6 +25,8 @@ from paimon_sql.storage.table_statistics import inherited_statistics
 
 Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
 """Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""
+_GREATEST = 2**63 - 1
+"""The greatest number that the format holds."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,19 @@ class Attempt:
             together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
             free = max(next_row_id or 0, changes.taken_row_ids)
             entries, next_row_id = numbered(entries, number, free, by_partition=together)
+        added = sum(_rows(e) for e in entries)
+        total = (latest.total_record_count or 0 if latest else 0) + added
+        if latest is not None and max(next_row_id or 0, total) > _GREATEST:
+            raise CorruptFileError(
+                "it counts rows, or ids of rows, so far that those of this commit are no numbers any more",
+                path=self.table.snapshots.directory.path(latest.id),
+            )
         base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []
         base_list, base_size = self._list(base)
         delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])
         changelog_list = changelog_size = None
         if changes.changelog:
             changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
-        added = sum(_rows(e) for e in entries)
         properties = {
             **inherited_properties(kind, latest),
             **self.author.properties,
@@ -117,7 +125,7 @@ class Attempt:
             commit_identifier=self.author.commit_identifier,
             commit_kind=kind,
             time_millis=max(present_millis(), latest.time_millis if latest else 0),  # time travel searches by halves
-            total_record_count=(latest.total_record_count or 0 if latest else 0) + added,
+            total_record_count=total,
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
