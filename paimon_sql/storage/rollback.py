@@ -6,7 +6,7 @@ files finds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -124,7 +124,8 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
             result.tags += [
                 tag.name for tag in table.tags.all() if _was_dropped(table, target, tag) and table.tags.remove(tag.name)
             ]
-            bring_back(table, target)  # an expiry that had begun before may have taken its file
+            # An expiry that had begun before may have taken its file; if others have gone on since, one of theirs has.
+            bring_back(table, target, is_passed=lambda: _is_passed(table, target, rewind))
             snapshots.directory.settle_latest()  # a commit that was dropped may have written the hint after its end
             result.changelogs = drop_changelogs(table, target.id)
             with suppress(MissingFileError):  # it may have expired again
@@ -215,15 +216,26 @@ def _later_changelogs(table: Table, target_id: int) -> list[int]:
     return [i for i in manager.ids() if i > target_id]
 
 
-def bring_back(table: Table, target: Snapshot) -> None:
+def _is_passed(table: Table, target: Snapshot, rewind: Rewind) -> bool:
+    """Whether others have built on the target since the mark, so that it may expire like any other."""
+    later = _later(table, target)
+    return len(overtaken(table, later, rewind)) < len(later)
+
+
+def bring_back(table: Table, target: Snapshot, is_passed: Callable[[], bool] = lambda: False) -> None:
     """Make sure that the snapshot's file stands and is not taken for an expired one.
+
+    Args:
+        table: the table.
+        target: the snapshot.
+        is_passed: whether the history has gone on behind it, so that it is not to stand any more if it has expired.
 
     Raises:
         CommitConflictError: another rollback has dropped it, and went back farther.
         NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
     """
     directory = table.snapshots.directory
-    if not table.snapshots.is_left(target.id):
+    if not is_passed() and not table.snapshots.is_left(target.id):
         # Snapshots expire in the order of their ids: one that has expired has none before it.
         if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
             raise CommitConflictError(
@@ -237,7 +249,9 @@ def bring_back(table: Table, target: Snapshot) -> None:
         if not is_same_table(table):
             withdraw(table, target.id, data)
             raise changed_table(table)
-    directory.settle_earliest(target.id)
+        if is_passed():
+            withdraw(table, target.id, data)
+    directory.settle_earliest(max(directory.versions(), default=target.id) if is_passed() else target.id)
 
 
 def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from interrupted_io import InterruptedFileIO
 from small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
+from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.expire.retention import retention_of
 from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.file_io import FileIO, LocalFileIO
+from paimon_sql.storage.orphans.run import Search, find_orphans
 from paimon_sql.storage.rollback import (
     rollback_to_snapshot,
     rollback_to_tag,
@@ -118,3 +125,37 @@ def test_a_broken_off_rollback_is_finished_by_the_next(table: Table) -> None:
     result = rollback_to_snapshot(fresh(table), 3)
     assert (result.previous, result.tags) == (4, ["five"])
     assert versions(table) == [1, 2, 3]
+
+
+def test_others_may_go_on_and_expire_at_any_moment_of_a_rollback(tmp_path: Path) -> None:
+    plain = make_table(tmp_path / "t", {"commit.max-retries": "1", "commit.min-retry-wait": "1 ms"})
+    for i in (1, 2, 3):
+        insert(plain, (i, "v", "x"))
+
+    def go_on(table: Table) -> None:
+        with suppress(CommitConflictError):  # in the moments at which writers wait
+            insert(fresh(table), (10, "rival", "x"))
+            insert(fresh(table), (11, "rival", "x"))
+        opened = fresh(table)
+        expire_snapshots(opened, retention_of(opened.options, int(time.time() * 1000), retain_max=1, retain_min=1))
+
+    counting = InterruptedFileIO(also=("list", "read"))
+    rollback_to_snapshot(copied(plain, tmp_path / "counted", counting), 2)
+    for at in range(0, counting.count, 2):
+        table = copied(plain, tmp_path / f"copy-{at}", LocalFileIO())
+        rival = InterruptedFileIO(at, lambda: go_on(table), also=("list", "read"))  # noqa: B023
+        with suppress(PaimonError):
+            rollback_to_snapshot(replace(table, file_io=rival), 2)
+        opened = fresh(table)
+        earliest, ids = opened.snapshots.earliest_id(), versions(opened)
+        assert earliest in ids and ids == list(range(ids[0], ids[-1] + 1))
+        for i in ids[ids.index(earliest) :]:
+            found = [r[0] for r in rows_at(opened, opened.snapshots.get(i))]
+            assert found[:2] == [1, 2] and set(found) <= {1, 2, 3, 10, 11}
+        find_orphans(opened, Search(0, LocalExecutor(1)))
+        shutil.rmtree(table.path)
+
+
+def copied(table: Table, path: Path, file_io: FileIO) -> Table:
+    shutil.copytree(table.path, path)
+    return fresh(replace(table, path=str(path), file_io=file_io))

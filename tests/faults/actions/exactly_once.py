@@ -34,7 +34,8 @@ class Epoch(Action):
             epoch -= 1
         token = f"{stream}:{epoch}"
         chance = random.Random(token)
-        rows = tuple(Row(100_000 + i, f"{token}-{i}", 1, chance.choice("xy")) for i in range(2))
+        first = 100_000 * int(stream[1:]) + 10 * epoch
+        rows = tuple(Row(first + i, f"{token}-{i}", 1, chance.choice("xy")) for i in range(2))
         known = job.history.operations.get(token)
         if known is None:
             known = replace(job.operation, token=token, effect=Effect("put", rows), branch=MAIN)
@@ -74,7 +75,7 @@ class Load(Action):
             wanted = [file for file in files if file not in known]
             if not wanted:
                 break
-            rows = tuple(Row(200_000 + f.size, f"load-{f.size}", 1, "x") for f in wanted)
+            rows = tuple(Row(900_000 + f.size, f"load-{f.size}", 1, "x") for f in wanted)
             token = f"{job.operation.token}/{attempt}"
             tried = replace(job.operation, token=token, effect=Effect("put", rows), identity=job.operation.identity)
             job.history.begin(tried)
