@@ -18,7 +18,7 @@ _CLASS = "paimon.WriteRule"
 _RULE = f"{CATALYST}.rules.Rule"
 _NODE = f"{CATALYST}.trees.TreeNode"
 _WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
-_FUNCTION = "java.util.function.Function"
+_FUNCTION = "scala.Function1"
 _ANSWERS = "answers"
 _MEMBERS = (
     f"public volatile {_FUNCTION} {_ANSWERS};",

@@ -191,7 +191,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
         table = self._create(ident, self._schema(ident, definition))
-        return in_spark(table).created(self.jvm, table, self.session, self.catalog, self.identifier(ident))
+        return in_spark(table).created(self.jvm, table, self.session, self.catalog, self._identifier(ident))
 
     def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
         return self._found(ident, lambda: self._replace(ident, definition))
@@ -210,7 +210,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         try:
             requested = schema_changes(self.jvm, changes)
             tell_of_unheeded(self.session, [change.key for change in requested if isinstance(change, SetOption)])
-            identifier, exact = self.identifier(ident), self._is_case_sensitive()
+            identifier, exact = self._identifier(ident), self._is_case_sensitive()
             self._found(ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=exact))
         except PaimonError as error:
             # Spark wraps an illegal argument here into an error that PySpark shows with its Java stack.
@@ -231,7 +231,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return schema
 
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
-        identifier = self.identifier(ident)
+        identifier = self._identifier(ident)
         try:
             return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
         except TableExistsError:
@@ -242,7 +242,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise
 
     def _replace(self, ident: Any, definition: tuple[Any, ...]) -> SchemaTable:
-        identifier = self.identifier(ident)
+        identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
         self._refuse_materialized(old, "replaced")
         if not self.catalog.replaces_definitions:
@@ -268,7 +268,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def dropTable(self, ident: Any) -> bool:
         try:
-            identifier = self.identifier(ident)
+            identifier = self._identifier(ident)
             refuse_parts(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
                 raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
@@ -301,7 +301,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def renameTable(self, source: Any, target: Any) -> None:
         target = self._within(target)
-        old, new = self.identifier(source), self.identifier(target)
+        old, new = self._identifier(source), self._identifier(target)
         refuse_parts(old, "renamed")
         refuse_parts(new, "made by a renaming")
         try:
@@ -388,7 +388,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         inside = len(namespace) == 2 and namespace[0] == self.catalog.name
         return self._ident(self.jvm.strings(namespace[1:]), name) if inside else target
 
-    def identifier(self, ident: Any) -> Identifier:
+    def _identifier(self, ident: Any) -> Identifier:
         """The table that Spark's identifier means."""
         *namespace, name = unquoted_parts(ident.toString())
         if len(namespace) != 1:
@@ -404,7 +404,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def _load(self, ident: Any, *context: Any) -> TableInterface:
         try:
-            identifier = self.identifier(ident)
+            identifier = self._identifier(ident)
         except InvalidInputError as error:
             # Spark asks every catalog first, also for files: text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
@@ -488,3 +488,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         except NoSuchDatabaseError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
             raise
+
+
+def identifier_of(catalog: CatalogProxy, ident: Any) -> Identifier:
+    """The table that an identifier of Spark's means in a catalog; errors stay Python's."""
+    return catalog._identifier(ident)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.spark.analysis_rules import WriteRule
-from paimon_sql.spark.catalog import CatalogProxy
+from paimon_sql.spark.catalog import CatalogProxy, identifier_of
 from paimon_sql.spark.java import EXECUTION, Jvm, behind
 from paimon_sql.spark.merge_schema import SchemaMerge
 from paimon_sql.spark.plan_rules import with_parts
@@ -94,7 +94,7 @@ class MergeSchemas(WriteRule):
         exact = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
         merge = SchemaMerge(table, frame, case_sensitive=exact)
         ident = relation.identifier().get()
-        evolved = merge.evolved(catalog.catalog, replace(catalog.identifier(ident), branch=table.branch))
+        evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
         written = jvm.cls(_RELATION).create(

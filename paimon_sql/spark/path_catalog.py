@@ -162,7 +162,7 @@ class PathCatalogProxy(CatalogProxy):
     def viewExists(self, ident: Any) -> bool:
         return False
 
-    def identifier(self, ident: Any) -> Identifier:
+    def _identifier(self, ident: Any) -> Identifier:
         *namespace, name = unquoted_parts(ident.toString())
         return self._names.identifier(namespace, name)
 

@@ -272,7 +272,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _is_ours(self, ident: Any) -> bool:
         try:
-            return self.catalog.table_exists(self.identifier(ident))
+            return self.catalog.table_exists(self._identifier(ident))
         except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
             return False
 

@@ -87,7 +87,7 @@ class ViewsOfCatalog(JavaObject, ABC):
     catalog: Catalog
 
     @abstractmethod
-    def identifier(self, ident: Any) -> Identifier:
+    def _identifier(self, ident: Any) -> Identifier:
         """A name of Spark's as the catalog's."""
 
     def listViews(self, namespace: Any) -> Any:
@@ -101,7 +101,7 @@ class ViewsOfCatalog(JavaObject, ABC):
 
     def loadView(self, ident: Any) -> Any:
         try:
-            identifier = self.identifier(ident)
+            identifier = self._identifier(ident)
             view = self.catalog.view(identifier)
         except (NoSuchViewError, NoSuchDatabaseError, InvalidInputError):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchViewException", ident))
@@ -109,7 +109,7 @@ class ViewsOfCatalog(JavaObject, ABC):
 
     def viewExists(self, ident: Any) -> bool:
         try:
-            return self.catalog.view_exists(self.identifier(ident))
+            return self.catalog.view_exists(self._identifier(ident))
         except (NoSuchDatabaseError, InvalidInputError):
             return False
 
@@ -129,21 +129,21 @@ class ViewsOfCatalog(JavaObject, ABC):
 
     def dropView(self, ident: Any) -> bool:
         try:
-            self.catalog.drop_view(self.identifier(ident))
+            self.catalog.drop_view(self._identifier(ident))
         except (NoSuchViewError, NoSuchDatabaseError):
             return False
         return True
 
     def renameView(self, source: Any, target: Any) -> None:
         try:
-            self.catalog.rename_view(self.identifier(source), self.identifier(target))
+            self.catalog.rename_view(self._identifier(source), self._identifier(target))
         except NoSuchViewError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchViewException", source))
         except (ViewExistsError, TableExistsError):
             raise_java(self.jvm.new(f"{_ANALYSIS}.ViewAlreadyExistsException", target))
 
     def _make(self, ident: Any, view: Any, *, replace: bool) -> Any:
-        identifier = self.identifier(ident)
+        identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
             raise UnsupportedError(f"No view can be made in {SYSTEM_DATABASE}: it is the catalog's own.")
         if (view.schemaMode() or "").upper() in _EVOLVING:

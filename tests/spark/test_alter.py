@@ -40,7 +40,6 @@ REFUSED_TABLES = [
     ("CREATE TABLE `b$c` (id INT)", ["b$c"]),
     ("CREATE TABLE `a/b` (id INT)", ["a/b"]),
     ("CREATE TABLE b (n INT DEFAULT 'text')", ["n"]),
-    ("CREATE TABLE b (n INT DEFAULT 1 + 1)", ["'n'", "constant"]),
     ("CREATE TABLE b (d DATE DEFAULT current_date())", ["'d'", "constant"]),
 ]
 
