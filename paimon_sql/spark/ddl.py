@@ -251,8 +251,8 @@ def _partition_column(transform: Any) -> str:
         )
     if transform.name() in ("bucket", "sorted_bucket"):
         raise InvalidSchemaError(
-            f"{transform.toString()}: neither PARTITIONED BY nor CLUSTERED BY .. INTO .. BUCKETS is how a Paimon table says"
-            " its buckets.",
+            f"{transform.toString()}: neither PARTITIONED BY nor CLUSTERED BY .. INTO .. BUCKETS is how a Paimon table"
+            " says its buckets.",
             remedy="Set the options 'bucket' and 'bucket-key'; rows are sorted by 'clustering.columns', or by the"
             " primary key.",
         )
