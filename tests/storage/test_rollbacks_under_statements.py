@@ -143,13 +143,13 @@ def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, m
     table = _filled(tmp_path / "t")
     step, waiting = rolling.bring_back, [True]
 
-    def slow(*given: object) -> object:
+    def slow(*given: object, **named: object) -> object:
         if waiting:
             waiting.clear()
             rollback_to_snapshot(small.fresh(table), 1)
             small.insert(small.fresh(table), (9, "v", "x"))
             expire_snapshots(small.fresh(table), Retention(1, 1, 2**62, 9))
-        return step(*given)  # type: ignore[arg-type]
+        return step(*given, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(rolling, "bring_back", slow)
     rollback_to_snapshot(small.fresh(table), 1)
