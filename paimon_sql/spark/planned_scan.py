@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from paimon_sql.spark.interfaces import ScanInterface
@@ -13,7 +14,7 @@ from paimon_sql.spark.statistics import StatisticsProxy
 from paimon_sql.storage.scan.plan import ScanPlan
 
 
-class PlannedScanProxy(ScanInterface):
+class PlannedScanProxy(ScanInterface, ABC):
     """A scan over a plan.
 
     Args:
@@ -41,9 +42,9 @@ class PlannedScanProxy(ScanInterface):
         left, planned = self._left.metrics, self._plan.metrics
         return f"{self._what}, of which a join left {left.files_read} of {planned.files_read} files"
 
+    @abstractmethod
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
         """The same scan over another plan."""
-        raise NotImplementedError
 
     def filterAttributes(self) -> Any:
         return references_to(self.jvm, ()) if self.runtime is None else self.runtime.attributes()
