@@ -54,7 +54,8 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
     go on with the version before (`SchemaManager.latest`).
 
     Args:
-        transaction: commits the rows; its table is the one with the new definition, which `replacement` made.
+        transaction: commits the rows, whose files it owns from here on; its table is the one with the new definition,
+            which `replacement` made.
         old: the table as it was.
         messages: the new rows.
 
@@ -62,6 +63,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
         CommitConflictError: the definition was changed meanwhile.
     """
     table = transaction.table
+    transaction.staged.add(messages)
     if not is_same_table(old):
         raise changed_table(old)
     if old.snapshots.latest_id() is None:

@@ -31,6 +31,7 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.versioned import EARLIEST
 
 HOUR = 3_600_000
 
@@ -326,6 +327,16 @@ def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPat
     result = expire(table)
     assert result.snapshots == list(range(1, 9))
     assert result.files.data == 8
+    assert on_disk(table) == reachable(table)
+
+
+def test_more_leftovers_than_a_round_takes_go(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paimon_sql.storage.expire.run.ROUND", 3)
+    for i in range(9):
+        overwrite(table, (i, "v", "x"))
+    table.snapshots.directory.advance_hint(EARLIEST, 8)  # as a purge does, or an expiry, before it is killed
+    assert expire(table, keep=100).snapshots == list(range(1, 8))
+    assert ids(table) == [8, 9]
     assert on_disk(table) == reachable(table)
 
 

@@ -55,3 +55,14 @@ def test_the_schemas_of_another_table_of_the_name_stay(tmp_path: Path, monkeypat
     with pytest.raises(NoSuchTableError):
         _replaced(old, monkeypatch, other, replace(other, id=1))
     assert SchemaManager(old.file_io, old.path).ids() == [0, 1]
+
+
+def test_a_table_that_was_dropped_before_leaves_no_files_of_the_new_rows(tmp_path: Path) -> None:
+    old = small.make_table(tmp_path / "t")
+    table = replace(old, schema=replacement(old, replace(old.schema, time_millis=7)))
+    shutil.rmtree(old.path)
+    messages = plan_write(table, True).run([small.batch_of(table, [(1, "a", "x")])])
+    assert [p for p in Path(old.path).rglob("*") if p.is_file()]
+    with Transaction(table) as transaction, pytest.raises(NoSuchTableError):
+        replace_table(transaction, old, messages)
+    assert not Path(old.path).exists()

@@ -81,7 +81,9 @@ def expire_snapshots(
     going = [i for i in ids if i < chosen.end]
     retained = [i for i in ids if i >= chosen.end]
     for start in range(0, len(going) if retained else 0, ROUND):
-        part, rest = going[start : start + ROUND], [*going[start + ROUND :], *retained]
+        part = going[start : start + ROUND]
+        # Leftovers stand below the hint: those of a later round keep nothing for this one.
+        rest = [*(i for i in going[start + ROUND :] if i >= chosen.earliest), *retained]
         plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
         if plan is None:
             result.reason = "another job lets snapshots expire at the same time"

@@ -16,6 +16,7 @@ from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.branching import branch_of
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.storage.commit.staged_files import StagedFiles
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.executor import LocalExecutor
@@ -129,5 +130,9 @@ def write(
 ) -> tuple[list[CommitMessage], WriteTask]:
     """Write rows into files that nobody sees yet, with the compactions that become due; the messages, and the task."""
     task = plan_write(table, overwrite)
-    messages = list(task.settled(task.run([batch_of(table, rows, kind)]), ONE))
-    return [*messages, *compact_due(table, messages, ONE, overwrite)], task
+    with StagedFiles(table) as staged:
+        written = staged.take(task.run([batch_of(table, rows, kind)]))
+        messages = staged.take(task.settled(written, ONE))
+        messages += staged.take(compact_due(table, messages, ONE, overwrite))
+        staged.release_all()
+    return messages, task
