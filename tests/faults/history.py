@@ -262,7 +262,7 @@ class History:
         Its request was on its way, or its process was killed before it could look, while the table was dropped and made
         anew. Nothing in the new table says that the snapshot is none of it.
         """
-        came = [(s.operation, s.identity) for s in self.snaps.values() if s.misplaced and s.operation is not None]
+        came = [(s.operation, s.identity) for s in self.snaps.values() if s.operation is not None]
         return any(o.may_come_late and o.identity not in ("", identity) for o, identity in came)
 
     def _heed_mark(self, branch: str, by: Operation | None) -> None:
