@@ -85,6 +85,12 @@ class Operation:
         return self.outcome is Outcome.UNKNOWN and self.error not in _INTERRUPTS
 
 
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether it may not have come to its end: its process was killed, or an interrupt or a fault met it."""
+        return self.outcome in (Outcome.RUNNING, Outcome.UNKNOWN) or self.error == "Killed"
+
+
 @dataclass
 class Snap:
     """A snapshot that stood at some time.
@@ -155,6 +161,8 @@ class History:
         self.operations: dict[str, Operation] = {}
         self.late: set[str] = set()
         """The operations that have given a request up which is carried out all the same."""
+        self.hindered: set[str] = set()
+        """The operations whose deletions a fault has met, so that files of theirs may be left."""
         self.tagged_by: dict[str, str] = {}
         """Whose request last changed the file of a tag, by its path."""
         self.lines: dict[str, dict[int, str]] = {MAIN: {}}

@@ -222,8 +222,9 @@ def check_directories(world: World) -> list[str]:
         # files finds.
         files = (p for p in world.path.rglob("*") if p.is_file() and p.name not in ("LATEST", "EARLIEST"))
         left = [str(p) for p in files if not p.parent.name.startswith("bucket-") and not _is_unattended(world, p)]
-        if any(o.error == "Killed" for o in world.history.operations.values()):
-            left = [path for path in left if "/branch/.branch-" not in path]  # one that was being made
+        if world.history.hindered or any(o.was_cut_short for o in world.history.operations.values()):
+            # Whoever wrote them may not have been able to delete them.
+            left = [path for path in left if "/snapshot/" in path]
         shutil.rmtree(world.path)
         other.rename(world.path)
         world.history.observe(None)

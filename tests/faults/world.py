@@ -207,6 +207,8 @@ class World(Driver):
         self.result.faults[fault.name] += 1
         if fault.is_late:
             self.history.late.add(call.token)
+        if call.phase.startswith("delete"):
+            self.history.hindered.add(call.token)
         self.history.log.append(
             f"{self.history.changes}: {call.process.token}: {fault.name} at {call.phase} {call.path[-40:]}"
         )

@@ -81,6 +81,8 @@ class RecordedHistory(History):
         self.faults[event["name"]] += 1
         if event["name"] in KINDS and KINDS[event["name"]].is_late:
             self.late.add(event["token"])
+        if event["at"].startswith("delete"):
+            self.hindered.add(event["token"])
         self.log.append(f"{self.changes}: {event['token']}: {event['name']} at {event['at']}")
 
     def _on_tagged(self, event: Event) -> None:
