@@ -84,7 +84,6 @@ class Operation:
         """Whether a request of it may be carried out after its end: its process was killed, or got no answer."""
         return self.outcome is Outcome.UNKNOWN and self.error not in _INTERRUPTS
 
-
     @property
     def was_cut_short(self) -> bool:
         """Whether it may not have come to its end: its process was killed, or an interrupt or a fault met it."""

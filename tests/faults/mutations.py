@@ -387,6 +387,12 @@ mutation(
     commit__transaction__in_commit_order=lambda proposal: proposal.changes,
 )
 
+mutation(
+    "a compaction does not look for rows that were marked as deleted meanwhile",
+    "found by this model",
+    commit__conflicts__index_entries=_always([]),
+)
+
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")
 _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (_PLAIN, ("stream epoch", "expire")): ("epochs of expired snapshots are forgotten",),
@@ -433,7 +439,12 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
         "not checked: a compaction leaves no older rows of its numbers on level 0",
         "rows of one number are in the order of their writers",
     ),
-    (("aggregation changelog",), ("compact",)): ("not checked: a compaction knew all files above level 0",),
+    (("aggregation changelog",), ("compact",)): (
+        "not checked: a compaction knew all files above level 0 and their deleted rows",
+    ),
+    (("keyed vectors",), ("delete keys",)): (
+        "a compaction does not look for rows that were marked as deleted meanwhile",
+    ),
     (("append vectors",), ("mark deleted", "compact")): (
         "not checked: files in which rows are deleted are live",
         "not checked: no rows were deleted in files that are rewritten",

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.snapshot import CommitKind
+from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.executor import LocalExecutor
@@ -36,10 +39,12 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     return made
 
 
-def prepared(table: Table, ids: Sequence[int], value: str) -> list[CommitMessage]:
+def prepared(table: Table, ids: Sequence[int], value: str, kind: RowKind = RowKind.INSERT) -> list[CommitMessage]:
     """Rows that are written and compacted, but not committed."""
     now = small.fresh(table)
-    messages = plan_write(now).run([small.batch_of(now, [(i, f"{value}{i}", "x") for i in ids])])
+    rows = small.batch_of(now, [(i, f"{value}{i}", "x") for i in ids])
+    kinds = pa.array([int(kind)] * len(ids), pa.int8())
+    messages = plan_write(now).run([rows.append_column(VALUE_KIND.name, kinds)])
     return [*messages, *compact_due(now, messages, ONE)]
 
 
@@ -70,3 +75,13 @@ def test_a_row_is_not_dropped_for_one_that_was_overwritten_meanwhile(table: Tabl
     small.overwrite(small.fresh(table), (5, "other", "x"))
     commits.append(table, again)
     assert compacted_rows(table) == {5: "other", 1000: "new1000"}
+
+
+def test_rows_that_were_deleted_meanwhile_do_not_come_back(tmp_path: Path) -> None:
+    table = small.make_table(tmp_path / "t", KINDS["deletion vectors"] | {"write-only": "false"}, primary_keys=["id"])
+    commits.append(table, prepared(table, range(1000, 2000), "old"))
+    many, gone = prepared(table, range(2000, 4000), "many"), prepared(table, [1000], "", RowKind.DELETE)
+    assert gone[-1].compact_new_indexes and not gone[-1].compact_after  # it only marks a row of the old file
+    assert commits.append(table, gone)[-1].commit_kind is CommitKind.COMPACT
+    assert [s.commit_kind for s in commits.append(table, many)] == [CommitKind.APPEND]
+    assert compacted_rows(table).keys() == set(range(1001, 4000))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
+from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.proposal import Proposal, Validation
@@ -204,7 +205,8 @@ def _check_deep(proposal: Proposal) -> None:
 
     Rows that are merged take in those of deeper levels where a changelog, deletion vectors or the first row asks for
     them, and the order of levels is that of rows. So of two compactions of one bucket the later one would lose rows,
-    or show a key twice, even if they have no file in common.
+    or show a key twice, even if they have no file in common. One that only marks rows of deep files as deleted is such
+    a compaction, too: a rewrite that does not know of the marks would bring the rows back.
     """
     table, latest, known = proposal.table, proposal.latest, proposal.changes.deep
     if latest is None or not known:
@@ -213,6 +215,11 @@ def _check_deep(proposal: Proposal) -> None:
     buckets = pa.array({bucket for _, bucket in known}, pa.int32())
     deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
     held = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
+    held |= {
+        (e.partition, e.bucket, e.file.file_name)
+        for e in index_entries(table, latest)
+        if e.file.index_type == DELETION_VECTORS_INDEX
+    }
     planned = {(*place, name) for place, names in known.items() for name in names}
     changed = {(partition, bucket) for partition, bucket, _ in held ^ planned} & known.keys()
     if changed:
@@ -230,6 +237,6 @@ CONFLICTS = (
     Validation("a partition has one number of buckets", _check_buckets),
     Validation("files of the same rows belong together", _check_groups),
     Validation("sorted runs above level 0 do not overlap", _check_levels),
-    Validation("a compaction knew all files above level 0", _check_deep),
+    Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep),
 )
 """The conditions of every commit, whatever writes it (Paimon: ``ConflictDetection``)."""

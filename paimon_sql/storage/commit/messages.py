@@ -18,7 +18,7 @@ class CommitMessage:
     ``compact_after``, which hold the same rows. Changelog files and index files go with the one or the other; an index
     file that replaces another names it among the deleted ones, so that nobody's changes to it are lost.
     ``compact_deep`` are the names of all files that the bucket of a keyed table held above level 0 when its compaction
-    was planned; None where there are no levels.
+    was planned, and of the index file of their deletion vectors; None where there are no levels.
     """
 
     partition: bytes
@@ -60,7 +60,7 @@ class Changes:
 
     Row ids below ``taken_row_ids`` are those of rows that bring their own. ``statistics`` is the file of statistics
     that the snapshot names, by default that of the one before. ``deep`` are, by partition and bucket, the names of
-    the files that must be there above level 0.
+    the files that must be there above level 0, and of the index file of their deletion vectors.
     """
 
     entries: list[ManifestEntry] = field(default_factory=list)

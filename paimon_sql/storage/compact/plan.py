@@ -85,8 +85,9 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
             taken = {f.file_name for f in unit.files}
             below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
             place = partition, bucket
-            deep = frozenset(f.file_name for f in held if f.level > 0)
-            found.append(CompactTask(table, *place, total, unit, drop, marked, below, vectors.get(place), expiry, deep))
+            marks = vectors.get(place)
+            deep = frozenset(f.file_name for f in held if f.level > 0) | ({marks.file_name} if marks else set())
+            found.append(CompactTask(table, *place, total, unit, drop, marked, below, marks, expiry, deep))
     return found
 
 

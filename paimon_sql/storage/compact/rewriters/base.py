@@ -50,7 +50,8 @@ class BucketWork:
         below: the files on deeper levels than the result's.
         vectors_file: the index file of the deletion vectors, if there is one.
         expiry: which rows have expired and are left out; None if the table's rows do not.
-        deep: the names of all files of the bucket above level 0; None in a table without levels.
+        deep: the names of all files of the bucket above level 0, and of ``vectors_file``; None in a table without
+            levels.
     """
 
     table: Table
