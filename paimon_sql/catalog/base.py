@@ -34,10 +34,12 @@ class Catalog(DefinedObjects, ABC):
         executor: who plans of its tables that are large are given to; None where the process makes them by itself.
         is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
         replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
+        renames_tables: whether a table can get another name.
     """
 
     places_tables: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
+    renames_tables: ClassVar[bool] = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name

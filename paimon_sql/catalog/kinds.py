@@ -34,12 +34,12 @@ class TableKind(ABC):
 
     Attributes:
         types: the values of the option ``type`` that mean it.
-        is_replaceable: whether CREATE OR REPLACE TABLE makes and replaces its tables.
+        is_replacing: whether CREATE OR REPLACE TABLE puts its tables in the place of others.
         may_stand_elsewhere: whether the option ``path`` may say another place than the table's own folder.
     """
 
     types: ClassVar[tuple[str, ...]]
-    is_replaceable: ClassVar[bool] = False
+    is_replacing: ClassVar[bool] = True
     may_stand_elsewhere: ClassVar[bool] = False
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
@@ -82,7 +82,6 @@ class SnapshotKind(TableKind):
     """Tables with snapshots."""
 
     types: ClassVar[tuple[str, ...]] = ("table",)
-    is_replaceable: ClassVar[bool] = True
 
     def opened(self, table: Table, catalog_options: Mapping[str, str]) -> Table:
         return table
@@ -92,7 +91,7 @@ class MaterializedKind(SnapshotKind):
     """Tables with snapshots whose rows are the answer of a query."""
 
     types = ("materialized-table",)
-    is_replaceable = False
+    is_replacing = False
 
     def refusal(self, table: Table) -> UnsupportedError | None:
         if is_suspended(table.schema):
@@ -107,7 +106,6 @@ class FormatKind(TableKind):
     """Folders of plain files."""
 
     types = ("format-table",)
-    is_replaceable = True
     may_stand_elsewhere = True
 
     def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
@@ -128,7 +126,6 @@ class ObjectKind(SnapshotKind):
     """Tables with snapshots whose rows are the files of a folder."""
 
     types = ("object-table",)
-    is_replaceable = False
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
         return given or OBJECT_FIELDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
@@ -71,6 +72,8 @@ def identifier_at(path: str, file_system: Mapping[str, str]) -> PathIdentifier:
 
 class PathCatalog(Catalog):
     """All tables that have a folder, by `PathIdentifier`; there are no databases, and nothing is listed."""
+
+    renames_tables: ClassVar[bool] = False
 
     def __init__(self, name: str) -> None:
         super().__init__(name, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
@@ -47,6 +48,7 @@ from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.statements import Surroundings
+from paimon_sql.spark.successor import Successor, beside
 from paimon_sql.spark.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.travel import as_of, asked_for, is_write, travel_options
@@ -251,13 +253,28 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
                 remedy="DROP the table and CREATE it anew.",
             )
         schema = self._placed(identifier, self._schema(ident, definition))
-        kind = kind_of(schema)
-        if not kind.is_replaceable or kind is not kind_of(old.schema):
+        kind, shown = kind_of(schema), in_spark(old)
+        if not kind.is_replacing:
             raise UnsupportedError(
-                f"{old.name} cannot be replaced: only ordinary tables take the place of each other, and format tables.",
-                remedy="DROP the table and CREATE it anew.",
+                f"{old.name} cannot be replaced by a materialized table.",
+                remedy="DROP the table, and CREATE MATERIALIZED TABLE.",
             )
-        return in_spark(old).replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
+        if kind is kind_of(old.schema) and shown.keeps_history(old, schema):
+            return shown.replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
+        return self._succeed(ident, old, schema)
+
+    def _succeed(self, ident: Any, old: AnyTable, schema: TableSchema) -> SchemaTable:
+        """A table beside the old one, which takes its place in the end."""
+        if not self.catalog.renames_tables:
+            raise UnsupportedError(
+                f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
+                remedy="Remove the folder and make the table anew.",
+            )
+        identifier = self._identifier(ident)
+        aside = beside(identifier)
+        successor = Successor(self.catalog, old, identifier, aside)
+        made = replace(self.catalog.create_any_table(aside, schema), name=old.name)
+        return in_spark(made).created(self.jvm, made, self.session, self.catalog, aside, successor)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, checked for the place that it says."""

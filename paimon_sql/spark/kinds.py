@@ -15,8 +15,10 @@ from paimon_sql.spark.format_tables.table import FormatTableProxy
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy
+from paimon_sql.spark.successor import Successor
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.format_tables.replacement import replacement
+from paimon_sql.storage.replace_table import keeps_history
 
 
 class KindInSpark(ABC):
@@ -27,8 +29,24 @@ class KindInSpark(ABC):
         """A table as Spark's ``Table``; ``writes`` says that the statement writes into it."""
 
     @abstractmethod
-    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        """A table that its statement has created and is to fill, as Spark's ``StagedTable``."""
+    def created(
+        self,
+        jvm: Jvm,
+        table: Any,
+        session: Any,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> SchemaTable:
+        """A table that its statement has created and is to fill, as Spark's ``StagedTable``.
+
+        Args:
+            successor: takes another table's place once it is filled.
+        """
+
+    @abstractmethod
+    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
+        """Whether a table can have another definition and other rows, of its own kind, and keep what it was."""
 
     @abstractmethod
     def replaced(
@@ -45,8 +63,19 @@ class _Snapshots(KindInSpark):
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
         return TableProxy(jvm, table, session)
 
-    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return CreatedTableProxy(jvm, table, session, catalog, identifier)
+    def created(
+        self,
+        jvm: Jvm,
+        table: Any,
+        session: Any,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> SchemaTable:
+        return CreatedTableProxy(jvm, table, session, catalog, identifier, successor)
+
+    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
+        return keeps_history(old.schema, schema)
 
     def replaced(
         self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
@@ -58,8 +87,19 @@ class _PlainFiles(KindInSpark):
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
         return FormatTableProxy(jvm, table, session, writes=writes)
 
-    def created(self, jvm: Jvm, table: Any, session: Any, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return CreatedFormatTable(jvm, table, session, catalog, identifier)
+    def created(
+        self,
+        jvm: Jvm,
+        table: Any,
+        session: Any,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> SchemaTable:
+        return CreatedFormatTable(jvm, table, session, catalog, identifier, successor)
+
+    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
+        return True
 
     def replaced(
         self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier

@@ -20,6 +20,7 @@ from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.schema_table import SchemaTable
+from paimon_sql.spark.successor import Successor
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.write import V1WriteProxy, WriteBuilderProxy
 from paimon_sql.spark.write_job import write_rows
@@ -75,15 +76,42 @@ class StagedTableProxy(TableProxy):
 
 
 class CreatedTableProxy(StagedTableProxy):
-    """A table that this statement has created; without its rows it goes again."""
+    """A table that this statement has created; without its rows it goes again.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the session.
+        catalog: the table's catalog.
+        identifier: its name.
+        successor: takes another table's place once it is filled.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> None:
+        super().__init__(jvm, table, session, catalog, identifier)
+        self._successor = successor
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
             if self.messages:
                 operations.append(self.transaction, self.all_messages())
+        if self._successor is not None:
+            self._successor.take_place()
+            cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
         self.transaction.close()
+        if self._successor is not None:
+            self._successor.withdraw()
+            return
         table = self.transaction.table
         # Others may have written into it meanwhile, or the lost answer may have been a yes.
         if self.transaction.outcome is Outcome.NOT_COMMITTED and is_same_table(table) and not _has_rows(table):

@@ -25,6 +25,11 @@ from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 
 
+def keeps_history(old: TableSchema, new: TableSchema) -> bool:
+    """Whether a table can have one definition after the other: manifests of both are read by the same partitions."""
+    return _partitioning(old) == _partitioning(new)
+
+
 def replacement(table: Table, new: TableSchema) -> TableSchema:
     """The version that puts a new definition in the place of a table's.
 
@@ -36,7 +41,7 @@ def replacement(table: Table, new: TableSchema) -> TableSchema:
         InvalidSchemaError: the partition columns change, which old and new manifests could not do together.
     """
     old, newest = table.schema, table.schemas.newest()  # looked at once: ids of versions and of columns come from it
-    if _partitioning(old) != _partitioning(new):
+    if not keeps_history(old, new):
         raise InvalidSchemaError(
             f"The partition columns of a table that is replaced cannot change from {_names(old)} to {_names(new)}.",
             remedy="Drop the table and create it anew.",

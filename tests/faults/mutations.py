@@ -13,6 +13,8 @@ from unittest import mock
 
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit import carried, commit_order, conflicts, standing, transaction
+from paimon_sql.storage.commit import messages as messages_of
+from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.proposal import Validation
 from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
 from paimon_sql.storage.commit.standing import Standing
@@ -387,10 +389,18 @@ mutation(
     commit__transaction__in_commit_order=lambda proposal: proposal.changes,
 )
 
+
+def _without_marks(messages: Any) -> Changes:
+    changes = messages_of.compact_changes(messages)
+    files = {place: {n for n in names if not n.startswith("index-")} for place, names in changes.deep.items()}
+    return replace(changes, deep={place: frozenset(names) for place, names in files.items()})
+
+
 mutation(
     "a compaction does not look for rows that were marked as deleted meanwhile",
     "found by this model",
     commit__conflicts__index_entries=_always([]),
+    commit__operations__compact_changes=_without_marks,
 )
 
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")
@@ -442,9 +452,7 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (("aggregation changelog",), ("compact",)): (
         "not checked: a compaction knew all files above level 0 and their deleted rows",
     ),
-    (("keyed vectors",), ("delete keys",)): (
-        "a compaction does not look for rows that were marked as deleted meanwhile",
-    ),
+    (("keyed vectors",), ()): ("a compaction does not look for rows that were marked as deleted meanwhile",),
     (("append vectors",), ("mark deleted", "compact")): (
         "not checked: files in which rows are deleted are live",
         "not checked: no rows were deleted in files that are rewritten",

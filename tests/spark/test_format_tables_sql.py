@@ -165,7 +165,6 @@ def test_what_only_snapshots_can_do_is_refused_in_one_sentence(sql: Sql) -> None
             sql(statement)
     for statement, why in (
         ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('type'='format-table')", "no primary key"),
-        ("CREATE OR REPLACE TABLE t (a INT)", "cannot be replaced"),
         ("ALTER TABLE t DROP COLUMN a", "what its files hold"),
         ("ALTER TABLE t SET TBLPROPERTIES ('file.format'='json')", "fixed when it is created"),
     ):

@@ -9,24 +9,47 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.format_tables.table import FormatTableProxy
 from paimon_sql.spark.format_tables.write import FormatWrite, FormatWriteBuilder
 from paimon_sql.spark.java import CATALOG, Jvm
+from paimon_sql.spark.successor import Successor
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import discard
 from paimon_sql.storage.format_tables.replacement import take_place
 
 
 class CreatedFormatTable(FormatTableProxy):
-    """A format table that this statement has created; without its rows it goes again."""
+    """A format table that this statement has created; without its rows it goes again.
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, catalog: Catalog, identifier: Identifier) -> None:
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the JVM's session.
+        catalog: its catalog.
+        identifier: its name.
+        successor: takes another table's place once it is filled.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: FormatTable,
+        session: Any,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> None:
         super().__init__(jvm, table, session, writes=True)
         self.catalog = catalog
         self.identifier = identifier
+        self._successor = successor
 
     def commitStagedChanges(self) -> None:
-        pass
+        if self._successor is not None:
+            self._successor.take_place()
 
     def abortStagedChanges(self) -> None:
-        self.catalog.drop_table(self.identifier)
+        if self._successor is not None:
+            self._successor.withdraw()
+        else:
+            self.catalog.drop_table(self.identifier)
 
     class Java:
         implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
