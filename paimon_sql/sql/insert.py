@@ -14,13 +14,19 @@ from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome
 from paimon_sql.sql.properties import read_properties
 from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import InsertByName
+from paimon_sql.sql.statements import EvolvingInsert
 
 
 def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    """``[WITH ..] INSERT INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``, if there is something to do."""
+    """An INSERT, if there is something to do: ``[WITH ..] INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE [TABLE] t ..``.
+
+    Behind the table's name it may have ``[PARTITION (..)] [BY NAME]``.
+    """
     leading_ctes(cursor)
-    if not cursor.accept("INSERT") or not cursor.accept("INTO|OVERWRITE"):
+    if not cursor.accept("INSERT"):
+        return None
+    evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
+    if not cursor.accept("INTO|OVERWRITE"):
         return None
     cursor.accept("TABLE")
     table = context.table(cursor.names())
@@ -33,11 +39,13 @@ def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
         options |= {p.key: p.value for p in read_properties(inside)} if inside else {}
     spec = cursor.group() if cursor.accept("PARTITION") else None
     cursor.accept("IF", "NOT", "EXISTS")
+    if evolves:
+        return Carried(EvolvingInsert(table, options, evolves=True), spark_parses=True)
     if not cursor.accept("BY", "NAME"):
         return _like_hive(cursor, spec, table, context) if spec is not None else None
     asked = options.get(WRITE_MERGE_SCHEMA.key)
     merges = context.merges_schema(table) if asked is None else asked.lower() == "true"
-    return Carried(InsertByName(table, options), spark_parses=True) if merges else None
+    return Carried(EvolvingInsert(table, options), spark_parses=True) if merges else None
 
 
 def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:

@@ -66,7 +66,7 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("DELETE", "FROM"), delete_from),
     (("UPDATE",), update),
     (("MERGE", "INTO|WITH"), merge_into),
-    (("INSERT", "INTO|OVERWRITE"), insert),
+    (("INSERT", "INTO|OVERWRITE|WITH"), insert),
     (("ANALYZE", "TABLE"), analyze_table),
     (("MSCK", "REPAIR", "TABLE"), repair_table),
     (("REPAIR", "TABLE"), repair_table),
@@ -84,8 +84,8 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
 
 _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) - {"INSERT"} | {"EXPLAIN", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
-_ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(", re.IGNORECASE)
-"""What an INSERT of ours may have behind the table."""
+_ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(|\bwith\s+schema\s+evolution\b", re.IGNORECASE)
+"""What an INSERT of ours may have behind that word."""
 _BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")

@@ -109,10 +109,11 @@ class MergeInto(RowChange):
 
 
 @dataclass(frozen=True)
-class InsertByName(RowChange):
-    """INSERT .. BY NAME into a table that takes new columns (``write.merge-schema``)."""
+class EvolvingInsert(RowChange):
+    """INSERT that may bring columns: BY NAME under ``write.merge-schema``, or WITH SCHEMA EVOLUTION, ``evolves``."""
 
     options: Options = field(default_factory=dict)
+    evolves: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.statements import Assignment, DeleteFrom, InsertByName, MergeClause, MergeInto, Statement, Update
+from paimon_sql.sql.statements import Assignment, DeleteFrom, EvolvingInsert, MergeClause, MergeInto, Statement, Update
 
 T = ("paimon", "db", "t")
 
@@ -200,17 +200,17 @@ def test_a_colon_that_touches_a_name_is_no_parameter(context: RewriteContext) ->
 
 
 INSERTS = [
-    ("INSERT INTO t BY NAME SELECT 1 AS a", InsertByName(T)),
-    ("insert into table x.t by name select 1 as a", InsertByName(("paimon", "x", "t"))),
-    ("WITH s AS (SELECT 1) INSERT OVERWRITE t PARTITION (p = (1)) BY NAME TABLE s", InsertByName(T)),
-    ("INSERT INTO t /*+ OPTIONS('k'='v') */ BY NAME TABLE s", InsertByName(T, {"k": "v"})),
-    ("INSERT INTO t WITH ('k'='v') BY NAME TABLE s", InsertByName(T, {"k": "v"})),
+    ("INSERT INTO t BY NAME SELECT 1 AS a", EvolvingInsert(T)),
+    ("insert into table x.t by name select 1 as a", EvolvingInsert(("paimon", "x", "t"))),
+    ("WITH s AS (SELECT 1) INSERT OVERWRITE t PARTITION (p = (1)) BY NAME TABLE s", EvolvingInsert(T)),
+    ("INSERT INTO t /*+ OPTIONS('k'='v') */ BY NAME TABLE s", EvolvingInsert(T, {"k": "v"})),
+    ("INSERT INTO t WITH ('k'='v') BY NAME TABLE s", EvolvingInsert(T, {"k": "v"})),
 ]
 
 
 @pytest.mark.parametrize(("text", "statement"), INSERTS)
 def test_inserts_by_name_are_carried_where_they_may_bring_columns(
-    text: str, statement: InsertByName, context: RewriteContext
+    text: str, statement: EvolvingInsert, context: RewriteContext
 ) -> None:
     merging = replace(context, merges_schema=lambda table: True)
     assert rewrite(text, merging).statements == (statement,)
@@ -219,6 +219,18 @@ def test_inserts_by_name_are_carried_where_they_may_bring_columns(
     assert bool(rewrite(refusing, merging).statements) == (refusing == text)
     asking = text.replace("'k'='v'", "'write.merge-schema'='true'")
     assert bool(rewrite(asking, context).statements) == (asking != text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT WITH SCHEMA EVOLUTION INTO t SELECT 1",
+        "WITH s AS (SELECT 1) INSERT WITH SCHEMA EVOLUTION OVERWRITE TABLE t PARTITION (p) BY NAME TABLE s",
+        "insert with schema evolution into t (a, b) values (1, 2)",
+    ],
+)
+def test_inserts_with_schema_evolution_are_carried(text: str, context: RewriteContext) -> None:
+    assert rewrite(text, context).statements == (EvolvingInsert(T, evolves=True),)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_every_statement_class_can_be_carried() -> None:
         s.DeleteFrom,
         s.Update,
         s.MergeInto,
-        s.InsertByName,
+        s.EvolvingInsert,
         s.ExplainChange,
         s.CreateTableLike,
         s.AddColumns,

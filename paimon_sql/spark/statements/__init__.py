@@ -21,7 +21,7 @@ from paimon_sql.spark.statements.materialized import (
     RunSuspendMaterialized,
 )
 from paimon_sql.spark.statements.partitions import RunDropPartitions, RunRepairPartitions
-from paimon_sql.spark.statements.row_changes import RunDelete, RunExplainChange, RunInsertByName, RunMerge, RunUpdate
+from paimon_sql.spark.statements.row_changes import RunDelete, RunEvolvingInsert, RunExplainChange, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
 from paimon_sql.sql.statements import Statement
@@ -51,7 +51,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDropMaterialized(),
         RunDropPartitions(),
         RunExplainChange(),
-        RunInsertByName(),
+        RunEvolvingInsert(),
         RunMerge(),
         RunModifyColumns(),
         RunRefreshMaterialized(),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from paimon_sql.format.snapshot import Operation
 from paimon_sql.format.types import BigIntType, DataField, string_type
-from paimon_sql.spark.row_level.insert import InsertByNameRun
+from paimon_sql.spark.row_level.insert import EvolvingInsertRun
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import DeleteFrom, ExplainChange, InsertByName, MergeInto, RowChange, Update
+from paimon_sql.sql.statements import DeleteFrom, EvolvingInsert, ExplainChange, MergeInto, RowChange, Update
 
 
 class RunRowChange(Runner):
@@ -42,12 +42,12 @@ class RunMerge(RunRowChange):
     operation = Operation.MERGE
 
 
-class RunInsertByName(Runner):
+class RunEvolvingInsert(Runner):
     """INSERT .. BY NAME that may bring columns; like any INSERT it answers nothing."""
 
-    statement = InsertByName
+    statement = EvolvingInsert
 
-    def run(self, statement: InsertByName, surroundings: Surroundings) -> Answer:
+    def run(self, statement: EvolvingInsert, surroundings: Surroundings) -> Answer:
         _insert_of(statement, surroundings).run()
         return Answer()
 
@@ -59,7 +59,7 @@ class RunExplainChange(Runner):
 
     def run(self, statement: ExplainChange, surroundings: Surroundings) -> Answer:
         change = statement.statement
-        if isinstance(change, InsertByName):
+        if isinstance(change, EvolvingInsert):
             told = _insert_of(change, surroundings).explain(statement.mode)
         else:
             told = _run_of(change, surroundings).explain(statement.mode)
@@ -77,9 +77,9 @@ def _run_of(statement: RowChange, surroundings: Surroundings) -> RowLevelRun:
     )
 
 
-def _insert_of(statement: InsertByName, surroundings: Surroundings) -> InsertByNameRun:
+def _insert_of(statement: EvolvingInsert, surroundings: Surroundings) -> EvolvingInsertRun:
     identifier = surroundings.identifier(statement.table)
-    return InsertByNameRun(surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement)
+    return EvolvingInsertRun(surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement)
 
 
 _OPERATIONS: dict[type[RowChange], Operation] = {r.statement: r.operation for r in (RunDelete, RunUpdate, RunMerge)}
