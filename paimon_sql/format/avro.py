@@ -277,6 +277,21 @@ def codec_name(compression: str) -> str:
     return name
 
 
+def without_logical_types(schema: Any) -> Any:
+    """The same schema of the same bytes, under which values come and go as the plain types that are stored."""
+    if isinstance(schema, list):
+        return [without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {k: v for k, v in schema.items() if k != "logicalType"}
+    for member in ("items", "values", "type"):
+        if member in plain:
+            plain[member] = without_logical_types(plain[member])
+    if "fields" in plain:
+        plain["fields"] = [{**f, "type": without_logical_types(f["type"])} for f in plain["fields"]]
+    return plain
+
+
 def _encode(schema: Any, rows: Sequence[Any]) -> bytes:
     array = io.BytesIO()
     schemaless_writer(array, schema, rows)

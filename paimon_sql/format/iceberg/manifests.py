@@ -15,7 +15,7 @@ from typing import Any
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format import types as t
-from paimon_sql.format.avro import AvroContainer, open_container, write_container
+from paimon_sql.format.avro import AvroContainer, open_container, without_logical_types, write_container
 from paimon_sql.format.bounded import decoding
 from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
 from paimon_sql.format.iceberg.values import decimal_width
@@ -351,12 +351,4 @@ def _records(container: AvroContainer) -> list[Entry]:
 @lru_cache(maxsize=64)
 def _raw(schema_text: str) -> str:
     """The schema of the same bytes under which fastavro leaves values as they are stored."""
-    return json.dumps(_without_logical_types(json.loads(schema_text)))
-
-
-def _without_logical_types(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_without_logical_types(part) for part in schema]
-    if isinstance(schema, dict):
-        return {k: _without_logical_types(v) for k, v in schema.items() if k != "logicalType"}
-    return schema
+    return json.dumps(without_logical_types(json.loads(schema_text)))

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, PaimonError
-from paimon_sql.format.avro import AvroContainer, container_at
+from paimon_sql.format.avro import AvroContainer, container_at, without_logical_types
 from paimon_sql.format.bounded import decoding, load_json
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.avro_decode import decode_column
-from paimon_sql.storage.files.avro_schema import Schema, without_logical_types
+from paimon_sql.storage.files.avro_schema import Schema
 from paimon_sql.storage.files.base import FileRead, batch_of, canonical
 
 _MOST_RECORDS, _MOST_BYTES = 8192, 2 * 1024 * 1024

@@ -108,21 +108,6 @@ def _map(key: t.DataType, value: t.DataType, name: str) -> Schema:
     return {"type": "array", "items": {"type": "record", "name": name, "fields": members}, "logicalType": "map"}
 
 
-def without_logical_types(schema: Schema) -> Schema:
-    """The same schema of the same bytes, under which values come and go as the plain types that are stored."""
-    if isinstance(schema, list):
-        return [without_logical_types(branch) for branch in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {k: v for k, v in schema.items() if k != "logicalType"}
-    for member in ("items", "values", "type"):
-        if member in plain:
-            plain[member] = without_logical_types(plain[member])
-    if "fields" in plain:
-        plain["fields"] = [{**f, "type": without_logical_types(f["type"])} for f in plain["fields"]]
-    return plain
-
-
 def branch_of(schema: Schema) -> Schema:
     """A union's one branch that is not null, any other schema itself."""
     if isinstance(schema, list):

@@ -16,11 +16,11 @@ from fastavro import parse_schema, schemaless_writer
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format import types as t
-from paimon_sql.format.avro import codec_name, write_container
+from paimon_sql.format.avro import codec_name, without_logical_types, write_container
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.files.avro_encode import encode_column
-from paimon_sql.storage.files.avro_schema import avro_schema, without_logical_types
+from paimon_sql.storage.files.avro_schema import avro_schema
 from paimon_sql.storage.files.avro_varint import zigzag
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.settings import WriteSettings, unknown_compression
