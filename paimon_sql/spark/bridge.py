@@ -19,7 +19,7 @@ from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.spark.analysis_rules import WriteRuleBuilder, add_write_rule
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
-from paimon_sql.spark.catalog import CatalogProxy
+from paimon_sql.spark.catalog import CatalogProxy, identifier_of
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.frame_writes import MergeSchemas
@@ -31,7 +31,7 @@ from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.plan_rules import add_rules
 from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.sparks_commands import HeedPaimonsTables
-from paimon_sql.spark.streams.sink import WriteByWorkers
+from paimon_sql.spark.streams.sink import Home, WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
@@ -58,7 +58,9 @@ class AttachedSession:
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         self._retry_shuffles_whole()
-        add_rules(jvm, session, [PassOverDeadRows(jvm), WriteByWorkers(jvm, session), TableAsSelect(jvm, self)])
+        add_rules(
+            jvm, session, [PassOverDeadRows(jvm), WriteByWorkers(jvm, session, self._home), TableAsSelect(jvm, self)]
+        )
 
     def _retry_shuffles_whole(self) -> None:
         """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.
@@ -135,6 +137,14 @@ class AttachedSession:
     def catalog_named(self, name: str) -> CatalogProxy | None:
         """The catalog of that name, that of paths included; None if it is none of ours."""
         return self._paths if name == PATHS else self.catalogs.get(name)
+
+    def _home(self, relation: Any) -> Home | None:
+        """Where a stream's table is called by its name, by an ``Option`` of its relation; None if it is not."""
+        named = relation.get() if relation.isDefined() else None
+        if named is None or not (named.catalog().isDefined() and named.identifier().isDefined()):
+            return None
+        proxy = self.catalog_named(str(named.catalog().get().name()))
+        return None if proxy is None else Home(proxy.catalog, identifier_of(proxy, named.identifier().get()))
 
     def all(self) -> dict[str, Catalog]:
         """The session's Paimon catalogs by name."""

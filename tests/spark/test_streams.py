@@ -55,6 +55,25 @@ def read(spark: SparkSession, table: str, checkpoint: Path, **options: str) -> l
     return [batch for batch in batches if batch]
 
 
+def test_a_stream_brings_columns_where_the_table_lets_it(
+    sql: Sql, spark: SparkSession, feed: Callable[[int, int], DataFrame], tmp_path: Path
+) -> None:
+    sql("CREATE TABLE t (k INT, r STRUCT<a: INT>) WITH ('primary-key' = 'k', 'bucket' = '2')")
+    rows = feed(0, 2).selectExpr("k", "v", "named_struct('b', v, 'a', k) AS r")
+    with pytest.raises(StreamingQueryException, match=r"has no column v.*write\.merge-schema"):
+        written(rows, "t", tmp_path / "refused")
+    sql("ALTER TABLE t SET TBLPROPERTIES ('write.merge-schema' = 'true')")
+    written(rows, "t", tmp_path / "c")
+    assert sql("SELECT k, r.a, r.b, v FROM t ORDER BY k") == [(0, 0, "v0", "v0"), (1, 1, "v1", "v1")]
+    before = sql("SELECT max(schema_id) FROM t$schemas")
+    rows = feed(2, 3).selectExpr("k", "v", "named_struct('b', v, 'a', k) AS r")
+    written(rows, "t", tmp_path / "c")
+    assert sql("SELECT count(*), count(v) FROM t") == [(3, 3)]
+    assert sql("SELECT max(schema_id) FROM t$schemas") == before
+    written(feed(3, 4).select("k"), "t", tmp_path / "d", **{"write.merge-schema": "false"})  # all of it anew
+    assert sql("SELECT count(*), count(v) FROM t") == [(4, 0)]
+
+
 @pytest.mark.smoke
 def test_a_stream_goes_on_where_it_was(sql: Sql, feed: Callable[[int, int], DataFrame], tmp_path: Path) -> None:
     sql("CREATE TABLE t (v STRING, k INT, n INT DEFAULT 7, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '2')")

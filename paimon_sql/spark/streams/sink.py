@@ -8,21 +8,24 @@ Python workers that write. What is left for Spark to carry to the driver are the
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
-from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
+from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH, WRITE_MERGE_SCHEMA
 from paimon_sql.spark import cached_tables
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.interfaces import StreamingWriteInterface
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.merge_schema import SchemaMerge
 from paimon_sql.spark.owners import owned
 from paimon_sql.spark.plan_rules import PlanRule, with_leaves
 from paimon_sql.spark.shares import answers_of
@@ -44,6 +47,14 @@ from paimon_sql.storage.write.write_task import WriteTask
 _SOURCES = f"{EXECUTION}.streaming.sources"
 _ROOT = "WriteToDataSourceV2"
 _MICRO_BATCH = "MicroBatchWrite"
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a table is called by its name."""
+
+    catalog: Catalog
+    identifier: Identifier
 
 
 class StreamingWriteProxy(StreamingWriteInterface):
@@ -70,12 +81,24 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def way_of_rows(self, session: Any, query: Any) -> Any | None:
-        """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already."""
+    def way_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
+        """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already.
+
+        Args:
+            session: the session that carries the micro-batch out.
+            query: the optimized plan of the rows.
+            home: where the table is called by its name, if the stream called it so.
+        """
         if self._task is not None:
             return None
+        rows = _alike(self.jvm, session, query)
+        if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
+            exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
+            merge = SchemaMerge(self.table, rows, case_sensitive=exact)
+            self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
+            rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
-        return _way_of_rows(self.jvm, session, self._task, query)
+        return _way_of_rows(self.jvm, session, self._task, rows, query)
 
     def createStreamingWriterFactory(self, info: Any) -> Any:
         if self._task is None:
@@ -144,14 +167,18 @@ def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
     return [pickle.loads(row.getBinary(0)) for row in rows]
 
 
-def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, query: Any) -> Any:
+def _alike(jvm: Jvm, session: Any, query: Any) -> DataFrame:
+    """No rows, with the columns of a query."""
+    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
+    return DataFrame(empty, SparkSession(jvm.context, session))
+
+
+def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
     """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
 
     It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
     only a stream's own execution can.
     """
-    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
-    rows = DataFrame(empty, SparkSession(jvm.context, session))
     _check_names(task.table, rows.columns)
     # Nulls are allowed here: the writers refuse them where they may not be.
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
@@ -168,7 +195,7 @@ def _check_names(table: Table, names: Sequence[str]) -> None:
     if strange := [name for name in names if name.lower() not in known]:
         raise InvalidInputError(
             f"{table.name} has no column {', '.join(strange)}: columns of a stream are matched by name.",
-            remedy=f"Select {', '.join(table.schema.names)}.",
+            remedy=f"Select {', '.join(table.schema.names)}, or let the table have more: {WRITE_MERGE_SCHEMA.key}.",
         )
 
 
@@ -184,13 +211,20 @@ def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
 
 
 class WriteByWorkers(PlanRule):
-    """Brings the rows of a stream's micro-batch to the workers that write them."""
+    """Brings the rows of a stream's micro-batch to the workers that write them.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        home: where a stream's table is called by its name, given Spark's relation of it.
+    """
 
     roots = frozenset((_ROOT,))
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
+    def __init__(self, jvm: Jvm, session: Any, home: Callable[[Any], Home | None]) -> None:
         super().__init__(jvm)
         self._session = session
+        self._home = home
 
     def rewritten(self, plan: Any) -> Any:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
@@ -198,5 +232,5 @@ class WriteByWorkers(PlanRule):
         write = behind(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.way_of_rows(self._session, plan.query())
+        answers = write.way_of_rows(self._session, plan.query(), self._home(plan.relation()))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))
