@@ -81,7 +81,8 @@ def test_values_that_spark_has_to_cast_may_stand_beside_ids(
     tables(options)
     sql(
         "MERGE INTO t USING (SELECT id / 10 - 1 AS r, b, c FROM s WHERE b > 20) q ON t._ROW_ID = q.r"
-        " WHEN MATCHED THEN UPDATE SET b = q.b * 1.5 + t.b WHEN NOT MATCHED THEN INSERT (id, b) VALUES (r * 2.0, b * 1.1)"
+        " WHEN MATCHED THEN UPDATE SET b = q.b * 1.5 + t.b"
+        " WHEN NOT MATCHED THEN INSERT (id, b) VALUES (r * 2.0, b * 1.1)"
     )
     assert sql("SELECT * FROM t ORDER BY id") == [(1, 1, "a"), (2, 2, "b"), (3, 48, "c"), (6, 44, None)]
     sql("UPDATE t SET b = _ROW_ID * 1.5 + b WHERE _ROW_ID = 1")
