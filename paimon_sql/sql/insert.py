@@ -20,6 +20,7 @@ from paimon_sql.sql.statements import InsertByName
 def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     """``[WITH ..] INSERT INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``, if there is something to do."""
     leading_ctes(cursor)
+    begin = cursor.peek().start
     if not cursor.accept("INSERT") or not cursor.accept("INTO|OVERWRITE"):
         return None
     cursor.accept("TABLE")
@@ -34,14 +35,17 @@ def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     spec = cursor.group() if cursor.accept("PARTITION") else None
     cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.accept("BY", "NAME"):
-        return _like_hive(cursor, spec, table, context) if spec is not None else None
+        return _like_hive(cursor, begin, spec, table, context) if spec is not None else None
     asked = options.get(WRITE_MERGE_SCHEMA.key)
     merges = context.merges_schema(table) if asked is None else asked.lower() == "true"
     return Carried(InsertByName(table, options), spark_parses=True) if merges else None
 
 
-def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
-    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none."""
+def _like_hive(cursor: Cursor, begin: int, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
+    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none.
+
+    A query whose columns are called as the table's are, in their order, is left as it is.
+    """
     values = [(piece.name() or "", piece.done) for piece in spec.split()]
     dynamic = [name for name, is_free in values if is_free]
     names_columns = cursor.sees("(") and not cursor.sees("(", "SELECT|WITH|VALUES|FROM|TABLE|(")
@@ -52,4 +56,8 @@ def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteC
         return None
     names = [*(c for c in columns if c.lower() not in given), *dynamic]
     end = cursor.peek(-1).end
+    text = cursor.source.text
+    fixed = {name.lower() for name, is_free in values if not is_free}
+    if context.query_columns(text[:begin] + text[end:]) == tuple(c.lower() for c in columns if c.lower() not in fixed):
+        return None
     return [Edit(end, end, f" ({', '.join(map(quote_name, names))})")]
