@@ -121,6 +121,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
     packing = _Packing(table)
     found = []
+    packs: Iterable[list[DataFileMeta]]
     for held in by_bucket(table, files, table.snapshots.latest()):
         if table.options.get(BUCKET) <= 0:
             packs = packing.unordered(held.files, held.deletions)
