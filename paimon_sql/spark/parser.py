@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
@@ -17,7 +18,7 @@ from paimon_sql.spark.blob_functions import blob_column
 from paimon_sql.spark.callbacks import send_at_once
 from paimon_sql.spark.compat import parse_exception, with_parameters
 from paimon_sql.spark.functions import register_functions
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, raise_java
+from paimon_sql.spark.java import CATALYST, EXECUTION, JavaObject, Jvm, raise_java
 from paimon_sql.spark.parse_errors import DeclaredErrors
 from paimon_sql.spark.session_options import session_options
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
@@ -170,6 +171,7 @@ class ParserProxy(JavaObject):
             is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
             merges_schema=self._merges_schema,
             hive_columns=lambda table: self._hive_columns(attached, table),
+            query_columns=self._query_columns,
             has_function=lambda function: _has_function(attached, function),
             blob_column=lambda catalog, table, column: blob_column(
                 Context(attached.catalogs[catalog].catalog), table, column
@@ -192,6 +194,15 @@ class ParserProxy(JavaObject):
         given = session_options(self.jvm, self._session, table[0], parse_identifier(table[1], table[2]))
         asked = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
         return found.schema.names if asked else ()
+
+    def _query_columns(self, query: str) -> tuple[str, ...]:
+        """The names of a query's columns in lower case; none where it has an error, which the statement will tell."""
+        mode = self.jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
+        try:
+            plan = self._session.sessionState().executePlan(self._delegate.parsePlan(query), mode).analyzed()
+        except (Py4JJavaError, PySparkException):
+            return ()
+        return tuple(str(attribute.name()).lower() for attribute in self.jvm.items(plan.output()))
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]

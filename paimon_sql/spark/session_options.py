@@ -11,7 +11,7 @@ from datetime import tzinfo
 from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.options import canonical, find_option, validate
+from paimon_sql.format.options import canonical, check_changes, find_option, validate
 from paimon_sql.format.options.values import Scope
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.storage.local_times import zone_of
@@ -62,10 +62,12 @@ def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Tab
     """The table under a session's options; a write is not sent into the past.
 
     Raises:
-        InvalidOptionError: the rows of its files would be merged otherwise than they were written.
+        InvalidOptionError: an option is fixed for the life of a table, or the rows of its files would be merged
+            otherwise than they were written.
     """
     if writes:
         options = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
+    check_changes(table.schema.options, options, has_snapshots=True)
     changed = table.with_options(options)
     check_merging(table.name, table.options, changed.options)
     return changed

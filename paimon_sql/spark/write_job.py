@@ -72,6 +72,8 @@ def commit_write(
     """
     table = transaction.table
     transaction.staged.add(messages)
+    if overwrite is not None:
+        overwrite.check_rows(table, messages)
     compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite)
     transaction.require(*task.validations(messages))
     if overwrite is not None:

@@ -39,6 +39,11 @@ def orders_as_it_is(table: TableName) -> tuple[str, ...]:
     return ()
 
 
+def names_nothing(query: str) -> tuple[str, ...]:
+    """What a context without a session knows of a query's columns."""
+    return ()
+
+
 def knows_no_function(function: TableName) -> bool:
     """Whether a catalog of which nothing is known has a function."""
     return False
@@ -66,6 +71,7 @@ class RewriteContext:
         merges_schema: tells whether the session lets writes bring new columns into a Paimon table.
         hive_columns: tells the columns of a Paimon table whose dynamic partition columns INSERT is to take last, as
             Hive does; none where it is not.
+        query_columns: tells the names of a query's columns in lower case; none where it has an error.
         has_function: tells whether a Paimon catalog keeps a function of that full name.
         blob_column: tells of a catalog's table and one of its columns of blobs the name ``db.t`` and the column's id.
     """
@@ -81,6 +87,7 @@ class RewriteContext:
     is_files: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
     hive_columns: Callable[[TableName], tuple[str, ...]] = orders_as_it_is
+    query_columns: Callable[[str], tuple[str, ...]] = names_nothing
     has_function: Callable[[TableName], bool] = knows_no_function
     blob_column: Callable[[str, str, str], tuple[str, int]] = knows_no_blobs
 

@@ -23,6 +23,7 @@ def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     Behind the table's name it may have ``[PARTITION (..)] [BY NAME]``.
     """
     leading_ctes(cursor)
+    begin = cursor.peek().start
     if not cursor.accept("INSERT"):
         return None
     evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
@@ -42,14 +43,17 @@ def insert(cursor: Cursor, context: RewriteContext) -> Outcome | None:
     if evolves:
         return Carried(EvolvingInsert(table, options, evolves=True), spark_parses=True)
     if not cursor.accept("BY", "NAME"):
-        return _like_hive(cursor, spec, table, context) if spec is not None else None
+        return _like_hive(cursor, begin, spec, table, context) if spec is not None else None
     asked = options.get(WRITE_MERGE_SCHEMA.key)
     merges = context.merges_schema(table) if asked is None else asked.lower() == "true"
     return Carried(EvolvingInsert(table, options), spark_parses=True) if merges else None
 
 
-def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
-    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none."""
+def _like_hive(cursor: Cursor, begin: int, spec: Cursor, table: TableName, context: RewriteContext) -> Outcome | None:
+    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none.
+
+    A query whose columns are called as the table's are, in their order, is left as it is.
+    """
     values = [(piece.name() or "", piece.done) for piece in spec.split()]
     dynamic = [name for name, is_free in values if is_free]
     names_columns = cursor.sees("(") and not cursor.sees("(", "SELECT|WITH|VALUES|FROM|TABLE|(")
@@ -60,4 +64,8 @@ def _like_hive(cursor: Cursor, spec: Cursor, table: TableName, context: RewriteC
         return None
     names = [*(c for c in columns if c.lower() not in given), *dynamic]
     end = cursor.peek(-1).end
+    text = cursor.source.text
+    fixed = {name.lower() for name, is_free in values if not is_free}
+    if context.query_columns(text[:begin] + text[end:]) == tuple(c.lower() for c in columns if c.lower() not in fixed):
+        return None
     return [Edit(end, end, f" ({', '.join(map(quote_name, names))})")]

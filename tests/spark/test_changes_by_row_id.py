@@ -71,3 +71,19 @@ def test_columns_that_are_no_ids_may_be_named_as_well(sql: Sql, tables: Callable
         " ON t.__paimon_file_path = q.f AND t.__paimon_row_index = q.i WHEN MATCHED THEN UPDATE SET b = 0"
     )
     assert sql("SELECT id, b FROM t ORDER BY id") == [(1, 1), (2, 0), (3, 3)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("options", [TRACKED, EVOLVING])
+def test_values_that_spark_has_to_cast_may_stand_beside_ids(
+    sql: Sql, tables: Callable[[str], None], options: str
+) -> None:
+    tables(options)
+    sql(
+        "MERGE INTO t USING (SELECT id / 10 - 1 AS r, b, c FROM s WHERE b > 20) q ON t._ROW_ID = q.r"
+        " WHEN MATCHED THEN UPDATE SET b = q.b * 1.5 + t.b"
+        " WHEN NOT MATCHED THEN INSERT (id, b) VALUES (r * 2.0, b * 1.1)"
+    )
+    assert sql("SELECT * FROM t ORDER BY id") == [(1, 1, "a"), (2, 2, "b"), (3, 48, "c"), (6, 44, None)]
+    sql("UPDATE t SET b = _ROW_ID * 1.5 + b WHERE _ROW_ID = 1")
+    assert sql("SELECT b FROM t ORDER BY id") == [(1,), (3,), (48,), (44,)]

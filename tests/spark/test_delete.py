@@ -69,6 +69,19 @@ def test_engines_without_deletes_lose_all_rows_of_the_keys(sql: Sql, engine: str
     assert sql("SELECT n FROM t WHERE id = 1 AND p = 'a'") == [(7,)]
 
 
+def test_a_delete_is_refused_while_first_rows_wait_unseen_for_a_compaction(sql: Sql) -> None:
+    sql(
+        "CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'write-only' = 'true',"
+        " 'merge-engine' = 'first-row', 'changelog-producer' = 'lookup')"
+    )
+    sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    with pytest.raises(Exception, match=r"wait for a compaction.*sys\.compact"):
+        sql("DELETE FROM t WHERE id = 1")
+    sql("CALL sys.compact(table => 't')")
+    sql("DELETE FROM t WHERE id = 1")
+    assert sql("SELECT * FROM t") == [(2, "b")]
+
+
 def test_a_deleted_row_keeps_its_values_in_the_log(sql: Sql) -> None:
     sql(f"CREATE TABLE t (id INT, v STRING NOT NULL) {KEYED}")
     sql("INSERT INTO t VALUES (1, 'a')")

@@ -110,6 +110,8 @@ def test_dynamic_partition_columns_are_taken_last_where_the_session_says_so(sql:
         sql("INSERT INTO h VALUES ('t', 6, 'u', 'v')")
         sql("INSERT INTO h PARTITION (p1 = 'k', p2 = 'l') VALUES (7, 'm')")
         sql("INSERT INTO h PARTITION (p1, p2) BY NAME SELECT 'n' p1, 'o' p2, 'p' b, 8 a")
+        sql("INSERT INTO h PARTITION (p1, p2) SELECT 'q' AS p1, 10 AS a, 'r' AS P2, 's' AS b")
+        sql("WITH w AS (SELECT 11 AS a, 't' AS p2, 'u' AS b) INSERT INTO h PARTITION (p1 = 'v', p2) SELECT * FROM w")
     finally:
         sql("RESET spark.paimon.write.hive-style-dynamic-partition.enabled")
     sql("INSERT INTO h PARTITION (p1, p2) SELECT 'p1', 9, 'p2', 'b'")
@@ -122,6 +124,8 @@ def test_dynamic_partition_columns_are_taken_last_where_the_session_says_so(sql:
         ("k", 7, "l", "m"),
         ("n", 8, "o", "p"),
         ("p1", 9, "p2", "b"),
+        ("q", 10, "r", "s"),
+        ("v", 11, "t", "u"),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 Rows = Callable[..., DataFrame]
@@ -150,3 +151,18 @@ def test_folders_of_plain_files_are_overwritten(sql: Sql, rows: Rows) -> None:
     before = definition(sql, "f")
     rows("('y', 2)", "b, a").write.format("csv").mode("overwrite").saveAsTable("f")
     assert (sql("SELECT * FROM f"), definition(sql, "f")) == ([(2, "y")], before)
+
+
+@pytest.mark.parametrize("keys", ["", ", 'primary-key' = 'a,p'", ", 'primary-key' = 'a'"])
+def test_an_overwrite_takes_no_rows_outside_of_what_it_replaces(sql: Sql, rows: Rows, keys: str) -> None:
+    sql(f"CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('bucket' = '-1'{keys})")
+    sql("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')")
+    writer = rows("(10, 'x'), (2, 'x')", "a, p").writeTo("t")
+    with pytest.raises(Exception, match="partition p=x"):
+        writer.overwrite(col("p") == "y")
+    with pytest.raises(Exception, match="partition p=x"):
+        sql("INSERT INTO t REPLACE WHERE p > 'x' SELECT 10 AS a, 'x' AS p")
+    assert sorted(sql("SELECT * FROM t")) == [(1, "x"), (2, "y"), (3, "z")]
+    writer.overwrite(col("p") < "y")
+    kept = [(3, "z")] if keys.endswith("'a'") else [(2, "y"), (3, "z")]
+    assert sorted(sql("SELECT * FROM t")) == sorted([(2, "x"), (10, "x"), *kept])

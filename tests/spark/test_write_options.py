@@ -156,3 +156,24 @@ def test_rows_are_merged_as_their_compactions_meant_them(sql: Sql) -> None:
         with pytest.raises(Exception, match="'changelog-producer' of a table with data cannot change so"):
             sql(statement)
     assert sql("SELECT * FROM sums WHERE id < 3 ORDER BY id") == [(0, 1), (1, 11), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("bucket", "1"), ("merge-engine", "first-row"), ("deletion-vectors.enabled", "true")]
+)
+@pytest.mark.parametrize("of", ["", "*.*.t."])
+def test_a_session_changes_nothing_that_is_fixed_for_a_table(
+    sql: Sql, spark: SparkSession, key: str, value: str, of: str
+) -> None:
+    sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id')")
+    sql("INSERT INTO t VALUES (1, 1)")
+    spark.conf.set(f"spark.paimon.{of}{key}", value)
+    try:
+        for statement in ("SELECT * FROM t", "INSERT INTO t VALUES (1, 2)", "DELETE FROM t"):
+            with pytest.raises(Exception, match=key):
+                sql(statement)
+        sql(f"CREATE TABLE other (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', '{key}' = '{value}')")
+        assert sql("SELECT * FROM other") == []
+    finally:
+        spark.conf.unset(f"spark.paimon.{of}{key}")
+    assert sql("SELECT * FROM t") == [(1, 1)]

@@ -72,6 +72,17 @@ def test_rows_of_a_fixed_bucket_keep_their_order(tmp_path: Path) -> None:
     assert [e.file.min_sequence_number for e in live(table)] == [0, 12]
 
 
+@pytest.mark.parametrize("least", ["1", "2"])
+def test_two_files_of_a_fixed_bucket_are_enough_where_the_table_says_so(tmp_path: Path, least: str) -> None:
+    assert not compacted(filled(tmp_path / "five", FIXED, 2))
+    table = filled(tmp_path / least, {**FIXED, "write-only": "true", "compaction.min.file-num": least}, 2)
+    before = rows(table)
+    assert compacted(table)
+    assert rows(table) == before
+    assert [e.file.row_count for e in live(table)] == [6]
+    assert not compacted(table)
+
+
 def test_a_write_compacts_the_neighbours_that_it_makes_too_many(tmp_path: Path) -> None:
     table = filled(tmp_path, {**FIXED, "compaction.min.file-num": "3"}, 2)
     messages = written(again(table), *some(70))

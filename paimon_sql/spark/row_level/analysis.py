@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm, private_field
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.read.hidden_columns import hidden_fields
@@ -22,6 +23,10 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 _PLANS = f"{CATALYST}.plans.logical"
 _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
 _GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
+_RULES = "extendedResolutionRules"
+_REWRITES = ("ResolveRowLevelCommandAssignments", "RewriteUpdateTable", "RewriteMergeIntoTable")
+_EXCHANGED = threading.RLock()
+"""Held while a session's rules are others: statements of several threads would bring back what was no longer so."""
 _DELETE, _UPDATE = 1, 2
 """What Spark writes into the column of operations; all else is an insert."""
 
@@ -82,7 +87,7 @@ class Analyzer:
         # The statement is analysed and never run: what a command would do when it is planned does not happen.
         mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         try:
-            with self._without_group_filter(command):
+            with self._without_group_filter(command), self._rewritten_at_once():
                 return self.session.sessionState().executePlan(plan, mode).analyzed()
         except AnalysisException as error:
             # A procedure may not throw Spark's own exception, and the plan that it shows is not what was written.
@@ -134,6 +139,26 @@ class Analyzer:
                 conf.unsetConf(_GROUP_FILTER)
             else:
                 conf.setConfString(_GROUP_FILTER, was)
+
+    @contextmanager
+    def _rewritten_at_once(self) -> Iterator[None]:
+        """Let Spark rewrite the statement in the round of its analysis that finds the types of its values.
+
+        The next round would make the hidden columns that the statement names columns of the target, and then miss
+        assignments for them. The rules are Spark's own, which do nothing twice.
+        """
+        jvm = self.jvm
+        analyzer = self.session.sessionState().analyzer()
+        kind = analyzer.getClass().getName()
+        field = jvm.constant(f"{_RULES} of {kind}", lambda: private_field(analyzer, _RULES)[0])
+        rewrites = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
+        with _EXCHANGED:
+            rules = field.get(analyzer)
+            field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites]))
+            try:
+                yield
+            finally:
+                field.set(analyzer, rules)
 
     def _relation(self, written: Any, identifier: Identifier, target: TargetProxy) -> Any:
         """The target in the place of its name, under its alias."""

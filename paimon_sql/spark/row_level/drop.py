@@ -13,7 +13,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.read.hidden_columns import BUCKET
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
-from paimon_sql.storage.row_level.drop_keys import plan_drop, run_drop
+from paimon_sql.storage.row_level.drop_keys import check_seen, plan_drop, run_drop
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.table import Table
 
@@ -28,8 +28,10 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
         changed: the rows, all of them deleted, with their bucket.
 
     Raises:
+        UnsupportedError: rows wait for a compaction that no read shows yet.
         CommitConflictError: a rival has written rows of the same keys meanwhile, or rewritten the files.
     """
+    check_seen(table, base)
     schema = table.schema
     names = dict.fromkeys([*schema.partition_keys, *schema.primary_keys, BUCKET.name])
     rows = changed.frame.select(*(quote_name(name) for name in names)).toArrow()

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.partition import PartitionPaths
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.predicates import Predicate
@@ -29,14 +31,28 @@ class Overwrite:
     def replaces(self, table: Table, partitions: Collection[bytes]) -> frozenset[bytes]:
         """Those of the partitions that new rows fall into which the write replaces; to the others it adds.
 
-        Rows fall outside of what a static overwrite replaces where keys move between partitions, or where a DataFrame
-        brings rows that its own condition does not hold for.
+        Of a static overwrite only deletes fall outside: those of keys that move into what it replaces.
         """
         if self.dynamic or self.partitions is None:
             return frozenset(partitions)
         serialised = pa.array(sorted(partitions), pa.binary())
         held = pc.fill_null(self.partitions.evaluate(partition_values(table, serialised)), False)
         return frozenset(serialised.filter(held).to_pylist())
+
+    def check_rows(self, table: Table, messages: Sequence[CommitMessage]) -> None:
+        """Refuse rows outside of what the write replaces, as they would stand beside older ones.
+
+        Raises:
+            InvalidInputError: a condition does not hold for the partition of a row that it brings.
+        """
+        new = {m.partition for m in messages for f in m.new_files if f.row_count > (f.delete_row_count or 0)}
+        if outside := new - self.replaces(table, new):
+            paths = PartitionPaths.of(table.schema)
+            raise InvalidInputError(
+                f"{table.name}: an overwrite brings rows of the partition {min(map(paths.name, outside))}, which its"
+                " condition does not replace.",
+                remedy="Leave these rows out, widen the condition, or append them by a statement of their own.",
+            )
 
 
 def overwritten(

@@ -121,11 +121,13 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
     packing = _Packing(table)
     found = []
+    packs: Iterable[list[DataFileMeta]]
     for held in by_bucket(table, files, table.snapshots.latest()):
         if table.options.get(BUCKET) <= 0:
             packs = packing.unordered(held.files, held.deletions)
         else:
-            packs = packing.whole(held.files, held.deletions) if full else packing.neighbours(held.files)
+            whole = list(packing.whole(held.files, held.deletions)) if full else []
+            packs = whole or packing.neighbours(held.files)
         found += [AppendCompactTask(held.only(pack)) for pack in packs]
     return found
 
@@ -167,7 +169,7 @@ class _Packing:
                 candidates = []
                 continue
             candidates.append(f)
-            if len(candidates) >= self._least:
+            if len(candidates) >= max(self._least, 2):
                 yield candidates
                 return
             while len(candidates) > 1 and sum(c.file_size for c in candidates) >= self._target:

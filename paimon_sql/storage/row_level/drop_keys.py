@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.manifest import ManifestEntry, entries
+from paimon_sql.format.options.merge_engine import MERGE_ENGINE
 from paimon_sql.format.row_decode import decode_columns
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
@@ -81,6 +84,21 @@ class DropKeysTask:
 def run_drop(task: DropKeysTask) -> CommitMessage:
     """Do a task, as a function that workers can be sent."""
     return task.run()
+
+
+def check_seen(table: Table, snapshot: Snapshot | None) -> None:
+    """Refuse deletes while rows wait for a compaction that no read shows yet: they would turn up behind it.
+
+    Raises:
+        UnsupportedError: a table of first rows has files on level 0.
+    """
+    if table.options.get(MERGE_ENGINE) != "first-row":
+        return
+    if pc.any(pc.equal(live_files(table, snapshot).entries["level"], 0)).as_py():
+        raise UnsupportedError(
+            f"{table.name}: a DELETE would miss rows that wait for a compaction (merge-engine 'first-row').",
+            remedy="CALL sys.compact of the table first.",
+        )
 
 
 def plan_drop(table: Table, base: Snapshot | None, rows: pa.Table, bucket_column: str) -> list[DropKeysTask]:
