@@ -31,6 +31,7 @@ from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.plan_rules import add_rules
 from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.sparks_commands import HeedPaimonsTables
+from paimon_sql.spark.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.streams.sink import WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
@@ -58,7 +59,16 @@ class AttachedSession:
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         self._retry_shuffles_whole()
-        add_rules(jvm, session, [PassOverDeadRows(jvm), WriteByWorkers(jvm, session), TableAsSelect(jvm, self)])
+        add_rules(
+            jvm,
+            session,
+            [
+                PassOverDeadRows(jvm),
+                StoragePartitioning(jvm, session),
+                WriteByWorkers(jvm, session),
+                TableAsSelect(jvm, self),
+            ],
+        )
 
     def _retry_shuffles_whole(self) -> None:
         """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.

@@ -54,6 +54,7 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.bucketing import bucketing_of
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
@@ -318,9 +319,9 @@ class ScanBuilderProxy(JavaObject):
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
-        scan.runtime = self._runtime_filters(plan)
+        scan.runtime, scan.bucketing = self._runtime_filters(plan), bucketing_of(plan, names)
         if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-            scan.native_twin.runtime = scan.runtime
+            scan.native_twin.runtime, scan.native_twin.bucketing = scan.runtime, scan.bucketing
         return scan
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
