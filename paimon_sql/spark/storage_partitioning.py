@@ -56,10 +56,11 @@ class _Side:
         return self.ids[self.bucketing.column]
 
     @cached_property
-    def partitions(self) -> list[int | None]:
-        """Those of the partition columns; None for one of which Spark's equality is not that of partitions."""
-        schema = self.scan.plan.table.schema
-        return [self.ids.get(f.name) if form_of(f.type) is not None else None for f in schema.partition_fields]
+    def partitions(self) -> tuple[int, ...]:
+        """Those of the partition columns; none where Spark's equality of one is not that of partitions."""
+        fields = self.scan.plan.table.schema.partition_fields
+        told = all(f.name in self.ids and form_of(f.type) is not None for f in fields)
+        return tuple(self.ids[f.name] for f in fields) if told else ()
 
 
 @dataclass
@@ -158,7 +159,9 @@ class _Wishes:
 
     def __init__(self, jvm: Jvm, sides: Sequence[_Side]) -> None:
         self._jvm = jvm
-        self._by_key = {side.key: side for side in sides}
+        self._by_key: dict[int | None, list[_Side]] = {}
+        for side in sides:  # a table that is united with itself has the same ids twice
+            self._by_key.setdefault(side.key, []).append(side)
         self._groups: dict[int, _Group] = {}
 
     def of(self, plan: Any) -> list[_Group]:
@@ -167,20 +170,34 @@ class _Wishes:
         return list({id(group): group for group in self._groups.values()}.values())
 
     def _look_at(self, node: Any) -> None:
+        for child in self._jvm.items(node.children()):
+            self._look_at(child)
         kind = str(node.nodeName())
-        if kind == "Join":
+        if kind == "Project":
+            self._renamed(node.projectList())
+        elif kind == "Join":
             self._join(node)
         elif kind == "Aggregate":
             self._together(node.groupingExpressions())
+            self._renamed(node.aggregateExpressions())
         elif kind == "Window":
             self._together(node.partitionSpec())
-        for child in self._jvm.items(node.children()):
-            self._look_at(child)
+
+    def _renamed(self, expressions: Any) -> None:
+        """Bucket keys have further ids where they are given other names."""
+        text = str(expressions.toString())
+        if " AS " not in text or not any(f"#{key}" in text for key in self._by_key):
+            return
+        for e in self._jvm.items(expressions):
+            if e.getClass().getSimpleName() == "Alias":
+                (key,) = self._ids([e.child()])
+                if key in self._by_key:
+                    self._by_key[int(e.exprId().id())] = self._by_key[key]
 
     def _together(self, expressions: Any) -> None:
         """Rows of equal values are wanted together."""
         ids = set(self._ids(expressions))
-        for side in (side for key, side in self._by_key.items() if key in ids):
+        for side in (side for i in ids for side in self._by_key.get(i, ())):
             self._want([side], bool(side.partitions) and ids.issuperset(side.partitions))
 
     def _join(self, join: Any) -> None:
@@ -189,12 +206,10 @@ class _Wishes:
             return
         left, right = self._ids(keys.get()._2()), self._ids(keys.get()._3())
         pairs = set(zip(left, right, strict=True))
-        for i, j in pairs:
-            one, other = (None if key is None else self._by_key.get(key) for key in (i, j))
-            if one is not None and other is not None and self._match(one.bucketing, other.bucketing):
+        for one, other in ((o, p) for i, j in pairs for o in self._by_key.get(i, ()) for p in self._by_key.get(j, ())):
+            if self._match(one.bucketing, other.bucketing):
                 both = len(one.partitions) == len(other.partitions) > 0
-                partitions = zip(one.partitions, other.partitions, strict=False)
-                self._want([one, other], both and pairs.issuperset(partitions))
+                self._want([one, other], both and pairs.issuperset(zip(one.partitions, other.partitions, strict=True)))
 
     def _match(self, one: Bucketing, other: Bucketing) -> bool:
         """Whether Spark can bring the buckets of both together as they are."""
@@ -205,17 +220,19 @@ class _Wishes:
 
     def _is_broadcast(self, join: Any) -> bool:
         """Whether a side is so small, or said to be, that it is sent everywhere."""
-        if "broadcast" in str(join.hint().toString()).lower():
-            return True
+        hint = str(join.hint().toString())
+        if "strategy=" in hint:
+            return "strategy=broadcast" in hint
         most = int(self._jvm.settings.autoBroadcastJoinThreshold())
         sides = (join.left(), join.right())
-        return any(int(str(side.stats().sizeInBytes())) <= most for side in sides)
+        is_small = most >= 0 and any(int(str(side.stats().sizeInBytes())) <= most for side in sides)
+        return is_small and str(join.joinType().sql()) != "FULL OUTER"
 
     def _ids(self, expressions: Any) -> list[int | None]:
         """Spark's ids of those of the expressions that are attributes; None for the others."""
         return [
             int(e.exprId().id()) if e.getClass().getSimpleName() == "AttributeReference" else None
-            for e in self._jvm.items(expressions)
+            for e in (expressions if isinstance(expressions, list) else self._jvm.items(expressions))
         ]
 
     def _want(self, sides: Sequence[_Side], partitioned: bool) -> None:

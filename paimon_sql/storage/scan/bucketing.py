@@ -66,7 +66,7 @@ def bucketing_of(plan: ScanPlan, columns: Collection[str]) -> Bucketing | None:
     if column not in columns or count < 2 or not all(_is_in_place(split, count) for split in plan.splits):
         return None
     form = form_of(table.schema.field(column).type)
-    if form is None or not is_told_by_snapshot(table) or not _was_always(table, plan, column, form):
+    if form is None or not is_told_by_snapshot(table) or not _was_always(table, plan):
         return None
     return Bucketing(column, table.options.get(BUCKET_FUNCTION_TYPE), form, count)
 
@@ -88,12 +88,14 @@ def _is_in_place(split: Split, count: int) -> bool:
     return is_own and split.total_buckets == count and 0 <= split.bucket < count
 
 
-def _was_always(table: Table, plan: ScanPlan, column: str, form: str) -> bool:
-    """Whether all files were written while the column was of such a type."""
-    own = table.schema.field(column).id
+def _was_always(table: Table, plan: ScanPlan) -> bool:
+    """Whether all files were written into buckets as they would be now."""
     others = {f.schema_id for s in plan.splits for f in s.files} - {table.schema.id}
-    return all(_form_under(table.schemas.get(schema_id), own) == form for schema_id in others)
+    now = _places_by(table.schema)
+    return all(_places_by(table.schemas.get(schema_id)) == now for schema_id in others)
 
 
-def _form_under(schema: TableSchema, field_id: int) -> str | None:
-    return next((form_of(f.type) for f in schema.fields if f.id == field_id), None)
+def _places_by(schema: TableSchema) -> tuple[str, list[tuple[int, str | None]]]:
+    """By what a version of the schema places rows: the function, and each column's id and how it is seen."""
+    keys = [(f.id, form_of(f.type)) for f in schema.select(schema.bucket_keys)]
+    return schema.options.get(BUCKET_FUNCTION_TYPE.key, BUCKET_FUNCTION_TYPE.default), keys
