@@ -95,8 +95,9 @@ class PythonScanProxy(PlannedScanProxy):
             self.with_native_twin.add(self)
 
     def over(self, plan: ScanPlan) -> PythonScanProxy:
-        assert self._partitions_of is not None
-        return PythonScanProxy(self.jvm, self._partitions_of(plan), self._fields, self._what, plan)
+        made_of = self._partitions_of
+        assert made_of is not None
+        return PythonScanProxy(self.jvm, made_of(plan), self._fields, self._what, plan, partitions_of=made_of)
 
     @property
     def columns(self) -> Sequence[DataField]:

@@ -22,6 +22,8 @@ from paimon_sql.storage.scan.bucketing import Bucketing, form_of
 
 _SETTINGS = "spark.sql.sources.v2.bucketing."
 _SCAN = "DataSourceV2ScanRelation"
+_FOR_SEVERAL = ("spark.sql.requireAllClusterKeysForCoPartition", "true")
+_FOR_ONE = ("spark.sql.requireAllClusterKeysForDistribution", "false")
 _PATTERNS = ("JOIN", "AGGREGATE", "WINDOW")
 _TASKS_FOR_A_SHUFFLE = 16
 """So many small tasks more for each that runs at a time take no longer than a shuffle would."""
@@ -65,10 +67,15 @@ class _Side:
 
 @dataclass
 class _Group:
-    """Scans that must tell their partitions apart in one way, as they are joined with each other."""
+    """Scans that must tell their partitions apart in one way, as they are joined with each other.
+
+    Attributes:
+        sides: the scans.
+        ways: the ways that spare a shuffle: by partition columns too, or by buckets alone.
+    """
 
     sides: list[_Side]
-    partitioned: bool = True
+    ways: frozenset[bool] = frozenset((True, False))
 
 
 class StoragePartitioning(PlanRule):
@@ -125,7 +132,7 @@ class StoragePartitioning(PlanRule):
 
     def _keyed(self, group: _Group) -> Iterable[tuple[_Side, PartitionKeys]]:
         """How the scans of a group are partitioned best; nothing where a shuffle is the better way."""
-        for partitioned in dict.fromkeys((group.partitioned, False)):
+        for partitioned in sorted(group.ways, reverse=True):
             keys = [PartitionKeys(self.jvm, self._session, s.bucketing, partitioned) for s in group.sides]
             if all(self._is_worth(s.scan, k) for s, k in zip(group.sides, keys, strict=True)):
                 return list(zip(group.sides, keys, strict=True))
@@ -198,7 +205,8 @@ class _Wishes:
         """Rows of equal values are wanted together."""
         ids = set(self._ids(expressions))
         for side in (side for i in ids for side in self._by_key.get(i, ())):
-            self._want([side], bool(side.partitions) and ids.issuperset(side.partitions))
+            whole = bool(side.partitions) and ids.issuperset(side.partitions)
+            self._want([side], self._ways(len(ids), len(side.partitions) if whole else None, _FOR_ONE))
 
     def _join(self, join: Any) -> None:
         keys = self._jvm.singleton(f"{CATALYST}.planning.ExtractEquiJoinKeys").unapply(join)
@@ -209,7 +217,8 @@ class _Wishes:
         for one, other in ((o, p) for i, j in pairs for o in self._by_key.get(i, ()) for p in self._by_key.get(j, ())):
             if self._match(one.bucketing, other.bucketing):
                 both = len(one.partitions) == len(other.partitions) > 0
-                self._want([one, other], both and pairs.issuperset(zip(one.partitions, other.partitions, strict=True)))
+                whole = both and pairs.issuperset(zip(one.partitions, other.partitions, strict=True))
+                self._want([one, other], self._ways(len(pairs), len(one.partitions) if whole else None, _FOR_SEVERAL))
 
     def _match(self, one: Bucketing, other: Bucketing) -> bool:
         """Whether Spark can bring the buckets of both together as they are."""
@@ -235,11 +244,24 @@ class _Wishes:
             for e in (expressions if isinstance(expressions, list) else self._jvm.items(expressions))
         ]
 
-    def _want(self, sides: Sequence[_Side], partitioned: bool) -> None:
+    def _ways(self, wanted: int, partitions: int | None, rule: tuple[str, str]) -> frozenset[bool]:
+        """How partitions may be told apart for an operator that wants rows together.
+
+        Args:
+            wanted: of how many columns it wants equal values together.
+            partitions: how many of these are all partition columns of the scans; None if some are missing.
+            rule: the setting, and its default, by which Spark wants no fewer columns than the operator names.
+        """
+        counts = {False: 1} if partitions is None else {True: 1 + partitions, False: 1}
+        strict = str(self._jvm.settings.getConfString(*rule)).lower() == "true"
+        return frozenset(way for way, count in counts.items() if count == wanted or not strict)
+
+    def _want(self, sides: Sequence[_Side], ways: frozenset[bool]) -> None:
+        """Note what an operator wants, unless operators below want it otherwise."""
         known = [self._groups.get(side.leaf) or _Group([side]) for side in sides]
-        merged = _Group(
-            list({side.leaf: side for group in known for side in group.sides}.values()),
-            partitioned and all(group.partitioned for group in known),
-        )
+        left = ways.intersection(*(group.ways for group in known))
+        if not left:
+            return
+        merged = _Group(list({side.leaf: side for group in known for side in group.sides}.values()), left)
         for side in merged.sides:
             self._groups[side.leaf] = merged

@@ -261,8 +261,16 @@ def test_partition_columns_are_part_of_the_key_where_they_are_joined_by(
     assert shuffles(spark, only) == 0
     assert "apart by bucket(3, id)" in plan_of(spark.sql(only))
     assert shuffles(spark, "SELECT a.x, b.x FROM a JOIN b ON a.p = b.p") == 2
-    both = f"SELECT s.id, s.p, c.x FROM ({whole}) AS s (id, p, x, y) JOIN b c ON s.id = c.id"
-    assert shuffles(spark, both) == 0
+    # The first join has it its way.
+    assert shuffles(spark, f"SELECT s.id, s.p, c.x FROM ({whole}) AS s (id, p, x, y) JOIN b c ON s.id = c.id") == 2
+    more = f"{whole} AND a.x = b.x"
+    assert shuffles(spark, more) == 2
+    assert "apart by" not in plan_of(spark.sql(more))
+    spark.conf.set("spark.sql.requireAllClusterKeysForCoPartition", "false")
+    try:
+        assert shuffles(spark, more) == 0
+    finally:
+        spark.conf.unset("spark.sql.requireAllClusterKeysForCoPartition")
 
 
 def test_partitions_of_other_types_are_told_as_they_are(spark: SparkSession, sql: Sql) -> None:
