@@ -33,3 +33,10 @@ INSERT INTO late_orders VALUES (1, 'new'), (2, 'new');
 SELECT count(*) FROM late_orders;
 CALL sys.compact(table => 'default.late_orders');
 SELECT * FROM late_orders ORDER BY id;
+
+-- Joined by the bucket key: each bucket with that of the other table, without a shuffle (no Exchange in the plan).
+DROP TABLE IF EXISTS fixed_payments;
+CREATE TABLE fixed_payments (id INT, cents BIGINT) WITH ('bucket' = '4', 'bucket-key' = 'id');
+INSERT INTO fixed_payments SELECT id % 20, id FROM range(200);
+EXPLAIN SELECT /*+ MERGE(p) */ o.state, sum(p.cents) FROM fixed_orders o JOIN fixed_payments p ON o.id = p.id GROUP BY o.state;
+SELECT o.state, sum(p.cents) FROM fixed_orders o JOIN fixed_payments p ON o.id = p.id GROUP BY o.state ORDER BY o.state;

@@ -31,6 +31,7 @@ from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.plan_rules import add_rules
 from paimon_sql.spark.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.sparks_commands import HeedPaimonsTables
+from paimon_sql.spark.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.streams.sink import Home, WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
@@ -59,7 +60,14 @@ class AttachedSession:
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
         self._retry_shuffles_whole()
         add_rules(
-            jvm, session, [PassOverDeadRows(jvm), WriteByWorkers(jvm, session, self._home), TableAsSelect(jvm, self)]
+            jvm,
+            session,
+            [
+                PassOverDeadRows(jvm),
+                StoragePartitioning(jvm, session),
+                WriteByWorkers(jvm, session, self._home),
+                TableAsSelect(jvm, self),
+            ],
         )
 
     def _retry_shuffles_whole(self) -> None:

@@ -61,6 +61,16 @@ def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
     return companion.byName(*arguments, *([False] * (wanted - len(arguments))))
 
 
+def transform_expression(jvm: Jvm, function: Any, column: Any) -> Any:
+    """A bound function over one column as Catalyst's ``TransformExpression``.
+
+    Later versions ask besides how keys were reduced, which they are not.
+    """
+    name = f"{CATALYST}.expressions.TransformExpression"
+    made = jvm.constant(f"members of {name}", lambda: jvm.java_class(name).getConstructors()[0].getParameterCount())
+    return jvm.new(name, function, jvm.seq([column]), *([jvm.none] * (made - 2)))
+
+
 def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
     """A statement with the values of its parameters (``?`` and ``:name``) written in, as Spark itself does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")

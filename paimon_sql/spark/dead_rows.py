@@ -92,7 +92,7 @@ class MarkingScanProxy(NativeScanProxy):
 
     def _deleted(self) -> dict[str, bytes]:
         """The bits of the files that have a deletion vector and are not merged."""
-        plan, found = self._plan, {}
+        plan, found = self.plan, {}
         for split in filter(lambda s: s.raw, plan.splits):
             for f in split.files:
                 if f.file_name in split.deletions:

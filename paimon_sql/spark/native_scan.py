@@ -16,9 +16,11 @@ from typing import Any
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.hadoop_files import hadoop_settings, hadoop_url
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
+from paimon_sql.storage.scan.split import Split
 
 _DATASOURCES = f"{EXECUTION}.datasources"
 
@@ -52,6 +54,14 @@ class NativeScanProxy(PlannedScanProxy):
     def over(self, plan: ScanPlan) -> NativeScanProxy:
         return NativeScanProxy(self.jvm, self._session, self._fields, self._filters, self._what, plan)
 
+    @property
+    def columns(self) -> Sequence[DataField]:
+        return self._fields
+
+    @property
+    def partition_count(self) -> int:
+        return len(self.plan.file_ranges())
+
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(spark_struct(self._fields)))
 
@@ -72,11 +82,22 @@ class NativeScanProxy(PlannedScanProxy):
 
     @cached_property
     def _input_partitions(self) -> Any:
-        made = [
-            self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
-            for i, ranges in enumerate(self._plan.file_ranges())
-        ]
+        if self.keys is not None:
+            made = self._keyed_partitions(self.keys)
+        else:
+            made = [
+                self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
+                for i, ranges in enumerate(self.plan.file_ranges())
+            ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+
+    def _keyed_partitions(self, keys: PartitionKeys) -> list[Any]:
+        together: dict[Key, list[Split]] = {}
+        for split in self.plan.splits:
+            together.setdefault(keys.of(split), []).append(split)
+        rows = keys.rows(self.plan)
+        packed = [(rows[key], r) for key, splits in together.items() for r in self.plan.file_ranges(splits)]
+        return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
 
     @cached_property
     def _reader_factory(self) -> Any:
@@ -125,7 +146,7 @@ class NativeScanProxy(PlannedScanProxy):
             jvm.none,
         )
         # Spark puts a scan's options over Hadoop's configuration, for this scan alone.
-        settings = hadoop_settings(self._plan.table.file_io.options, self._plan.stores)
+        settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
         options = (
             made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
+from weakref import WeakSet
 
+from paimon_sql.format.types import DataField
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
+from paimon_sql.spark.partition_keys import PartitionKeys
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.statistics import StatisticsProxy
+from paimon_sql.storage.scan.bucketing import Bucketing
 from paimon_sql.storage.scan.plan import ScanPlan
 
 
@@ -23,24 +28,55 @@ class PlannedScanProxy(ScanInterface, ABC):
         plan: the plan.
 
     Attributes:
+        plan: the plan.
         runtime: what takes the conditions that are known only while a query runs; None if nothing does.
+        keys: how its partitions are told apart; None if they are packed as is best for reading.
     """
 
     runtime: RuntimeFilters | None = None
+    keys: PartitionKeys | None = None
+    in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
+    """The scans whose rows are known to be in buckets, and that Spark may still hold."""
+    _bucketing: Bucketing | None = None
 
     def __init__(self, jvm: Jvm, what: str, plan: ScanPlan) -> None:
         super().__init__(jvm)
         self._what = what
-        self._plan = self._left = plan
+        self.plan = self._left = plan
 
     def toString(self) -> str:
         return self.description()
 
     def description(self) -> str:
-        if self._left is self._plan:
-            return self._what
-        left, planned = self._left.metrics, self._plan.metrics
-        return f"{self._what}, of which a join left {left.files_read} of {planned.files_read} files"
+        what = self._what if self.keys is None else f"{self._what}, apart by {self.keys.describe(self.plan)}"
+        if self._left is self.plan:
+            return what
+        left, planned = self._left.metrics, self.plan.metrics
+        return f"{what}, of which a join left {left.files_read} of {planned.files_read} files"
+
+    def _is_like(self, other: ScanInterface) -> bool:
+        return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)
+
+    @property
+    def bucketing(self) -> Bucketing | None:
+        """In which buckets its rows are; None if that cannot be told."""
+        return self._bucketing
+
+    @bucketing.setter
+    def bucketing(self, bucketing: Bucketing | None) -> None:
+        self._bucketing = bucketing
+        if bucketing is not None:
+            self.in_buckets.add(self)
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[DataField]:
+        """The columns that it gives, in the order in which they are given."""
+
+    @property
+    @abstractmethod
+    def partition_count(self) -> int:
+        """Into how many partitions its files are packed as is best for reading."""
 
     @abstractmethod
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
@@ -59,7 +95,15 @@ class PlannedScanProxy(ScanInterface, ABC):
         if left is None:
             return self
         self._left = left
-        return self.over(left)
+        made = self.over(left)
+        made.keys = self.keys
+        return made
+
+    def keyed(self, keys: PartitionKeys) -> PlannedScanProxy:
+        """The same scan with partitions that are told apart so."""
+        made = self.over(self.plan)
+        made.keys, made.runtime, made.likeness, made.stream = keys, self.runtime, self.likeness, self.stream
+        return made
 
     def pushedPredicates(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
@@ -68,16 +112,16 @@ class PlannedScanProxy(ScanInterface, ABC):
         return False
 
     def supportedCustomMetrics(self) -> Any:
-        return supported_metrics(self.jvm, self._plan)
+        return supported_metrics(self.jvm, self.plan)
 
     def reportDriverMetrics(self) -> Any:
         return reported_metrics(self.jvm, self._left)
 
     def estimateStatistics(self) -> Any:
-        return StatisticsProxy(self.jvm, self._plan)
+        return StatisticsProxy(self.jvm, self.plan)
 
     def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
+        return self.jvm.cls("java.util.OptionalLong").of(self.plan.metrics.bytes_read)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         # Otherwise Spark would keep a filter above the scan that the scan has decided.

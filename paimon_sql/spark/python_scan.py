@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 from weakref import WeakSet
@@ -14,8 +14,10 @@ from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
+from paimon_sql.format.types import DataField
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.partition_keys import TASKS
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct, type_inside
 from paimon_sql.spark.worker_errors import one_message
@@ -77,7 +79,7 @@ class PythonScanProxy(PlannedScanProxy):
         self,
         jvm: Jvm,
         partitions: Sequence[Sequence[Task]],
-        fields: Any,
+        fields: Sequence[DataField],
         what: str,
         plan: ScanPlan,
         native_twin: PlannedScanProxy | None = None,
@@ -93,14 +95,32 @@ class PythonScanProxy(PlannedScanProxy):
             self.with_native_twin.add(self)
 
     def over(self, plan: ScanPlan) -> PythonScanProxy:
-        assert self._partitions_of is not None
-        return PythonScanProxy(self.jvm, self._partitions_of(plan), self._fields, self._what, plan)
+        made_of = self._partitions_of
+        assert made_of is not None
+        return PythonScanProxy(self.jvm, made_of(plan), self._fields, self._what, plan, partitions_of=made_of)
+
+    @property
+    def columns(self) -> Sequence[DataField]:
+        return self._fields
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._partitions)
 
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(self._struct))
 
     def planInputPartitions(self) -> Any:
-        return input_partitions(self.jvm, self._partitions)
+        if self.keys is None:
+            return input_partitions(self.jvm, self._partitions)
+        rows = self.keys.rows(self.plan)
+        return _as_array(
+            self.jvm,
+            (
+                TASKS.make(self.jvm, rows[self.keys.of(split)], i, self.jvm.pickle(TaskPartition(tasks)))
+                for i, (split, tasks) in enumerate(zip(self.plan.splits, self._partitions, strict=True))
+            ),
+        )
 
     def createReaderFactory(self) -> Any:
         return reader_factory(self.jvm, self._struct)
@@ -108,11 +128,15 @@ class PythonScanProxy(PlannedScanProxy):
 
 def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
     """Spark's partitions for workers, each with tasks that one of them reads one after the other."""
-    made = [
+    made = (
         jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
         for i, tasks in enumerate(partitions)
-    ]
-    return jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+    )
+    return _as_array(jvm, made)
+
+
+def _as_array(jvm: Jvm, partitions: Iterable[Any]) -> Any:
+    return jvm.array(f"{CONNECTOR}.read.InputPartition", partitions)
 
 
 def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:

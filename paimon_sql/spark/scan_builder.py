@@ -54,6 +54,7 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields
 from paimon_sql.storage.read.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.bucketing import Bucketing, bucketing_of
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.pinned import pins_key
@@ -259,6 +260,10 @@ class ScanBuilderProxy(JavaObject):
             self.jvm, plan, [f.name for f in self._columns if f.name in self.table.schema.names], replan
         )
 
+    def _bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> Bucketing | None:
+        """By which of the columns that it gives Spark may tell the scan's partitions apart; None if by none."""
+        return bucketing_of(plan, columns)
+
     def build(self) -> Any:
         try:
             scan = self._batch()
@@ -318,9 +323,9 @@ class ScanBuilderProxy(JavaObject):
         if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
-        scan.runtime = self._runtime_filters(plan)
+        scan.runtime, scan.bucketing = self._runtime_filters(plan), self._bucketing(plan, names)
         if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-            scan.native_twin.runtime = scan.runtime
+            scan.native_twin.runtime, scan.native_twin.bucketing = scan.runtime, scan.bucketing
         return scan
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -371,10 +376,17 @@ class ScanBuilderProxy(JavaObject):
 
     def _partially(self, wanted: PartialAggregation, plan: ScanPlan, predicate: Predicate | None) -> Any:
         """A scan that gives partial aggregates."""
-        reads = [ReadTask(self.table, split, wanted.columns, predicate) for split in plan.splits]
+
+        def partitions_of(plan: ScanPlan) -> list[list[AggregateTask]]:
+            reads = (ReadTask(self.table, split, wanted.columns, predicate) for split in plan.splits)
+            return [[AggregateTask(read, wanted)] for read in reads]
+
         fields = answer_fields(wanted, self.table.schema.fields)
         what = describe(self.table, plan, predicate, wanted)
-        return PythonScanProxy(self.jvm, [[AggregateTask(read, wanted)] for read in reads], fields, what, plan)
+        scan = PythonScanProxy(self.jvm, partitions_of(plan), fields, what, plan, partitions_of=partitions_of)
+        if {f.name for f in fields[len(wanted.groups) :]}.isdisjoint(self.table.schema.names):
+            scan.bucketing = self._bucketing(plan, wanted.groups)
+        return scan
 
     def _counts_here(self, plan: ScanPlan) -> bool:
         """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""

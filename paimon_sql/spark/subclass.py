@@ -65,7 +65,8 @@ def compiled_class(
     Args:
         jvm: the JVM.
         name: the full name of the class.
-        members: its fields and methods as Javassist compiles them: fields first.
+        members: its fields, constructors and methods as Javassist compiles them: fields first, and each where what it
+            names is known. There is a constructor without parameters if none is among them.
         beside: the full name of a class in whose class loader it is to stand.
         parent: the full name of the class that it extends.
         interfaces: what it implements.
@@ -83,12 +84,16 @@ def compiled_class(
         made.setSuperclass(pool.get(parent))
     for interface in interfaces:
         made.addInterface(pool.get(interface))
+    has_constructor, constructors = f"public {name.rpartition('.')[2]}(", jvm.cls("javassist.CtNewConstructor")
     for member in members:
         if member.rstrip().endswith(";"):
             made.addField(jvm.cls("javassist.CtField").make(member, made))
+        elif member.startswith(has_constructor):
+            made.addConstructor(constructors.make(member, made))
         else:
             made.addMethod(jvm.cls("javassist.CtNewMethod").make(member, made))
-    made.addConstructor(jvm.cls("javassist.CtNewConstructor").defaultConstructor(made))
+    if not any(member.startswith(has_constructor) for member in members):
+        made.addConstructor(constructors.defaultConstructor(made))
     return made.toClass(loader, None)
 
 

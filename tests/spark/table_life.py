@@ -51,6 +51,7 @@ def life(spark: SparkSession, folder: Path) -> Answers:
     made = _Life(spark, folder)
     for name, (columns, options) in _KINDS.items():
         made.kind(name, columns, options)
+    made.joins()
     made.streams()
     made.maintenance()
     return made.answers
@@ -92,6 +93,16 @@ class _Life:
         if t == "changes":
             self.ask("audited", f"SELECT rowkind, k, n FROM `{t}$audit_log`")
             self.ask("kept", f"SELECT snapshot_id, commit_kind FROM `{t}$snapshots`")
+
+    def joins(self) -> None:
+        """Tables in buckets that meet where they are: executors get partitions that have keys on the driver alone."""
+        self.do("SET spark.sql.autoBroadcastJoinThreshold=-1")
+        for name, one, other in (("few", "append", "sums"), ("fewer", "changes", "vectors")):
+            query = f"SELECT l.k, l.n, r.n, r.v FROM {one} l FULL JOIN {other} r ON l.k = r.k"
+            plan = self._spark.sql(query)._jdf.queryExecution().executedPlan().toString()
+            self.answers[f"{name} shuffles"] = [[str(plan.count("Exchange "))]]
+            self.ask(f"{name} joined", query)
+        self.do("RESET spark.sql.autoBroadcastJoinThreshold")
 
     def streams(self) -> None:
         """A stream of a table's changes into another table."""

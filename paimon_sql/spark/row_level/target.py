@@ -7,7 +7,7 @@ another; the writer that they would ask for next is never built, as the query al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -112,6 +112,9 @@ class TargetScanProxy(ScanBuilderProxy):
 
     def _runtime_filters(self, plan: ScanPlan) -> None:
         """None: what is to be changed is found by the statement's own conditions."""
+
+    def _bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> None:
+        """None: Spark must not divide the reads of its tasks anew."""
 
     def _by_workers(
         self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str

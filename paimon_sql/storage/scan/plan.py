@@ -153,11 +153,15 @@ class ScanPlan:
         """The branch that a split's files are of."""
         return split.table or self.table
 
-    def file_ranges(self) -> list[list[PlannedRange]]:
-        """The files of a native scan cut into ranges and packed into partitions of about equal work."""
+    def file_ranges(self, splits: Sequence[Split] | None = None) -> list[list[PlannedRange]]:
+        """The files of a native scan cut into ranges and packed into partitions of about equal work.
+
+        Args:
+            splits: those of the splits whose files are wanted; all by default.
+        """
         ranges: list[PlannedRange] = []
         step = self.split_size.range_size
-        for split in self.splits:
+        for split in self.splits if splits is None else splits:
             for f in split.files:
                 path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
                 ranges.extend(
@@ -302,20 +306,25 @@ def _splits(
         return since_millis is None or (file.creation_epoch_millis() or 0) >= since_millis
 
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    totals: dict[tuple[bytes, int], int] = {}
     for e in entries(_by_age(live.entries)):
         if e.bucket == POSTPONE_BUCKET:
             continue  # its rows wait for a compaction
-        groups.setdefault((e.partition, e.bucket), []).append(e.file)
+        place = (e.partition, e.bucket)
+        groups.setdefault(place, []).append(e.file)
+        if totals.setdefault(place, e.total_buckets) != e.total_buckets:
+            totals[place] = 0
     for (partition, bucket), held in groups.items():
         if evolves(table):
             yield from evolved_splits(table, (partition, bucket), held, columns, sizes, is_wanted)
             continue
         visible = visible_files(table, list(filter(is_wanted, held)))
         if table.schema.primary_keys and not is_settled(table, visible):
-            yield from _merged(table, partition, bucket, visible, sizes)
-            continue
-        for group in pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost):
-            yield Split(partition, bucket, tuple(group), raw=True)
+            whole = _merged(table, partition, bucket, visible, sizes)
+        else:
+            packed = pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost)
+            whole = (Split(partition, bucket, tuple(group), raw=True) for group in packed)
+        yield from (replace(split, total_buckets=totals[partition, bucket]) for split in whole)
 
 
 def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int, str], Deletion]) -> list[Split]:

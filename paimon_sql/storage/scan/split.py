@@ -31,7 +31,8 @@ class Split:
     expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
     branch that the files are of, if a read of another one takes them too. Files of several branches and partitions have
     their ``origins`` by file name, and their rows bear the split's partition. ``row_ids`` are the rows that may be
-    wanted, if a global index tells them; others may be passed over.
+    wanted, if a global index tells them; others may be passed over. ``total_buckets`` says how many buckets the
+    partition had when the files were written, and is 0 where that is not known to be the same for all of them.
     """
 
     partition: bytes
@@ -44,6 +45,7 @@ class Split:
     table: Table | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict)
     row_ids: RowIds | None = None
+    total_buckets: int = 0
 
     @property
     def size(self) -> int:
