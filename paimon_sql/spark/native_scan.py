@@ -44,9 +44,8 @@ class NativeScanProxy(PlannedScanProxy):
         what: str,
         plan: ScanPlan,
     ) -> None:
-        super().__init__(jvm, what, plan)
+        super().__init__(jvm, what, plan, fields)
         self._session = session
-        self._fields = fields
         self._filters = filters
 
     def over(self, plan: ScanPlan) -> NativeScanProxy:

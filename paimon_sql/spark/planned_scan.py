@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
+from paimon_sql.format.types import DataField
 from paimon_sql.spark.interfaces import ScanInterface
 from paimon_sql.spark.java import CONNECTOR, Jvm
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
-from paimon_sql.spark.statistics import StatisticsProxy
+from paimon_sql.spark.statistics import StatisticsProxy, bytes_of
 from paimon_sql.storage.scan.plan import ScanPlan
 
 
@@ -21,6 +23,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         jvm: the JVM.
         what: a description for EXPLAIN.
         plan: the plan.
+        fields: the columns of the rows.
 
     Attributes:
         runtime: what takes the conditions that are known only while a query runs; None if nothing does.
@@ -28,8 +31,9 @@ class PlannedScanProxy(ScanInterface, ABC):
 
     runtime: RuntimeFilters | None = None
 
-    def __init__(self, jvm: Jvm, what: str, plan: ScanPlan) -> None:
+    def __init__(self, jvm: Jvm, what: str, plan: ScanPlan, fields: Sequence[DataField]) -> None:
         super().__init__(jvm)
+        self._fields = fields
         self._what = what
         self._plan = self._left = plan
 
@@ -74,10 +78,10 @@ class PlannedScanProxy(ScanInterface, ABC):
         return reported_metrics(self.jvm, self._left)
 
     def estimateStatistics(self) -> Any:
-        return StatisticsProxy(self.jvm, self._plan)
+        return StatisticsProxy(self.jvm, self._plan, self._fields)
 
     def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self._plan.metrics.bytes_read)
+        return self.jvm.cls("java.util.OptionalLong").of(bytes_of(self._plan, self._fields))
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         # Otherwise Spark would keep a filter above the scan that the scan has decided.

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
+from paimon_sql.format.types import DataField
 from paimon_sql.spark.arrow_types import for_spark
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.planned_scan import PlannedScanProxy
@@ -77,15 +78,14 @@ class PythonScanProxy(PlannedScanProxy):
         self,
         jvm: Jvm,
         partitions: Sequence[Sequence[Task]],
-        fields: Any,
+        fields: Sequence[DataField],
         what: str,
         plan: ScanPlan,
         native_twin: PlannedScanProxy | None = None,
         partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
     ) -> None:
-        super().__init__(jvm, what, plan)
+        super().__init__(jvm, what, plan, fields)
         self._partitions = partitions
-        self._fields = fields
         self._struct = spark_struct(fields)
         self._partitions_of = partitions_of
         self.native_twin = native_twin
