@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from bench.engines import BASE
 from bench.results import Results
-from bench.works import WORKS
 
 _COLOURS = {"before": "#9bc1f7", "paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1"}
 _THICKNESS = 0.8
@@ -38,14 +37,14 @@ def write_chart(results: Results, path: Path) -> None:
         )
         axes.bar_label(drawn, [f" {ratio:.2f} " for _, ratio in bars], fontsize=8)
     for i, work in enumerate(works):
-        target = WORKS[work].marks.target
+        target = results.suite[work].marks.target
         if target is not None:
             # Labels that begin with an underscore stay out of the legend; one mark of all is named there.
             label = "_target" if "target" in axes.get_legend_handles_labels()[1] else "target"
             axes.vlines(target, i - 0.45, i + 0.45, colors="black", linestyles="dotted", label=label)
     axes.axvline(1, color="grey", linewidth=1)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(works)), [WORKS[work].title for work in works])
+    axes.set_yticks(range(len(works)), [results.suite[work].title for work in works])
     axes.invert_yaxis()
     axes.margins(x=0.12, y=0.01)
     axes.set_xlabel("time, plain Spark Parquet = 1 (to the left is faster)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import statistics
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 
 from bench.engines import BASE, ENVIRONMENTS, OURS, PEERS, TITLES
 from bench.settings import Settings
-from bench.works import WORKS
+from bench.works import SUITES
+from bench.works.base import Work
 
 # From so many cores kept busy by others on, a figure is marked as noisy.
 NOISY = 0.25
@@ -47,6 +49,8 @@ class Measured:
     answer: str | None
     peak_memory: int | None
     others: float | None
+    planning: float | None = None
+    processor: float | None = None
 
 
 @dataclass
@@ -65,6 +69,11 @@ class Results:
     failures: dict[Contestant, dict[str, str]] = field(default_factory=dict)
     samples: dict[Contestant, list[Measured]] = field(default_factory=dict)
 
+    @property
+    def suite(self) -> dict[str, Work]:
+        """The works that it was about."""
+        return SUITES[self.settings.suite]
+
     def add(self, who: Contestant, measured: Measured) -> None:
         """Keep a sample."""
         self.samples.setdefault(who, []).append(measured)
@@ -77,7 +86,7 @@ class Results:
         """The works that somebody did or tried, in their order."""
         done = {m.work for samples in self.samples.values() for m in samples}
         tried = {work for failures in self.failures.values() for work in failures}
-        return [name for name in WORKS if name in done | tried]
+        return [name for name in self.suite if name in done | tried]
 
     def contestants(self) -> list[Contestant]:
         """All that took part or were to: ours first, in each environment Parquet first."""
@@ -93,13 +102,27 @@ class Results:
         """The figure of a work, None if it was not done whole."""
         found = [m.seconds for m in self.of(who, work)]
         failed = work in self.failures.get(who, {})
-        return WORKS[work].total(found) if found and not failed else None
+        return self.suite[work].total(found) if found and not failed else None
+
+    def processor_ratio(self, who: Contestant, work: str) -> float | None:
+        """The processor time in the median over that of Parquet, where both are known."""
+        base = self.suite[work].measured_against
+        own, theirs = (
+            [m.processor for m in self.of(one, name) if m.processor is not None]
+            for one, name in ((who, work), (who.base, base))
+        )
+        return statistics.median(own) / statistics.median(theirs) if own and any(theirs) else None
+
+    def planning(self, who: Contestant, work: str) -> float | None:
+        """The seconds of a work before anything ran, in the median; None where they are not known."""
+        found = [m.planning for m in self.of(who, work) if m.planning is not None]
+        return statistics.median(found) if found else None
 
     def ratio(self, who: Contestant, work: str) -> float | None:
         """The figure over that of Parquet on the same Spark in the same run."""
         own = self.seconds(who, work)
-        base = self.seconds(who.base, WORKS[work].measured_against)
-        return own / (base * WORKS[work].share) if own is not None and base else None
+        base = self.seconds(who.base, self.suite[work].measured_against)
+        return own / (base * self.suite[work].share) if own is not None and base else None
 
     def noisy(self, who: Contestant, work: str) -> bool:
         """Whether other processes kept the machine busy during at least half of the samples."""
@@ -117,7 +140,9 @@ class Results:
         for samples in self.samples.values():
             for m in samples:
                 if m.answer is not None:
-                    answers.setdefault((m.work, m.repetition), set()).add(m.answer)
+                    work = self.suite[m.work]
+                    question = work.measured_against if work.same_answer else m.work
+                    answers.setdefault((question, m.repetition), set()).add(m.answer)
         return sorted({work for (work, _), found in answers.items() if len(found) > 1})
 
     def write(self, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from bench.engines import BASE, ENVIRONMENTS, OURS, PEERS
@@ -11,7 +11,7 @@ from bench.environment import python_of
 from bench.process import EngineError, EngineProcess
 from bench.results import Contestant, Measured, Results
 from bench.settings import Settings
-from bench.works import WORKS, with_bases, with_needs
+from bench.works import in_turns, with_bases, with_needs
 
 Say = Callable[[str], None]
 
@@ -71,43 +71,46 @@ def _run_environment(
                 del running[who]
                 continue
             results.versions[who] = process.version
-        for work in with_needs({*works, *with_bases(works)}):
+        suite = results.suite
+        bases = with_bases(works, suite)
+        for turn in in_turns(with_needs({*works, *bases}, suite), suite):
             able = [
-                who
+                (work, who)
+                for work in turn
                 for who, process in running.items()
-                if (process.changes or work in with_bases(works)) and WORKS[work].kind in process.kinds
+                if (process.changes or work in bases) and suite[work].kind in process.kinds
             ]
-            _run_work(results, work, {who: running[who] for who in able}, say)
+            _run_turn(results, {(work, who): running[who] for work, who in able}, say)
     finally:
         for process in running.values():
             process.stop()
 
 
-def _run_work(results: Results, name: str, running: dict[Contestant, EngineProcess], say: Say) -> None:
-    work = WORKS[name]
+def _run_turn(results: Results, running: dict[tuple[str, Contestant], EngineProcess], say: Say) -> None:
     active = {}
-    for who, process in running.items():
-        broken = [need for need in work.needs if need in results.failures.get(who, {})]
+    for (name, who), process in running.items():
+        broken = [need for need in results.suite[name].needs if need in results.failures.get(who, {})]
         if broken:
             results.fail(who, name, f"not tried, because {broken[0]} failed")
             continue
         try:
             process.warm_up(name)
-            active[who] = process
+            active[name, who] = process
         except EngineError as error:
             say(f"{name}: {who.title}: {error}")
             results.fail(who, name, str(error))
-    for repetition in range(work.repetitions(results.settings.repetitions)):
-        for who, process in list(active.items()):
+    times = {name: results.suite[name].repetitions(results.settings.repetitions) for name, _ in active}
+    for repetition in range(max(times.values(), default=0)):
+        for (name, who), process in list(active.items()):
+            if repetition >= times[name]:
+                continue
             try:
                 sample, seen = process.sample(name, repetition)
             except EngineError as error:
                 say(f"{name}: {who.title}: {error}")
                 results.fail(who, name, str(error))
-                del active[who]
+                del active[name, who]
                 continue
-            answer: str | None = sample["answer"]
-            measured = Measured(name, repetition, sample["seconds"], answer, seen.peak_memory, seen.others)
-            results.add(who, measured)
-    for who in active:
+            results.add(who, Measured(name, repetition, **sample, **asdict(seen)))
+    for name, who in active:
         say(f"{name}: {who.title}: {results.seconds(who, name):.3f} s")

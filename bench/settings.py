@@ -12,7 +12,7 @@ class Settings:
     """The sizes of a run.
 
     Attributes:
-        rows: rows of the input.
+        rows: rows of the input; 0 where its scale says how large it is.
         repetitions: how often a work that can be repeated is measured.
         buckets: buckets of the primary-key table.
         cores: Spark's local threads.
@@ -20,18 +20,22 @@ class Settings:
         shuffle_partitions: partitions after a shuffle.
         data: the folder of the generated input.
         scratch: the folder of the tables.
+        suite: the suite of works (`bench.works.SUITES`).
+        scale: the scale factor of TPC's tables.
         before: the checkout of another version of this project that is measured, too; empty for none.
     """
 
-    rows: int
-    repetitions: int
     data: Path
-    scratch: Path
+    rows: int = 0
+    repetitions: int = 3
+    scratch: Path = Path()
     buckets: int = 4
     cores: int = 2
     memory: str = "4g"
     shuffle_partitions: int = 4
     before: str = ""
+    suite: str = ""
+    scale: float = 0.0
 
     def to_json(self) -> str:
         """One line that `from_json` reads."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from bench.engines import BASE
 from bench.results import NOISY, Contestant, Results
-from bench.works import WORKS
 
 _FAILED = "failed"
 
@@ -24,29 +23,31 @@ def table(results: Results) -> str:
         peak = results.peak_memory(who)
         memory += [f"{peak / 2**30:.1f}" if peak else "-", *([] if who.engine == BASE else [""])]
     rows.append([*memory, "", ""])
-    return "\n".join([*_aligned([header, *rows]), "", *_notes(results)])
+    return "\n".join([*aligned([header, *rows]), "", *notes(results, f"{results.settings.rows:,} rows of 10 columns")])
 
 
 def _row(results: Results, work: str, contestants: Sequence[Contestant]) -> list[str]:
-    marks = WORKS[work].marks
-    cells = [WORKS[work].title, _number(marks.target)]
+    marks = results.suite[work].marks
+    cells = [results.suite[work].title, number(marks.target)]
     for who in contestants:
         took = results.seconds(who, work)
         missing = _FAILED if work in results.failures.get(who, {}) else "-"
         noise = "~" if results.noisy(who, work) else ""
         cells.append(missing if took is None else f"{took:.3f}{noise}")
         if who.engine != BASE:
-            cells.append(_number(results.ratio(who, work)))
-    return [*cells, _number(marks.java), _number(marks.iceberg)]
+            cells.append(number(results.ratio(who, work)))
+    return [*cells, number(marks.java), number(marks.iceberg)]
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """A ratio as it stands in a table."""
     if value is None:
         return "-"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table whose first row is its head."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "| "
@@ -58,10 +59,11 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], rule, *lines[1:]]
 
 
-def _notes(results: Results) -> list[str]:
+def notes(results: Results, size: str) -> list[str]:
+    """What is to know about results for input of a size."""
     settings = results.settings
     notes = [
-        f"{settings.rows:,} rows of 10 columns, {settings.cores} cores, {settings.memory} heap, "
+        f"{size}, {settings.cores} cores, {settings.memory} heap, "
         f"medians of {settings.repetitions} or more; a ratio is to Parquet on the same Spark in the same run.",
         *(f"{who.title}: {results.versions[who]}." for who in results.contestants() if who in results.versions),
     ]

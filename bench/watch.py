@@ -30,10 +30,12 @@ class Observation:
         peak_memory: bytes resident in all processes of the tree together, at most. Pages that they share
             count for each.
         others: cores that processes outside the tree kept busy, on average.
+        processor: seconds of processor time that the tree took, which others make longer less than those of the clock.
     """
 
     peak_memory: int | None
     others: float | None
+    processor: float | None
 
 
 class Watch:
@@ -46,7 +48,7 @@ class Watch:
         self._peak = 0
         self._known = _PROC.joinpath("stat").exists()
         self._started = (0.0, 0, 0)
-        self.seen = Observation(None, None)
+        self.seen = Observation(None, None, None)
 
     def __enter__(self) -> Watch:
         if self._known:
@@ -61,9 +63,9 @@ class Watch:
         self._thread.join()
         then, busy_then, own_then = self._started
         now, busy, own = self._clocks()
-        ticks = (busy - busy_then) - (own - own_then)
-        others = max(0.0, ticks / os.sysconf("SC_CLK_TCK") / max(now - then, 1e-3))
-        self.seen = Observation(self._peak, round(others, 2))
+        ticks, each = own - own_then, os.sysconf("SC_CLK_TCK")
+        others = max(0.0, (busy - busy_then - ticks) / each / max(now - then, 1e-3))
+        self.seen = Observation(self._peak, round(others, 2), ticks / each)
 
     def _follow(self) -> None:
         while True:

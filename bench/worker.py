@@ -15,7 +15,7 @@ from typing import Any
 from bench.dataset import Dataset
 from bench.engines import engine_class
 from bench.settings import Settings
-from bench.works import WORKS
+from bench.works import SUITES
 from bench.works.base import Stage
 
 _LONGEST_REASON = 300
@@ -42,7 +42,7 @@ def main(engine_name: str, settings_text: str) -> None:
     stage = Stage(engine, Dataset(settings.data))
     for line in sys.stdin:
         task = json.loads(line)
-        work = WORKS[task["work"]]
+        work = SUITES[settings.suite][task["work"]]
         try:
             if task["warm_up"]:
                 work.warm_up(stage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,8 +41,24 @@ class Engine(ABC):
         """What is measured, with its version."""
 
     @abstractmethod
+    def define(self, table: str, columns: str, key: Sequence[str], buckets: int) -> None:
+        """Make an empty table, for upserts by a key if that has columns.
+
+        Args:
+            table: its name.
+            columns: they as they stand in ``CREATE TABLE``.
+            key: the names of those of the key.
+            buckets: in how many parts a keyed table lies, where its format has such.
+        """
+
     def create(self, table: str, *, keyed: bool) -> None:
         """Make an empty table with the data set's columns, for upserts by ``id`` if it is keyed."""
+        self.define(table, column_list(), [KEY] if keyed else [], self.settings.buckets)
+
+    def use(self, database: str) -> None:
+        """Let names of tables mean those of a database, which is made unless it is there."""
+        self.rows(f"CREATE DATABASE IF NOT EXISTS {database}")
+        self.rows(f"USE {database}")
 
     def create_kind(self, table: str, kind: str) -> None:
         """Make an empty table of one of the `kinds`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from bench.engines.base import Engine, column_list
+from bench.engines.base import Engine
 from bench.engines.jars import jar_settings
 from bench.spark_session import plain_session, spark_settings
 
@@ -31,9 +32,9 @@ class DeltaEngine(Engine):
     def version(self) -> str:
         return f"Delta {version('delta-spark')} on Spark {self.spark.version}"
 
-    def create(self, table: str, *, keyed: bool) -> None:
-        options = " TBLPROPERTIES ('delta.enableDeletionVectors'='true')" if keyed else ""
-        self.rows(f"CREATE TABLE {table} ({column_list()}) USING delta{options}")
+    def define(self, table: str, columns: str, key: Sequence[str], buckets: int) -> None:
+        options = " TBLPROPERTIES ('delta.enableDeletionVectors'='true')" if key else ""
+        self.rows(f"CREATE TABLE {table} ({columns}) USING delta{options}")
 
     def scan(self, table: str) -> None:
         # Delta refuses a write to the sink that drops rows when the table has deletion vectors; this reads the same.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyspark
 from pyspark.sql import SparkSession
 
-from bench.engines.base import Engine, column_list
+from bench.engines.base import Engine
 from bench.engines.jars import jar_settings
 from bench.spark_session import plain_session, spark_settings
 
@@ -40,10 +42,10 @@ class IcebergEngine(Engine):
     def named(self, table: str) -> str:
         return f"{_CATALOG}.db.{table}"
 
-    def create(self, table: str, *, keyed: bool) -> None:
+    def define(self, table: str, columns: str, key: Sequence[str], buckets: int) -> None:
         pairs = ", ".join(f"'{k}'='{v}'" for k, v in _KEYED.items())
-        options = f" TBLPROPERTIES ({pairs})" if keyed else ""
-        self.rows(f"CREATE TABLE {self.named(table)} ({column_list()}) USING iceberg{options}")
+        options = f" TBLPROPERTIES ({pairs})" if key else ""
+        self.rows(f"CREATE TABLE {self.named(table)} ({columns}) USING iceberg{options}")
 
     def compact(self, table: str) -> None:
         self.rows(

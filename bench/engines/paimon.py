@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from pyspark.sql import SparkSession
@@ -36,15 +37,16 @@ class PaimonEngine(Engine):
     def version(self) -> str:
         return f"paimon-sql {version('paimon-sql')} on Spark {self.spark.version}"
 
-    def create(self, table: str, *, keyed: bool) -> None:
-        self._create(table, {"primary-key": KEY, "bucket": str(self.settings.buckets)} if keyed else {})
+    def define(self, table: str, columns: str, key: Sequence[str], buckets: int) -> None:
+        self._create(table, columns, {"primary-key": ",".join(key), "bucket": str(buckets)} if key else {})
 
     def create_kind(self, table: str, kind: str) -> None:
-        self._create(table, {"primary-key": KEY, "bucket": str(self.settings.buckets), **_KINDS[kind]})
+        options = {"primary-key": KEY, "bucket": str(self.settings.buckets), **_KINDS[kind]}
+        self._create(table, column_list(), options)
 
-    def _create(self, table: str, options: dict[str, str]) -> None:
+    def _create(self, table: str, columns: str, options: dict[str, str]) -> None:
         pairs = ", ".join(f"'{key}'='{value}'" for key, value in options.items())
-        self.rows(f"CREATE TABLE {table} ({column_list()}){f' TBLPROPERTIES ({pairs})' if pairs else ''}")
+        self.rows(f"CREATE TABLE {table} ({columns}){f' TBLPROPERTIES ({pairs})' if pairs else ''}")
 
     def upsert(self, table: str, source: str) -> None:
         # An INSERT into a table with a primary key is an upsert.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import SparkSession
 
-from bench.engines.base import Engine, column_list
+from bench.engines.base import Engine
 from bench.spark_session import plain_session, spark_settings
 
 
@@ -19,8 +21,8 @@ class ParquetEngine(Engine):
     def version(self) -> str:
         return f"Parquet of Spark {self.spark.version}"
 
-    def create(self, table: str, *, keyed: bool) -> None:
-        self.rows(f"CREATE TABLE {table} ({column_list()}) USING parquet")
+    def define(self, table: str, columns: str, key: Sequence[str], buckets: int) -> None:
+        self.rows(f"CREATE TABLE {table} ({columns}) USING parquet")
 
 
 ENGINE = ParquetEngine

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 
+from bench.tpc.benchmarks import BENCHMARKS
 from bench.works.base import Work
 from bench.works.compact import COMPACT
 from bench.works.count import COUNT, MERGED_COUNT
@@ -16,6 +18,7 @@ from bench.works.lookup import COMPACTED_LOOKUP, LOOKUP, MERGED_LOOKUP
 from bench.works.row_changes import DELETE, UPDATE
 from bench.works.scan import COMPACTED_SCAN, MERGED_SCAN, SCAN
 from bench.works.small_inserts import SMALL_INSERTS
+from bench.works.tpc import tpc_works
 from bench.works.upsert import UPSERT
 
 WORKS: dict[str, Work] = {
@@ -44,15 +47,26 @@ WORKS: dict[str, Work] = {
     )
 }
 
+SUITES: dict[str, dict[str, Work]] = {
+    "": WORKS,
+    **{name: tpc_works(benchmark) for name, benchmark in BENCHMARKS.items()},
+}
+"""All works that a run may be about, by the name of their suite."""
 
-def with_needs(names: Iterable[str]) -> list[str]:
+
+def with_needs(names: Iterable[str], works: Mapping[str, Work] = WORKS) -> list[str]:
     """The works of these names and all that must be done before them, in their order."""
     wanted = set(names)
-    while more := {need for name in wanted for need in WORKS[name].needs} - wanted:
+    while more := {need for name in wanted for need in works[name].needs} - wanted:
         wanted |= more
-    return [name for name in WORKS if name in wanted]
+    return [name for name in works if name in wanted]
 
 
-def with_bases(names: Iterable[str]) -> list[str]:
+def with_bases(names: Iterable[str], works: Mapping[str, Work] = WORKS) -> list[str]:
     """The works that Parquet must do, so that each of these has something to be measured against."""
-    return with_needs({WORKS[name].measured_against for name in names})
+    return with_needs({works[name].measured_against for name in names}, works)
+
+
+def in_turns(names: Iterable[str], works: Mapping[str, Work]) -> list[list[str]]:
+    """Works in their order, those together that are measured together."""
+    return [list(turn) for _, turn in groupby(names, lambda name: works[name].turn or name)]

@@ -29,10 +29,17 @@ class Marks:
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement: seconds, and what the engine answered, which must be the same of all engines."""
+    """One measurement.
+
+    Attributes:
+        seconds: how long it took.
+        answer: what the engine answered, which must be the same of all engines.
+        planning: the seconds of it before anything ran, where they are known.
+    """
 
     seconds: float
     answer: str | None = None
+    planning: float | None = None
 
 
 class WrongAnswerError(Exception):
@@ -86,6 +93,8 @@ class Work(ABC):
             therefore be measured only once; 0 for what can be repeated.
         quick: how often it is repeated for each repetition asked for; small works are noisy.
         kind: the kind of table that an engine must have to do it; empty for what all have.
+        turn: works of the same turn are measured together, repetition by repetition; empty for a turn of its own.
+        same_answer: whether its answer must be that of its base as well.
     """
 
     name: str
@@ -97,6 +106,8 @@ class Work(ABC):
     slices: int = 0
     quick: int = 1
     kind: str = ""
+    turn: str = ""
+    same_answer: bool = False
 
     @property
     def measured_against(self) -> str:

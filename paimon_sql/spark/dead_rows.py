@@ -65,10 +65,10 @@ class MarkingScanProxy(NativeScanProxy):
         self._merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
 
     def over(self, plan: ScanPlan) -> MarkingScanProxy:
-        return MarkingScanProxy(self.jvm, self._session, self._fields, self._filters, self._what, plan, self._predicate)
+        return MarkingScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._predicate)
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(_wider(self._fields))
+        return self.jvm.struct(_wider(self.columns))
 
     def _constant_columns(self) -> Any:
         return self.jvm.struct(json.dumps(_struct([_DEAD])))

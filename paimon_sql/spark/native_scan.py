@@ -46,24 +46,19 @@ class NativeScanProxy(PlannedScanProxy):
         what: str,
         plan: ScanPlan,
     ) -> None:
-        super().__init__(jvm, what, plan)
+        super().__init__(jvm, what, plan, fields)
         self._session = session
-        self._fields = fields
         self._filters = filters
 
     def over(self, plan: ScanPlan) -> NativeScanProxy:
-        return NativeScanProxy(self.jvm, self._session, self._fields, self._filters, self._what, plan)
-
-    @property
-    def columns(self) -> Sequence[DataField]:
-        return self._fields
+        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan)
 
     @property
     def partition_count(self) -> int:
         return len(self.plan.file_ranges())
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(json.dumps(spark_struct(self._fields)))
+        return self.jvm.struct(json.dumps(spark_struct(self.columns)))
 
     # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
 

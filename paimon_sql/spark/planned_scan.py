@@ -14,7 +14,7 @@ from paimon_sql.spark.partition_keys import PartitionKeys
 from paimon_sql.spark.references import references_to
 from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan_metrics import reported_metrics, supported_metrics
-from paimon_sql.spark.statistics import StatisticsProxy
+from paimon_sql.spark.statistics import StatisticsProxy, bytes_of
 from paimon_sql.storage.scan.bucketing import Bucketing
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -26,9 +26,11 @@ class PlannedScanProxy(ScanInterface, ABC):
         jvm: the JVM.
         what: a description for EXPLAIN.
         plan: the plan.
+        columns: the columns of the rows, in the order in which they are given.
 
     Attributes:
         plan: the plan.
+        columns: the columns of the rows.
         runtime: what takes the conditions that are known only while a query runs; None if nothing does.
         keys: how its partitions are told apart; None if they are packed as is best for reading.
     """
@@ -39,8 +41,9 @@ class PlannedScanProxy(ScanInterface, ABC):
     """The scans whose rows are known to be in buckets, and that Spark may still hold."""
     _bucketing: Bucketing | None = None
 
-    def __init__(self, jvm: Jvm, what: str, plan: ScanPlan) -> None:
+    def __init__(self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField]) -> None:
         super().__init__(jvm)
+        self.columns = columns
         self._what = what
         self.plan = self._left = plan
 
@@ -67,11 +70,6 @@ class PlannedScanProxy(ScanInterface, ABC):
         self._bucketing = bucketing
         if bucketing is not None:
             self.in_buckets.add(self)
-
-    @property
-    @abstractmethod
-    def columns(self) -> Sequence[DataField]:
-        """The columns that it gives, in the order in which they are given."""
 
     @property
     @abstractmethod
@@ -118,10 +116,10 @@ class PlannedScanProxy(ScanInterface, ABC):
         return reported_metrics(self.jvm, self._left)
 
     def estimateStatistics(self) -> Any:
-        return StatisticsProxy(self.jvm, self.plan)
+        return StatisticsProxy(self.jvm, self.plan, self.columns)
 
     def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(self.plan.metrics.bytes_read)
+        return self.jvm.cls("java.util.OptionalLong").of(bytes_of(self.plan, self.columns))
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         # Otherwise Spark would keep a filter above the scan that the scan has decided.

@@ -85,9 +85,8 @@ class PythonScanProxy(PlannedScanProxy):
         native_twin: PlannedScanProxy | None = None,
         partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
     ) -> None:
-        super().__init__(jvm, what, plan)
+        super().__init__(jvm, what, plan, fields)
         self._partitions = partitions
-        self._fields = fields
         self._struct = spark_struct(fields)
         self._partitions_of = partitions_of
         self.native_twin = native_twin
@@ -97,11 +96,7 @@ class PythonScanProxy(PlannedScanProxy):
     def over(self, plan: ScanPlan) -> PythonScanProxy:
         made_of = self._partitions_of
         assert made_of is not None
-        return PythonScanProxy(self.jvm, made_of(plan), self._fields, self._what, plan, partitions_of=made_of)
-
-    @property
-    def columns(self) -> Sequence[DataField]:
-        return self._fields
+        return PythonScanProxy(self.jvm, made_of(plan), self.columns, self._what, plan, partitions_of=made_of)
 
     @property
     def partition_count(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,8 +19,10 @@ from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.references import column_of, references_to
+from paimon_sql.storage.buckets.registry import FIXED, bucket_mode
 from paimon_sql.storage.predicates import In, Predicate, all_of
 from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.split import Split
 
 _BLOOM_FILTERS = "spark.sql.optimizer.runtime.bloomFilter.enabled"
 _LEAST_BYTES = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
@@ -63,10 +65,12 @@ class RuntimeFilters:
         return references_to(self._jvm, [name for name in self._columns if name in wanted])
 
     def _useful(self) -> set[str]:
+        # A column that leaves no file out is not without cost: Spark plans the join's other side once more for it.
         schema = self._plan.table.schema
-        wanted = set(schema.partition_keys)
-        if sum(len(split.files) for split in self._plan.splits) > 1 and not self._prefers_bloom_filters():
-            wanted |= {*schema.trimmed_primary_keys, *schema.bucket_keys}
+        keys = _telling_keys(schema, self._plan.splits)
+        if keys and self._prefers_bloom_filters():
+            keys = set()
+        wanted = {*schema.partition_keys, *keys}
         return {name for name in wanted if _reader(schema.field(name).type) is not None}
 
     def _prefers_bloom_filters(self) -> bool:
@@ -91,6 +95,19 @@ class RuntimeFilters:
         plan: ScanPlan | None = getattr(self._said, "plan", None)
         self._said.plan = None
         return plan
+
+
+def _telling_keys(schema: TableSchema, splits: Sequence[Split]) -> set[str]:
+    """The key columns whose values tell files apart: by the bucket, or by what stretch of the keys a file holds."""
+    keys = set[str]()
+    hashed = len(schema.bucket_keys) == 1 and bucket_mode(schema) is FIXED
+    if hashed and len({split.bucket for split in splits}) > 1:
+        keys.update(schema.bucket_keys)
+    stretches = sum(len(split.files) if split.raw else len(split.sections) for split in splits)
+    if stretches > len({(split.partition, split.bucket) for split in splits}):
+        # Stretches go by the first column first.
+        keys.update(schema.trimmed_primary_keys[:1])
+    return keys
 
 
 def _values(schema: TableSchema, condition: Any) -> Predicate | None:

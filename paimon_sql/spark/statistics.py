@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.format import types as t
 from paimon_sql.format.binary_field import epoch_nanos
 from paimon_sql.format.table_statistics import ColumnStatistics
+from paimon_sql.format.types import DataField
 from paimon_sql.format.value_text import parse_text
 from paimon_sql.spark.java import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.references import reference_to
+from paimon_sql.spark.row_widths import row_width
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table_statistics import statistics_of
@@ -21,12 +24,13 @@ _LONG, _OBJECT = "java.util.OptionalLong", "java.util.Optional"
 class StatisticsProxy(JavaObject):
     """Rows and bytes of a scan, before rows are merged and filtered, and the columns that were analyzed."""
 
-    def __init__(self, jvm: Jvm, plan: ScanPlan) -> None:
+    def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
         super().__init__(jvm)
         self._plan = plan
+        self._fields = fields
 
     def sizeInBytes(self) -> Any:
-        return self.jvm.cls(_LONG).of(self._plan.metrics.bytes_read)
+        return self.jvm.cls(_LONG).of(bytes_of(self._plan, self._fields))
 
     def numRows(self) -> Any:
         return self.jvm.cls(_LONG).of(self._plan.row_count)
@@ -47,6 +51,15 @@ class StatisticsProxy(JavaObject):
 
     class Java:
         implements = [f"{CONNECTOR}.read.Statistics"]
+
+
+def bytes_of(plan: ScanPlan, fields: Sequence[DataField]) -> int:
+    """About how many bytes these columns have in the files of a plan.
+
+    By this Spark chooses what it broadcasts; of its own tables of files it leaves columns out of the reckoning itself.
+    """
+    size, whole, part = plan.metrics.bytes_read, row_width(plan.table.schema.fields), row_width(fields)
+    return size if part >= whole else -(-size * part // whole)
 
 
 def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:

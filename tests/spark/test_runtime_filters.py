@@ -177,3 +177,31 @@ def test_a_large_scan_keeps_its_bloom_filter(spark: SparkSession, sql: Sql) -> N
     finally:
         for key in settings:
             spark.conf.unset(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "buckets", "told"), [("a", 4, True), ("a", 1, False), ("a, b", 4, False)], ids=["own bucket", "one", "two"]
+)
+def test_only_keys_that_tell_files_apart_are_asked_for(
+    spark: SparkSession, sql: Sql, key: str, buckets: int, told: bool
+) -> None:
+    sql(f"CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('primary-key' = '{key}', 'bucket' = '{buckets}')")
+    for number in (0, 1):
+        sql(f"INSERT INTO t SELECT id, id + {number} FROM range(200)")
+    sql("CREATE TABLE d (a INT, name STRING)")
+    sql("INSERT INTO d VALUES (150, 'x'), (151, 'y')")
+    frame = spark.sql("SELECT t.a, t.b FROM t JOIN d ON t.a = d.a WHERE d.name = 'x'")
+    assert ("dynamicpruning" in frame._jdf.queryExecution().executedPlan().toString()) is told
+    assert sorted(map(tuple, frame.collect())) == sorted(row for row in sql("SELECT a, b FROM t") if row[0] == 150)
+
+
+def test_stretches_of_keys_are_told_apart(spark: SparkSession, sql: Sql) -> None:
+    options = "'primary-key' = 'a', 'bucket' = '1', 'write-only' = 'true'"
+    sql(f"CREATE TABLE t (a INT, b INT) TBLPROPERTIES ({options})")
+    for low in (0, 1000):
+        sql(f"INSERT INTO t SELECT id, id FROM range({low}, {low + 200})")
+    sql("CREATE TABLE d (a INT, name STRING)")
+    sql("INSERT INTO d VALUES (150, 'x'), (151, 'y')")
+    frame = spark.sql("SELECT t.a, t.b FROM t JOIN d ON t.a = d.a WHERE d.name = 'x'")
+    assert files_read(frame) == 1
+    assert [tuple(row) for row in frame.collect()] == [(150, 150)]

@@ -1,0 +1,1 @@
+"""TPC-H and TPC-DS: their tables and queries as DuckDB's extensions make them, measured as ratios to Parquet."""
