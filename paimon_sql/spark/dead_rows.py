@@ -16,7 +16,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.native_scan import NativeScanProxy
-from paimon_sql.spark.plan_rules import PlanRule, with_leaves
+from paimon_sql.spark.plan_rules import PlanRule, with_leaves, with_subqueries
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.executor import LocalExecutor
@@ -161,14 +161,15 @@ class PassOverDeadRows(PlanRule):
     """
 
     def rewritten(self, plan: Any) -> Any:
-        if not PythonScanProxy.with_native_twin:
-            return plan
+        return self._passing(plan) if PythonScanProxy.with_native_twin else plan
+
+    def _passing(self, plan: Any) -> Any:
         instead: dict[int, Any] = {}
         for number, leaf in enumerate(self.jvm.items(plan.collectLeaves())):
             scan = behind(self.jvm, leaf.scan()) if leaf.getClass().getSimpleName() == _SCAN else None
             if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
                 instead[number] = self._natively(leaf, scan.native_twin)
-        return with_leaves(self.jvm, plan, instead) if instead else plan
+        return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._passing)
 
     def _natively(self, relation: Any, native: Any) -> Any:
         jvm = self.jvm

@@ -7,7 +7,8 @@ know nothing of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from paimon_sql.spark.java import CATALYST, Jvm
@@ -63,11 +64,50 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
     return _Replacement(jvm, instead).of(plan)
 
 
+def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any:
+    """A plan whose filters' subqueries are rewritten: those that Spark has made of optimized plans, and not its own.
+
+    Dynamic pruning and bloom filters of joins are such; Spark optimizes them no more, and uses the rows of a join's
+    other side for them only if both are alike.
+    """
+    pattern = jvm.singleton(f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
+    return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
+
+
 def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
     """A plan with some of its members exchanged, whatever others it has in this version of Spark."""
     names = [plan.productElementName(i) for i in range(plan.productArity())]
     kept = [parts.get(name, plan.productElement(i)) for i, name in enumerate(names)]
     return plan.makeCopy(jvm.array("java.lang.Object", kept))
+
+
+@dataclass(frozen=True)
+class _InFilters:
+    """Rewrites the subqueries of a plan's filters; ``pattern`` is what trees with subqueries are told by."""
+
+    jvm: Jvm
+    pattern: Any
+    rewritten: Callable[[Any], Any]
+
+    def of(self, plan: Any) -> Any:
+        if not plan.containsPattern(self.pattern):
+            return plan
+        plan = self._with_children(plan, self.of)
+        if plan.getClass().getSimpleName() == "Filter":
+            return with_parts(self.jvm, plan, condition=self._condition(plan.condition()))
+        return plan
+
+    def _condition(self, expression: Any) -> Any:
+        if not expression.containsPattern(self.pattern):
+            return expression
+        expression = self._with_children(expression, self._condition)
+        if expression.nodePatterns().contains(self.pattern):
+            expression = expression.withNewPlan(self.rewritten(expression.plan()))
+        return expression
+
+    def _with_children(self, node: Any, change: Callable[[Any], Any]) -> Any:
+        children = self.jvm.items(node.children())
+        return node.withNewChildren(self.jvm.seq([change(child) for child in children])) if children else node
 
 
 class _Replacement:
