@@ -1,8 +1,8 @@
 """Rules of ours in Spark's analysis of writes, before Spark lines rows up with the columns of their table.
 
 Spark looks for rules that resolve hints before it resolves anything else; a rule there may exchange a whole plan. It is
-asked for every statement, some of them many times over: so the few lines that say whether a plan is a write are
-compiled (decision 9), and Python is asked for writes of DataFrames only.
+asked for every statement, some of them many times over: so a compiled line says whether a plan is a write by name
+(`compiled_rules`), and Python is asked for these only.
 """
 
 from __future__ import annotations
@@ -11,23 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from paimon_sql.spark.compiled_rules import NODE, compiled_rule
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, private_field
-from paimon_sql.spark.subclass import compiled_class
 
 _CLASS = "paimon.WriteRule"
-_RULE = f"{CATALYST}.rules.Rule"
-_NODE = f"{CATALYST}.trees.TreeNode"
 _WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
-_FUNCTION = "scala.Function1"
-_ANSWERS = "answers"
-_MEMBERS = (
-    f"public volatile {_FUNCTION} {_ANSWERS};",
-    f"""
-        public {_NODE} apply({_NODE} plan) {{
-            if (!(plan instanceof {_WRITE}) || !(({_WRITE}) plan).isByName()) return plan;
-            return ({_NODE}) {_ANSWERS}.apply(plan);
-        }}""",
-)
+_ASKS = (f"private boolean asks({NODE} plan) {{ return plan instanceof {_WRITE} && (({_WRITE}) plan).isByName(); }}",)
 _FIELD = "hintResolutionRules"
 
 
@@ -66,27 +55,10 @@ class WriteRuleBuilder(JavaObject):
         return self.MARK
 
     def apply(self, session: Any) -> Any:
-        made = compiled_class(self.jvm, _CLASS, _MEMBERS, beside=_RULE, parent=_RULE)
-        rule = made.getConstructors()[0].newInstance(self.jvm.array("java.lang.Object"))
-        made.getField(_ANSWERS).set(rule, _Answers(self.jvm, self._make(session)))
-        return rule
+        return compiled_rule(self.jvm, _CLASS, _ASKS, self._make(session).rewritten)
 
     class Java:
         implements = ["scala.Function1"]
-
-
-class _Answers(JavaObject):
-    """What the compiled lines ask."""
-
-    def __init__(self, jvm: Jvm, rule: WriteRule) -> None:
-        super().__init__(jvm)
-        self._rule = rule
-
-    def apply(self, write: Any) -> Any:
-        return self._rule.rewritten(write)
-
-    class Java:
-        implements = [_FUNCTION]
 
 
 def add_write_rule(jvm: Jvm, session: Any, builder: WriteRuleBuilder) -> None:

@@ -16,7 +16,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.native_scan import NativeScanProxy
-from paimon_sql.spark.plan_rules import PlanRule, with_leaves, with_subqueries
+from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_subqueries
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.executor import LocalExecutor
@@ -37,7 +37,6 @@ _THREADS = os.cpu_count() or 2
 _MERGED = BitsCache(64 * 1024 * 1024)
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"
-_SCAN = "DataSourceV2ScanRelation"
 _ROW = f"{_EXPRESSIONS}.GenericInternalRow"
 _TYPES = "org.apache.spark.sql.types"
 
@@ -160,13 +159,15 @@ class PassOverDeadRows(PlanRule):
     A session without the rule reads rightly all the same, only by Python workers.
     """
 
+    reads_scans = True
+
     def rewritten(self, plan: Any) -> Any:
         return self._passing(plan) if PythonScanProxy.with_native_twin else plan
 
     def _passing(self, plan: Any) -> Any:
         instead: dict[int, Any] = {}
-        for number, leaf in enumerate(self.jvm.items(plan.collectLeaves())):
-            scan = behind(self.jvm, leaf.scan()) if leaf.getClass().getSimpleName() == _SCAN else None
+        for number, leaf in scans_of(self.jvm, plan):
+            scan = behind(self.jvm, leaf.scan())
             if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
                 instead[number] = self._natively(leaf, scan.native_twin)
         return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._passing)

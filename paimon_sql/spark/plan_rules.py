@@ -7,22 +7,40 @@ know nothing of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from paimon_sql.spark.compiled_rules import NODE, compiled_rule
 from paimon_sql.spark.java import CATALYST, Jvm
-from paimon_sql.spark.subclass import subclass_instance
+
+SCAN = "DataSourceV2ScanRelation"
+"""The simple name of the leaves that are scans of tables."""
+_CLASS = "paimon.PlanRule"
+_ASKS = (
+    "public volatile java.util.Set roots;",
+    "public volatile boolean scans;",
+    f"""
+        private boolean asks({NODE} plan) {{
+            if (this.roots.contains(plan.getClass().getSimpleName())) return true;
+            if (!this.scans) return false;
+            scala.collection.Iterator leaves = plan.collectLeaves().iterator();
+            while (leaves.hasNext()) if ("{SCAN}".equals(leaves.next().getClass().getSimpleName())) return true;
+            return false;
+        }}""",
+)
 
 
 class PlanRule(ABC):
     """A rule that rewrites optimized plans, once scans have been built.
 
     Attributes:
-        roots: the simple names of the classes of plans that it looks at; of all if there are none.
+        roots: the simple names of the classes of plans that it looks at.
+        reads_scans: whether it looks at all plans that scan tables as well.
     """
 
     roots: ClassVar[frozenset[str]] = frozenset()
+    reads_scans: ClassVar[bool] = False
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -39,18 +57,25 @@ def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
     """
     roots = frozenset[str]().union(*(rule.roots for rule in rules))
 
-    def apply(_: Any, arguments: Any, proceed: Any) -> Any:
-        plan = arguments[0]
+    def answer(plan: Any) -> Any:
         root = str(plan.getClass().getSimpleName()) if roots else ""
         for rule in rules:
-            if not rule.roots or root in rule.roots:
+            if rule.reads_scans or root in rule.roots:
                 plan = rule.rewritten(plan)
         return plan
 
     methods = session.sessionState().experimentalMethods()
     known = jvm.items(methods.extraOptimizations())
-    made = subclass_instance(jvm, f"{CATALYST}.rules.Rule", {"apply": apply})
+    scans = any(rule.reads_scans for rule in rules)
+    made = compiled_rule(jvm, _CLASS, _ASKS, answer, roots=jvm.java_set(roots), scans=scans)
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
+
+
+def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
+    """The scans of tables in a plan, each with its number among the leaves."""
+    for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
+        if leaf.getClass().getSimpleName() == SCAN:
+            yield number, leaf
 
 
 def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:

@@ -16,12 +16,11 @@ from typing import Any
 
 from paimon_sql.spark.java import CATALYST, Jvm, behind
 from paimon_sql.spark.partition_keys import PartitionKeys
-from paimon_sql.spark.plan_rules import PlanRule, with_leaves, with_parts
+from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.storage.scan.bucketing import Bucketing, form_of
 
 _SETTINGS = "spark.sql.sources.v2.bucketing."
-_SCAN = "DataSourceV2ScanRelation"
 _FOR_SEVERAL = ("spark.sql.requireAllClusterKeysForCoPartition", "true")
 _FOR_ONE = ("spark.sql.requireAllClusterKeysForDistribution", "false")
 _PATTERNS = ("JOIN", "AGGREGATE", "WINDOW")
@@ -86,6 +85,8 @@ class StoragePartitioning(PlanRule):
         session: the JVM's session.
     """
 
+    reads_scans = True
+
     def __init__(self, jvm: Jvm, session: Any) -> None:
         super().__init__(jvm)
         self._session = session
@@ -118,8 +119,8 @@ class StoragePartitioning(PlanRule):
 
     def _sides(self, plan: Any) -> list[_Side]:
         found = []
-        for number, leaf in enumerate(self.jvm.items(plan.collectLeaves())):
-            scan = behind(self.jvm, leaf.scan()) if leaf.getClass().getSimpleName() == _SCAN else None
+        for number, leaf in scans_of(self.jvm, plan):
+            scan = behind(self.jvm, leaf.scan())
             if not isinstance(scan, PlannedScanProxy) or scan.bucketing is None:
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.plan_rules import PlanRule, add_rules, with_leaves
+from paimon_sql.spark.plan_rules import PlanRule, add_rules, scans_of, with_leaves
 from paimon_sql.storage.format_tables import FormatTable
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -27,6 +27,8 @@ class ReadQuotedValues(PlanRule):
     it says to leave out rows with such, or to show their lines, Spark's reader must know the types, and stays.
     """
 
+    reads_scans = True
+
     @classmethod
     def ensure(cls, jvm: Jvm, session: Any) -> None:
         """Give the rule to a session that has it not; to be called before a plan is optimized."""
@@ -39,8 +41,8 @@ class ReadQuotedValues(PlanRule):
 
     def rewritten(self, plan: Any) -> Any:
         instead: dict[int, Any] = {}
-        for number, leaf in enumerate(self.jvm.items(plan.collectLeaves())):
-            if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation" and self._is_ours(leaf):
+        for number, leaf in scans_of(self.jvm, plan):
+            if self._is_ours(leaf):
                 texts = self._read_as_texts(leaf)
                 if texts is not None:
                     instead[number] = texts
