@@ -261,16 +261,15 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             )
         if kind is kind_of(old.schema) and shown.keeps_history(old, schema):
             return shown.replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
-        return self._succeed(ident, old, schema)
+        return self._succeed(identifier, old, schema)
 
-    def _succeed(self, ident: Any, old: AnyTable, schema: TableSchema) -> SchemaTable:
+    def _succeed(self, identifier: Identifier, old: AnyTable, schema: TableSchema) -> SchemaTable:
         """A table beside the old one, which takes its place in the end."""
         if not self.catalog.renames_tables:
             raise UnsupportedError(
                 f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
                 remedy="Remove the folder and make the table anew.",
             )
-        identifier = self._identifier(ident)
         aside = beside(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
         made = replace(self.catalog.create_any_table(aside, schema), name=old.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -22,13 +22,18 @@ from paimon_sql.storage.replace_table import keeps_history
 
 
 class KindInSpark(ABC):
-    """How Spark sees the tables of one kind."""
+    """How Spark sees the tables of one kind.
+
+    Class attributes:
+        staged: tables that their statement has created.
+    """
+
+    staged: ClassVar[type[CreatedTableProxy | CreatedFormatTable]]
 
     @abstractmethod
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
         """A table as Spark's ``Table``; ``writes`` says that the statement writes into it."""
 
-    @abstractmethod
     def created(
         self,
         jvm: Jvm,
@@ -43,6 +48,7 @@ class KindInSpark(ABC):
         Args:
             successor: takes another table's place once it is filled.
         """
+        return self.staged(jvm, table, session, catalog, identifier, successor)
 
     @abstractmethod
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
@@ -60,19 +66,10 @@ class KindInSpark(ABC):
 
 
 class _Snapshots(KindInSpark):
+    staged = CreatedTableProxy
+
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
         return TableProxy(jvm, table, session)
-
-    def created(
-        self,
-        jvm: Jvm,
-        table: Any,
-        session: Any,
-        catalog: Catalog,
-        identifier: Identifier,
-        successor: Successor | None = None,
-    ) -> SchemaTable:
-        return CreatedTableProxy(jvm, table, session, catalog, identifier, successor)
 
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
         return keeps_history(old.schema, schema)
@@ -84,19 +81,10 @@ class _Snapshots(KindInSpark):
 
 
 class _PlainFiles(KindInSpark):
+    staged = CreatedFormatTable
+
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
         return FormatTableProxy(jvm, table, session, writes=writes)
-
-    def created(
-        self,
-        jvm: Jvm,
-        table: Any,
-        session: Any,
-        catalog: Catalog,
-        identifier: Identifier,
-        successor: Successor | None = None,
-    ) -> SchemaTable:
-        return CreatedFormatTable(jvm, table, session, catalog, identifier, successor)
 
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
         return True

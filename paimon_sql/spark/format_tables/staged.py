@@ -6,6 +6,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.format_tables.table import FormatTableProxy
 from paimon_sql.spark.format_tables.write import FormatWrite, FormatWriteBuilder
 from paimon_sql.spark.java import CATALOG, Jvm
@@ -44,6 +45,7 @@ class CreatedFormatTable(FormatTableProxy):
     def commitStagedChanges(self) -> None:
         if self._successor is not None:
             self._successor.take_place()
+            cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
         if self._successor is not None:
