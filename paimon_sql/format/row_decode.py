@@ -42,8 +42,9 @@ def decode_columns(
     rows: Sequence[bytes | None] | pa.Array | pa.ChunkedArray,
     *,
     overflow_to_null: bool = False,
+    places: Sequence[int] | None = None,
 ) -> list[pa.Array]:
-    """The columns of serialized rows, one Arrow array a type, in the types of ``arrow_type``.
+    """The columns of serialized rows as Arrow arrays, in the types of ``arrow_type``.
 
     A null row, and a row of no fields (what stands for a file without a key or statistics), is null in every column.
 
@@ -52,12 +53,13 @@ def decode_columns(
         rows: each the number of fields and a BinaryRow, as manifests carry them.
         overflow_to_null: whether a timestamp that Arrow cannot hold at its precision (one of precision 9 outside of the
             years 1677 to 2262) becomes null; otherwise it is an error.
+        places: which of the fields are decoded, in this order; all by default.
 
     Raises:
         InvalidInputError: a row has another number of fields or is cut short.
     """
     memory = _Rows(one_array(rows), len(types))
-    return [_decode(memory, i, data_type, overflow_to_null) for i, data_type in enumerate(types)]
+    return [_decode(memory, i, types[i], overflow_to_null) for i in (range(len(types)) if places is None else places)]
 
 
 class _Rows:

@@ -1,70 +1,103 @@
-"""Rules of ours in Spark's analysis of writes, before Spark lines rows up with the columns of their table.
+"""Rules of ours in Spark's analysis of statements.
 
-Spark looks for rules that resolve hints before it resolves anything else; a rule there may exchange a whole plan. It is
-asked for every statement, some of them many times over: so a compiled line says whether a plan is a write by name
-(`compiled_rules`), and Python is asked for these only.
+Spark asks its rules for every statement, some of them many times over: so a compiled line says whether a rule has
+anything to say of a plan (`compiled_rules`), and Python is asked for these only.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from paimon_sql.spark.compiled_rules import NODE, compiled_rule
-from paimon_sql.spark.java import CATALYST, JavaObject, Jvm, private_field
-
-_CLASS = "paimon.WriteRule"
-_WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
-_ASKS = (f"private boolean asks({NODE} plan) {{ return plan instanceof {_WRITE} && (({_WRITE}) plan).isByName(); }}",)
-_FIELD = "hintResolutionRules"
+from paimon_sql.spark.compiled_rules import compiled_rule
+from paimon_sql.spark.java import JavaObject, Jvm, private_field
 
 
-class WriteRule(ABC):
-    """A rule that rewrites writes by name before Spark looks at their columns; their rows may not be analysed yet.
+@dataclass(frozen=True)
+class Stage:
+    """When Spark's analysis asks a rule.
+
+    Attributes:
+        rules: the member of the analyzer that holds the rules.
+        inject: the method of ``SparkSessionExtensions`` that takes what makes the rule of a session.
+        builders: the member of ``SparkSessionExtensions`` that holds these.
+    """
+
+    rules: str
+    inject: str
+    builders: str
+
+
+BEFORE_RESOLUTION = Stage("hintResolutionRules", "injectHintResolutionRule", "hintResolutionRuleBuilders")
+"""Rules that resolve hints come before anything else, and may exchange a whole plan."""
+RESOLUTION = Stage("extendedResolutionRules", "injectResolutionRule", "resolutionRuleBuilders")
+"""Once each round of resolution, behind Spark's own rules."""
+STAGES = (BEFORE_RESOLUTION, RESOLUTION)
+
+
+class AnalysisRule(ABC):
+    """A rule that rewrites plans while Spark analyses them.
 
     Args:
         jvm: the JVM.
-        session: the session whose writes they are.
+        session: the session whose plans they are; it may be in the making.
+
+    Attributes:
+        stage: when it is asked.
+        compiled: the full name of its class in the JVM.
+        asks: members of that class in Java's words; the last, a method ``asks``, says whether Python is asked.
     """
+
+    stage: ClassVar[Stage]
+    compiled: ClassVar[str]
+    asks: ClassVar[Sequence[str]]
 
     def __init__(self, jvm: Jvm, session: Any) -> None:
         self.jvm = jvm
         self.session = session
 
     @abstractmethod
-    def rewritten(self, write: Any) -> Any:
-        """The write that stands for another one; the same object if there is nothing to change."""
+    def rewritten(self, plan: Any) -> Any:
+        """The plan that stands for another one; the same object if there is nothing to change."""
 
 
-class WriteRuleBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectHintResolutionRule`` takes: a function from a session to its rule.
+class RuleBuilder(JavaObject):
+    """What Spark's extensions take: a function from a session to its rule.
 
     Args:
         jvm: the JVM.
+        rule: the class of the rule.
         make: makes the rule of a session; the session may be in the making.
     """
 
-    MARK = "paimon-sql write rule builder"
+    MARK = "paimon-sql rule builder"
 
-    def __init__(self, jvm: Jvm, make: Callable[[Any], WriteRule]) -> None:
+    def __init__(self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[Any], AnalysisRule]) -> None:
         super().__init__(jvm)
+        self.rule = rule
         self._make = make
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: Any) -> Any:
-        return compiled_rule(self.jvm, _CLASS, _ASKS, self._make(session).rewritten)
+        return compiled_rule(self.jvm, self.rule.compiled, self.rule.asks, self._make(session).rewritten)
 
     class Java:
         implements = ["scala.Function1"]
 
 
-def add_write_rule(jvm: Jvm, session: Any, builder: WriteRuleBuilder) -> None:
+def inject(extensions: Any, builder: RuleBuilder) -> None:
+    """Let the sessions that will be made with those extensions have the rule of that builder."""
+    getattr(extensions, builder.rule.stage.inject)(builder)
+
+
+def add_rule(jvm: Jvm, session: Any, builder: RuleBuilder) -> None:
     """Give a session that exists the rule of that builder; once, however often it is called."""
     analyzer = session.sessionState().analyzer()
-    field, rules = private_field(analyzer, _FIELD)
+    field, rules = private_field(analyzer, builder.rule.stage.rules)
     known = jvm.items(rules)
-    if not any(rule.getClass().getName() == _CLASS for rule in known):
+    if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
         field.set(analyzer, jvm.seq([*known, builder.apply(session)]))

@@ -17,14 +17,15 @@ from pyspark import SparkContext
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
-from paimon_sql.spark.analysis_rules import WriteRuleBuilder, add_write_rule
+from paimon_sql.spark.analysis_rules import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
+from paimon_sql.spark.file_names import FileNames
 from paimon_sql.spark.frame_writes import MergeSchemas
 from paimon_sql.spark.idle_connections import let_go_by_itself
-from paimon_sql.spark.java import Jvm, behind, private_field
+from paimon_sql.spark.java import CATALOG, Jvm, behind, private_field
 from paimon_sql.spark.new_sessions import CatalogsBuilder
 from paimon_sql.spark.parser import ParserBuilder, ParserProxy
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
@@ -40,7 +41,7 @@ CATALOG_PREFIX = "spark.sql.catalog."
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
-_MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, WriteRuleBuilder.MARK)
+_MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)
 _SPARKS_OWN = "defaultSessionCatalog"
 """The field of a ``CatalogManager`` that holds Spark's own catalog."""
 
@@ -146,13 +147,14 @@ class AttachedSession:
         """The catalog of that name, that of paths included; None if it is none of ours."""
         return self._paths if name == PATHS else self.catalogs.get(name)
 
-    def _home(self, relation: Any) -> Home | None:
-        """Where a stream's table is called by its name, by an ``Option`` of its relation; None if it is not."""
-        named = relation.get() if relation.isDefined() else None
-        if named is None or not (named.catalog().isDefined() and named.identifier().isDefined()):
+    def _home(self, called: tuple[str, ...]) -> Home | None:
+        """Where the definition of a table is kept that Spark calls so; None if the session lacks its catalog."""
+        catalog, *namespace, name = called
+        proxy = self.catalog_named(catalog)
+        if proxy is None:
             return None
-        proxy = self.catalog_named(str(named.catalog().get().name()))
-        return None if proxy is None else Home(proxy.catalog, identifier_of(proxy, named.identifier().get()))
+        ident = self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
+        return Home(proxy.catalog, identifier_of(proxy, ident))
 
     def all(self) -> dict[str, Catalog]:
         """The session's Paimon catalogs by name."""
@@ -237,11 +239,18 @@ class Bridge:
             extensions = self._own_extensions(session)
             extensions.injectParser(builder)
             extensions.injectCheckRule(CatalogsBuilder(self.jvm, self, catalog_settings(session)))
-            writes = WriteRuleBuilder(self.jvm, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made)))
-            extensions.injectHintResolutionRule(writes)
+            rules = [
+                RuleBuilder(
+                    self.jvm, MergeSchemas, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made))
+                ),
+                RuleBuilder(self.jvm, FileNames, lambda made: FileNames(self.jvm, made)),
+            ]
+            for rule in rules:
+                inject(extensions, rule)
             private_field(session, "extensions")[0].set(session, extensions)
             self.session(session, manager=manager).add_configured()
-            add_write_rule(self.jvm, session, writes)
+            for rule in rules:
+                add_rule(self.jvm, session, rule)
 
     def _own_extensions(self, session: Any) -> Any:
         """A copy of a session's extensions without those of ours."""
@@ -250,7 +259,7 @@ class Bridge:
         copied = {
             "parserBuilders": new.injectParser,
             "checkRuleBuilders": new.injectCheckRule,
-            "hintResolutionRuleBuilders": new.injectHintResolutionRule,
+            **{stage.builders: getattr(new, stage.inject) for stage in STAGES},
         }
         for field in old.getClass().getDeclaredFields():
             field.setAccessible(True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
-from paimon_sql.spark.subclass import compiled_class
 
 NODE = f"{CATALYST}.trees.TreeNode"
 _RULE = f"{CATALYST}.rules.Rule"

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.read_options import CATALOG_OPTION, option
-from paimon_sql.spark.subclass import compiled_class
 
 _CLASS = "paimon.DefaultSource"
 _SOURCE = f"{CATALOG}.SupportsCatalogOptions"

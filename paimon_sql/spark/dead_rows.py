@@ -175,12 +175,17 @@ class PassOverDeadRows(PlanRule):
     def _natively(self, relation: Any, native: Any) -> Any:
         jvm = self.jvm
         output = jvm.items(relation.output())
-        position, dead = self._attribute(_POSITION), self._attribute(_DEAD)
+        # They are seen nowhere above, so that all scans may have the same.
+        position, dead, is_alive = jvm.constant("parts of a filter for dead rows", self._filter_parts)
         parts = jvm.items(relation.productIterator().toSeq())
         parts[1:3] = [native, jvm.seq([*output, position, dead])]
         wider = relation.makeCopy(jvm.array("java.lang.Object", parts))
-        alive = jvm.new(f"{_PLANS}.Filter", self._alive(position, dead), wider)
+        alive = jvm.new(f"{_PLANS}.Filter", is_alive, wider)
         return jvm.new(f"{_PLANS}.Project", jvm.seq(output), alive)
+
+    def _filter_parts(self) -> tuple[Any, Any, Any]:
+        position, dead = self._attribute(_POSITION), self._attribute(_DEAD)
+        return position, dead, self._alive(position, dead)
 
     def _attribute(self, field: dict[str, Any]) -> Any:
         jvm = self.jvm

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_sql.spark.java import CATALYST, SETTINGS, JavaObject, Jvm
+from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.other_settings import under_settings
 
-_ZONE = "spark.sql.session.timeZone"
+_IN_UTC = {"spark.sql.session.timeZone": "UTC"}
 _INSTANT = '"dataType":"timestamp"'
 
 
@@ -15,24 +16,4 @@ def expression_text(jvm: Jvm, expressions: Any) -> str:
     array = jvm.new(f"{CATALYST}.expressions.CreateArray", expressions, False)
     text = str(array.toJSON())
     # Spark writes instants in the session's time zone, where an hour in autumn comes twice.
-    return _in_utc(jvm, array) if _INSTANT in text else text
-
-
-def _in_utc(jvm: Jvm, expression: Any) -> str:
-    settings = jvm.settings.clone()
-    settings.setConfString(_ZONE, "UTC")
-    return str(jvm.singleton(SETTINGS).withExistingConf(settings, _Json(jvm, expression)))
-
-
-class _Json(JavaObject):
-    """Scala code that gives an expression's JSON."""
-
-    def __init__(self, jvm: Jvm, expression: Any) -> None:
-        super().__init__(jvm)
-        self._expression = expression
-
-    def apply(self) -> Any:
-        return self._expression.toJSON()
-
-    class Java:
-        implements = ["scala.Function0"]
+    return str(under_settings(jvm, _IN_UTC, array.toJSON)) if _INSTANT in text else text

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ _MAP_VALUES = ("GetMapValue", "ElementAt")
 _PLACES = ("AttributeReference", *_MAP_VALUES)
 _WHOLE = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
 _EPOCH = datetime(1970, 1, 1)
+_LONG = 1 << 15
 
 
 class UntranslatableError(Exception):
@@ -73,7 +75,17 @@ def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | 
         text: the expression as `expression_text` tells it.
         types: the types of the table's columns.
     """
-    return [_translated(child, types) for child in parse_expression(text).children]
+    told = tuple(types.items())
+    return list(_remembered(text, told) if len(text) <= _LONG else _translations(text, told))
+
+
+def _translations(text: str, types: tuple[tuple[str, DataType], ...]) -> tuple[Predicate | None, ...]:
+    known = dict(types)
+    return tuple(_translated(child, known) for child in parse_expression(text).children)
+
+
+_remembered = lru_cache(maxsize=256)(_translations)
+"""Queries ask the same of a table several times over, and are asked again."""
 
 
 def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term] | None:

@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
-from paimon_sql.spark.analysis_rules import WriteRule
+from paimon_sql.spark.analysis_rules import BEFORE_RESOLUTION, AnalysisRule
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
-from paimon_sql.spark.java import EXECUTION, Jvm, behind
+from paimon_sql.spark.compiled_rules import NODE
+from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.merge_schema import SchemaMerge
 from paimon_sql.spark.plan_rules import with_parts
 from paimon_sql.spark.table import TableProxy
@@ -24,6 +25,7 @@ from paimon_sql.spark.write_options import write_options
 from paimon_sql.storage.branching import moved_to_branch
 
 _RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+_WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
 _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 
 
@@ -38,7 +40,7 @@ class MergedTableProxy(TableProxy):
     """A table that has the columns of a write already; Spark asks a rule again as long as it changes something."""
 
 
-class MergeSchemas(WriteRule):
+class MergeSchemas(AnalysisRule):
     """Gives tables the columns that a DataFrame brings, where its writer or the session asks for it.
 
     Args:
@@ -46,6 +48,15 @@ class MergeSchemas(WriteRule):
         session: the session.
         catalogs: gives the session's catalogs.
     """
+
+    stage = BEFORE_RESOLUTION
+    compiled = "paimon.WriteRule"
+    asks = (
+        f"""
+            private boolean asks({NODE} plan) {{
+                return plan instanceof {_WRITE} && (({_WRITE}) plan).isByName();
+            }}""",
+    )
 
     def __init__(self, jvm: Jvm, session: Any, catalogs: Callable[[], Catalogs]) -> None:
         super().__init__(jvm, session)

@@ -1,62 +1,52 @@
-"""A hidden column of a table as Spark's ``MetadataColumn``."""
+"""A hidden column of a table as Spark's ``MetadataColumn``.
+
+Spark asks each of them for all that it is for each relation of a query, so that they are objects of the JVM's own.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from paimon_sql.format.types import DataField
-from paimon_sql.spark.java import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.compiled_class import compiled_class
+from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.types import spark_type, type_inside
+
+_COLUMN = f"{CATALOG}.MetadataColumn"
+_TYPE = "org.apache.spark.sql.types.DataType"
+_MEMBERS = (
+    "private String name;",
+    f"private {_TYPE} type;",
+    "private boolean nullable;",
+    "private String comment;",
+    f"""public HiddenColumn(String name, {_TYPE} type, boolean nullable, String comment) {{
+        this.name = name; this.type = type; this.nullable = nullable; this.comment = comment;
+    }}""",
+    "public String name() { return name; }",
+    f"public {_TYPE} dataType() {{ return type; }}",
+    "public boolean isNullable() { return nullable; }",
+    "public String comment() { return comment; }",
+    "public String toString() { return name; }",
+)
 
 
 def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Any:
     """Hidden columns as a ``MetadataColumn[]``; most tables have the same, which are made once."""
 
     def make() -> Any:
-        # Py4J puts Python objects into collections, not into arrays.
-        columns = jvm.seq([HiddenColumnProxy(jvm, f) for f in fields])
-        element = jvm.java_class(f"{CATALOG}.MetadataColumn")
-        return columns.toArray(jvm.singleton("scala.reflect.ClassTag").apply(element))
+        return jvm.array(_COLUMN, [_hidden_column(jvm, f) for f in fields])
 
     return jvm.constant(f"hidden columns {json.dumps([f.to_json() for f in fields])}", make)
 
 
-class HiddenColumnProxy(JavaObject):
-    """One column that ``*`` does not show."""
+def _hidden_column(jvm: Jvm, field: DataField) -> Any:
+    def constructor() -> Any:
+        made = compiled_class(jvm, "paimon.HiddenColumn", _MEMBERS, beside=_COLUMN, interfaces=[_COLUMN])
+        return made.getConstructors()[0]
 
-    def __init__(self, jvm: Jvm, field: DataField) -> None:
-        super().__init__(jvm)
-        self._field = field
-
-    def toString(self) -> str:
-        return self._field.name
-
-    def name(self) -> str:
-        return self._field.name
-
-    @cached_property
-    def _data_type(self) -> Any:
-        # Spark replaces CHAR and VARCHAR in a table's own columns alone.
-        kind = json.dumps(type_inside(spark_type(self._field.type)))
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(kind)
-
-    def dataType(self) -> Any:
-        return self._data_type
-
-    def isNullable(self) -> bool:
-        return self._field.type.nullable
-
-    def comment(self) -> str | None:
-        return self._field.description
-
-    def transform(self) -> Any:
-        return None
-
-    def metadataInJSON(self) -> str | None:
-        return None
-
-    class Java:
-        implements = [f"{CATALOG}.MetadataColumn"]
+    # Spark replaces CHAR and VARCHAR in a table's own columns alone.
+    kind = jvm.struct(json.dumps(type_inside(spark_type(field.type))))
+    told = jvm.array("java.lang.Object", [field.name, kind, field.type.nullable, field.description])
+    return jvm.constant("constructor of hidden columns", constructor).newInstance(told)

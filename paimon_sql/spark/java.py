@@ -23,6 +23,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.crossed_errors import note_crossing
 
 T = TypeVar("T")
@@ -35,6 +36,15 @@ SETTINGS = "org.apache.spark.sql.internal.SQLConf"
 _CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
 _OF_JOBS = "org.apache.spark.SparkException"
 _REMEMBERED = 512
+_HANDLER = "py4j.reflection.PythonProxyHandler"
+_NAMES = "paimon.PythonObjects"
+_KEPT = "public static volatile java.lang.reflect.Field kept;"
+_NAME_OF = f"""
+    public static String of(Object target) {{
+        if (target == null || !java.lang.reflect.Proxy.isProxyClass(target.getClass())) return null;
+        Object handler = java.lang.reflect.Proxy.getInvocationHandler(target);
+        return handler instanceof {_HANDLER} ? (String) kept.get(handler) : null;
+    }}"""
 
 
 class Jvm:
@@ -217,22 +227,18 @@ def private_field(target: Any, name: str) -> tuple[Any, Any]:
 
 def behind(jvm: Jvm, target: Any) -> Any:
     """The Python object that answers for a Java object; None if no Python object does."""
-    # Spark compares often: this takes few calls, and no exception that PySpark would look at by many more.
-    if not jvm.java_class("java.lang.reflect.Proxy").isInstance(target):
-        return None
-    handler = jvm.static("java.lang.reflect.Proxy", "getInvocationHandler")(target)
-    try:
-        name = jvm.constant("name of a Python object", lambda: _name_field(jvm)).get(handler)
-    except Py4JJavaError:  # a proxy of the JVM's own
-        return None
-    return jvm.gateway.gateway_property.pool[name]
+    # Spark compares often: this is one call.
+    name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
+    return None if name is None else jvm.gateway.gateway_property.pool[name]
 
 
-def _name_field(jvm: Jvm) -> Any:
-    """The field under which Py4J's handlers keep the name of the Python object."""
-    field = jvm.java_class("py4j.reflection.PythonProxyHandler").getDeclaredField("id")
-    field.setAccessible(True)
-    return field
+def _names(jvm: Jvm) -> Any:
+    """A function that gives the name of the Python object that answers for a Java object; null if none does."""
+    kept = jvm.java_class(_HANDLER).getDeclaredField("id")
+    kept.setAccessible(True)
+    made = compiled_class(jvm, _NAMES, (_KEPT, _NAME_OF), beside=_HANDLER)
+    made.getField("kept").set(None, kept)
+    return jvm.static(_NAMES, "of")
 
 
 class JavaObject:

@@ -16,6 +16,7 @@ from typing import Any
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.hadoop_files import hadoop_settings, hadoop_url
 from paimon_sql.spark.java import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.other_settings import under_settings
 from paimon_sql.spark.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
@@ -23,6 +24,13 @@ from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 from paimon_sql.storage.scan.split import Split
 
 _DATASOURCES = f"{EXECUTION}.datasources"
+_IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
+_IN_BATCHES = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.maxFields": str(2**31 - 1),
+    "spark.sql.parquet.enableVectorizedReader": "true",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader": "true",
+}
 
 
 class NativeScanProxy(PlannedScanProxy):
@@ -72,8 +80,18 @@ class NativeScanProxy(PlannedScanProxy):
         if self.is_stream:
             return super().columnarSupportMode()
         # Otherwise Spark would ask for the partitions when it plans, and EXPLAIN would read what only they need.
-        mode = "SUPPORTED" if self._reader_factory.supportColumnarReads(None) else "UNSUPPORTED"
+        mode = "SUPPORTED" if self._is_columnar else "UNSUPPORTED"
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", mode)
+
+    @cached_property
+    def _is_columnar(self) -> bool:
+        """Whether rows come in columnar batches; a reader factory, which would know, is made for scans that run."""
+        jvm, settings, struct = self.jvm, self.jvm.settings, self.readSchema()
+        if not settings.wholeStageEnabled():
+            return False
+        if not jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils").isBatchReadSupportedForSchema(settings, struct):
+            return False
+        return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
 
     @cached_property
     def _input_partitions(self) -> Any:
@@ -96,7 +114,12 @@ class NativeScanProxy(PlannedScanProxy):
 
     @cached_property
     def _reader_factory(self) -> Any:
-        return self._parquet_scan().createReaderFactory()
+        factory = self._parquet_scan().createReaderFactory()
+        if bool(factory.supportColumnarReads(None)) == self._is_columnar:
+            return factory
+        # The session has other settings than it had when Spark planned to take batches, or rows.
+        planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
+        return under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
 
     def _constants(self, file: PlannedRange) -> Any:
         """The values of the columns that are the same in all rows of a file, as an ``InternalRow``."""

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from paimon_sql.format.types import DataField, IntType
 from paimon_sql.spark.compat import transform_expression
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.subclass import compiled_class
 from paimon_sql.spark.types import spark_type, type_inside
 from paimon_sql.storage.scan.bucketing import Bucketing
 from paimon_sql.storage.scan.live_files import partition_values

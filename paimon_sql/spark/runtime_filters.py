@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.options.spark import READ_KEY_PRUNING_MIN_SIZE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.references import column_of, references_to
@@ -26,6 +27,8 @@ from paimon_sql.storage.scan.split import Split
 
 _BLOOM_FILTERS = "spark.sql.optimizer.runtime.bloomFilter.enabled"
 _LEAST_BYTES = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
+_LEAST_PARTS = 8
+"""Fewer buckets, or stretches of keys in a bucket, are nearly all wanted by any join."""
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _READ: dict[type[t.DataType], Callable[[str], Any]] = {
     t.BooleanType: lambda text: text == "true",
@@ -67,11 +70,16 @@ class RuntimeFilters:
     def _useful(self) -> set[str]:
         # A column that leaves no file out is not without cost: Spark plans the join's other side once more for it.
         schema = self._plan.table.schema
-        keys = _telling_keys(schema, self._plan.splits)
+        keys = _telling_keys(schema, self._plan.splits) if self._is_large() else set()
         if keys and self._prefers_bloom_filters():
             keys = set()
         wanted = {*schema.partition_keys, *keys}
         return {name for name in wanted if _reader(schema.field(name).type) is not None}
+
+    def _is_large(self) -> bool:
+        """Whether leaving out files by keys may save more than Spark takes to plan it."""
+        least: int = self._plan.table.options.get(READ_KEY_PRUNING_MIN_SIZE)
+        return self._plan.metrics.bytes_read >= least
 
     def _prefers_bloom_filters(self) -> bool:
         """Whether Spark may look at single rows, which it does not where the same column leaves files out."""
@@ -101,10 +109,10 @@ def _telling_keys(schema: TableSchema, splits: Sequence[Split]) -> set[str]:
     """The key columns whose values tell files apart: by the bucket, or by what stretch of the keys a file holds."""
     keys = set[str]()
     hashed = len(schema.bucket_keys) == 1 and bucket_mode(schema) is FIXED
-    if hashed and len({split.bucket for split in splits}) > 1:
+    if hashed and len({split.bucket for split in splits}) >= _LEAST_PARTS:
         keys.update(schema.bucket_keys)
     stretches = sum(len(split.files) if split.raw else len(split.sections) for split in splits)
-    if stretches > len({(split.partition, split.bucket) for split in splits}):
+    if stretches >= _LEAST_PARTS * len({(split.partition, split.bucket) for split in splits}):
         # Stretches go by the first column first.
         keys.update(schema.trimmed_primary_keys[:1])
     return keys

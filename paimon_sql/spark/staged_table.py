@@ -165,7 +165,7 @@ class StagedWriteProxy(V1WriteProxy):
     """A write whose files wait for the statement's commit."""
 
     def __init__(self, jvm: Jvm, target: StagedTableProxy, table: Table) -> None:
-        super().__init__(jvm, table, target.session, None, None)
+        super().__init__(jvm, table, target.session, None, None, ())
         self._target = target
 
     def toInsertableRelation(self) -> Any:

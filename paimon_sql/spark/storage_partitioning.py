@@ -236,7 +236,7 @@ class _Wishes:
         most = int(self._jvm.settings.autoBroadcastJoinThreshold())
         sides = (join.left(), join.right())
         is_small = most >= 0 and any(int(str(side.stats().sizeInBytes())) <= most for side in sides)
-        return is_small and str(join.joinType().sql()) != "FULL OUTER"
+        return is_small and str(join.joinType().toString()) != "FullOuter"
 
     def _ids(self, expressions: Any) -> list[int | None]:
         """Spark's ids of those of the expressions that are attributes; None for the others."""

@@ -1,8 +1,7 @@
 """Subclasses of the JVM's classes whose methods Python answers.
 
 Py4J implements interfaces only. Javassist, which every PySpark brings along, makes a subclass at run time and hands the
-calls of some methods to Python (decision 9), or compiles a few lines that ask Python only where it has something to
-say. Such objects live on the driver alone.
+calls of some methods to Python (decision 9). Such objects live on the driver alone.
 """
 
 from __future__ import annotations
@@ -49,52 +48,6 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
     factory.setInterfaces(jvm.array("java.lang.Class", map(jvm.java_class, interfaces)))
     factory.setFilter(_Named(jvm, names))
     return factory.createClass()
-
-
-def compiled_class(
-    jvm: Jvm,
-    name: str,
-    members: Sequence[str],
-    *,
-    beside: str,
-    parent: str | None = None,
-    interfaces: Sequence[str] = (),
-) -> Any:
-    """A class of that name with members in Java's words, made if this JVM has it not yet.
-
-    Args:
-        jvm: the JVM.
-        name: the full name of the class.
-        members: its fields, constructors and methods as Javassist compiles them: fields first, and each where what it
-            names is known. There is a constructor without parameters if none is among them.
-        beside: the full name of a class in whose class loader it is to stand.
-        parent: the full name of the class that it extends.
-        interfaces: what it implements.
-    """
-    loader = jvm.java_class(beside).getClassLoader()
-    try:
-        return loader.loadClass(name)
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
-            raise
-    pool = jvm.new("javassist.ClassPool", True)
-    pool.appendClassPath(jvm.new("javassist.LoaderClassPath", loader))
-    made = pool.makeClass(name)
-    if parent is not None:
-        made.setSuperclass(pool.get(parent))
-    for interface in interfaces:
-        made.addInterface(pool.get(interface))
-    has_constructor, constructors = f"public {name.rpartition('.')[2]}(", jvm.cls("javassist.CtNewConstructor")
-    for member in members:
-        if member.rstrip().endswith(";"):
-            made.addField(jvm.cls("javassist.CtField").make(member, made))
-        elif member.startswith(has_constructor):
-            made.addConstructor(constructors.make(member, made))
-        else:
-            made.addMethod(jvm.cls("javassist.CtNewMethod").make(member, made))
-    if not any(member.startswith(has_constructor) for member in members):
-        made.addConstructor(constructors.defaultConstructor(made))
-    return made.toClass(loader, None)
 
 
 class _Named(JavaObject):

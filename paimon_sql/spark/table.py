@@ -98,7 +98,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         self._planned = snapshot
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info)
+        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info, self.called)
 
     def _newest(self) -> Table:
         """The table that a write goes to; its columns must be those by which Spark has checked the rows."""

@@ -26,9 +26,17 @@ _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
 class WriteBuilderProxy(JavaObject):
-    """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows."""
+    """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows.
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any) -> None:
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the JVM's session.
+        info: what Spark says of the rows.
+        called: the name by which Spark knows the table, its catalog's first; none if its catalog does not know it yet.
+    """
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, called: tuple[str, ...] = ()) -> None:
         super().__init__(jvm)
         given = write_options(table, info.options())
         tell_of_unheeded(session, given)
@@ -36,6 +44,7 @@ class WriteBuilderProxy(JavaObject):
         self.session = session
         self._struct = info.schema()
         self._stream = info.queryId()
+        self._called = called
         self._overwrite: Overwrite | None = None
         self._is_batch = False
         self._dynamic = self.table.options.get(DYNAMIC_PARTITION_OVERWRITE) if _DYNAMIC in given else None
@@ -47,7 +56,7 @@ class WriteBuilderProxy(JavaObject):
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         if overwrite is not None and self._is_batch:
             return DynamicOverwriteProxy(self.jvm, self.table, self.session, self._struct, overwrite)
-        return V1WriteProxy(self.jvm, self.table, self.session, overwrite, self._stream)
+        return V1WriteProxy(self.jvm, self.table, self.session, overwrite, self._stream, self._called)
 
     def buildForBatch(self) -> Any:
         raise UnsupportedError("A V1 write has no batch form.")
@@ -78,12 +87,21 @@ class WriteBuilderProxy(JavaObject):
 class V1WriteProxy(WriteInterface):
     """A write that is executed as one call with the statement's rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None, query: str | None) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        overwrite: Overwrite | None,
+        query: str | None,
+        called: tuple[str, ...],
+    ) -> None:
         super().__init__(jvm)
         self.table = table
         self.session = session
         self._overwrite = overwrite
         self._query = query
+        self._called = called
 
     def toString(self) -> str:
         return f"paimon {self.table.name}"
@@ -91,7 +109,7 @@ class V1WriteProxy(WriteInterface):
     def toStreaming(self) -> StreamingWriteProxy:
         if self._query is None:
             raise UnsupportedError("A table that a statement is making takes no stream.")
-        return StreamingWriteProxy(self.jvm, self.table, self.session, self._overwrite, self._query)
+        return StreamingWriteProxy(self.jvm, self.table, self.session, self._overwrite, self._query, self._called)
 
     def toInsertableRelation(self) -> InsertableProxy:
         return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)

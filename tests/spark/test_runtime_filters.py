@@ -25,7 +25,9 @@ KINDS = {
 def _small_sides(spark: SparkSession) -> Iterator[None]:
     # Small tables are worth no pruning to Spark, unless what is pruned by is broadcast all the same.
     spark.conf.set("spark.sql.optimizer.dynamicPartitionPruning.enabled", "true")
+    spark.conf.set("spark.paimon.read.key-pruning.min-size", "0 b")
     yield
+    spark.conf.unset("spark.paimon.read.key-pruning.min-size")
 
 
 def fact(sql: Sql, kind: str, partition: str = "INT") -> None:
@@ -159,7 +161,7 @@ def test_random_joins_answer_as_without_pruning(spark: SparkSession, sql: Sql, k
 
 
 def test_a_large_scan_keeps_its_bloom_filter(spark: SparkSession, sql: Sql) -> None:
-    sql("CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('bucket' = '2', 'bucket-key' = 'a')")
+    sql("CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('bucket' = '8', 'bucket-key' = 'a')")
     sql("INSERT INTO t SELECT id, id FROM range(1000)")
     sql("CREATE TABLE d (a INT, n INT)")
     sql("INSERT INTO d SELECT id, id FROM range(1000)")
@@ -180,7 +182,7 @@ def test_a_large_scan_keeps_its_bloom_filter(spark: SparkSession, sql: Sql) -> N
 
 
 @pytest.mark.parametrize(
-    ("key", "buckets", "told"), [("a", 4, True), ("a", 1, False), ("a, b", 4, False)], ids=["own bucket", "one", "two"]
+    ("key", "buckets", "told"), [("a", 8, True), ("a", 4, False), ("a, b", 8, False)], ids=["own bucket", "few", "two"]
 )
 def test_only_keys_that_tell_files_apart_are_asked_for(
     spark: SparkSession, sql: Sql, key: str, buckets: int, told: bool
@@ -198,13 +200,26 @@ def test_only_keys_that_tell_files_apart_are_asked_for(
 def test_stretches_of_keys_are_told_apart(spark: SparkSession, sql: Sql) -> None:
     options = "'primary-key' = 'a', 'bucket' = '1', 'write-only' = 'true'"
     sql(f"CREATE TABLE t (a INT, b INT) TBLPROPERTIES ({options})")
-    for low in (0, 1000):
+    for low in range(0, 8000, 1000):
         sql(f"INSERT INTO t SELECT id, id FROM range({low}, {low + 200})")
     sql("CREATE TABLE d (a INT, name STRING)")
     sql("INSERT INTO d VALUES (150, 'x'), (151, 'y')")
     frame = spark.sql("SELECT t.a, t.b FROM t JOIN d ON t.a = d.a WHERE d.name = 'x'")
     assert files_read(frame) == 1
     assert [tuple(row) for row in frame.collect()] == [(150, 150)]
+
+
+def test_a_small_scan_is_read_sooner_than_a_join_leaves_files_out(spark: SparkSession, sql: Sql) -> None:
+    spark.conf.unset("spark.paimon.read.key-pruning.min-size")
+    sql("CREATE TABLE t (a INT, b INT) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '8')")
+    sql("INSERT INTO t SELECT id, id FROM range(200)")
+    sql("CREATE TABLE d (a INT, name STRING)")
+    sql("INSERT INTO d VALUES (150, 'x'), (151, 'y')")
+    query = "SELECT t.b FROM t {} JOIN d ON t.a = d.a WHERE d.name = 'x'"
+    for hint, told in (("", False), ("/*+ OPTIONS('read.key-pruning.min-size' = '1 kb') */", True)):
+        frame = spark.sql(query.format(hint))
+        assert ("dynamicpruning" in frame._jdf.queryExecution().executedPlan().toString()) is told
+        assert [tuple(row) for row in frame.collect()] == [(150,)]
 
 
 def test_a_small_side_that_is_merged_is_read_once(spark: SparkSession, sql: Sql) -> None:

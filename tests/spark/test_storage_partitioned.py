@@ -101,6 +101,20 @@ def test_a_join_by_the_bucket_key_needs_no_shuffle(spark: SparkSession, sql: Sql
     assert shuffles(spark, "SELECT a.id, b.x FROM a JOIN b ON a.id = b.id + 1") == 2
 
 
+@pytest.mark.parametrize("most", ["-1", "10MB"])
+def test_a_condition_on_what_exists_elsewhere_is_answered(spark: SparkSession, sql: Sql, most: str) -> None:
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", most)
+    for name, low in (("a", 0), ("b", 40), ("c", 90)):
+        filled(sql, name, "marking", low=low, high=low + 60)
+    exists = "EXISTS (SELECT 1 FROM {0} WHERE {0}.id = a.id)"
+    for query in (
+        f"SELECT a.id, a.x FROM a WHERE {exists.format('b')} OR {exists.format('c')}",
+        f"SELECT a.id, {exists.format('b')} AS held FROM a WHERE a.x > 3",
+        "SELECT a.id FROM a WHERE a.id NOT IN (SELECT id FROM b) OR a.x IN (SELECT x FROM c)",
+    ):
+        assert shuffles(spark, query) >= 0
+
+
 @pytest.mark.parametrize("kind", ["append", "marking", "workers"])
 def test_adaptive_plans_need_none_either(spark: SparkSession, sql: Sql, kind: str) -> None:
     filled(sql, "a", kind)
@@ -232,11 +246,11 @@ def test_groups_and_windows_of_a_bucket_need_no_shuffle(spark: SparkSession, sql
     assert shuffles(spark, "SELECT id, count(DISTINCT x) FROM a GROUP BY id") == 0
 
 
-def partitioned(sql: Sql, name: str, kind: str = "append", low: int = 0) -> None:
+def partitioned(sql: Sql, name: str, kind: str = "append", low: int = 0, count: int = 3) -> None:
     columns, _, options = KINDS[kind].replace("(id)", "(p, id)").partition("|")
     sql(
         f"CREATE TABLE {name} (id INT, x INT, p STRING{columns}) PARTITIONED BY (p)"
-        f" TBLPROPERTIES ('bucket' = '3', {options})"
+        f" TBLPROPERTIES ('bucket' = '{count}', {options})"
     )
     for start in (low, low + 20):
         sql(f"INSERT INTO {name} SELECT id % 30, id, concat('é ', id % 4) FROM range({start}, {start + 40})")
@@ -322,11 +336,12 @@ def test_many_files_of_a_bucket_are_spread_if_spark_may(spark: SparkSession, sql
 
 @pytest.mark.parametrize("kind", ["append", "deletion vectors", "marking", "workers"])
 def test_conditions_of_the_other_side_leave_keys_in_their_place(spark: SparkSession, sql: Sql, kind: str) -> None:
-    partitioned(sql, "a", kind)
-    partitioned(sql, "b", kind, low=10)
+    partitioned(sql, "a", kind, count=8)
+    partitioned(sql, "b", kind, low=10, count=8)
     sql("CREATE TABLE d (p STRING, id INT, name STRING)")
     sql("INSERT INTO d VALUES ('é 1', 3, 'x'), ('é 2', 4, 'y'), (NULL, 5, 'x'), ('é 7', 9, 'x')")
     spark.conf.set("spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly", "false")
+    spark.conf.set("spark.paimon.read.key-pruning.min-size", "0 b")
     try:
         for column in ("p", "id"):
             joined = "a JOIN b ON a.id = b.id AND a.p = b.p"
@@ -337,6 +352,7 @@ def test_conditions_of_the_other_side_leave_keys_in_their_place(spark: SparkSess
             assert shuffles(spark, query.format("/*+ BROADCAST(d) */")) == 0
             assert "dynamicpruning" in plan_of(spark.sql(query.format("/*+ BROADCAST(d) */")))
     finally:
+        spark.conf.unset("spark.paimon.read.key-pruning.min-size")
         spark.conf.unset("spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -269,6 +270,20 @@ def test_streams_go_from_path_to_path_and_on_by_their_checkpoint(
     written(other.readStream.format("paimon").load(str(here / "a")), here / "b", tmp_path / "cp")
     assert sorted(sql("SELECT k, v FROM b")) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
     assert len(sql("SELECT DISTINCT commit_user FROM b$snapshots")) == 1
+
+
+def test_a_stream_by_path_brings_columns(spark: SparkSession, sql: Sql, here: Path, tmp_path: Path) -> None:
+    sql("CREATE TABLE a (k INT, r STRUCT<x: INT, y: STRING>, v STRING)")
+    sql("CREATE TABLE b (k INT, r STRUCT<x: INT>)")
+    sql("INSERT INTO a VALUES (1, named_struct('x', 1, 'y', 'é'), NULL)")
+    with pytest.raises(StreamingQueryException, match=r"has no column v.*write\.merge-schema"):
+        written(spark.readStream.format("paimon").load(str(here / "a")), here / "b", tmp_path / "refused")
+    sql("ALTER TABLE b SET TBLPROPERTIES ('write.merge-schema' = 'true')")
+    written(spark.readStream.format("paimon").load(str(here / "a")), here / "b", tmp_path / "cp")
+    assert sql("SELECT k, r.x, r.y, v FROM b") == [(1, 1, "é", None)]
+    sql("INSERT INTO a VALUES (2, NULL, 'w')")
+    written(spark.readStream.format("paimon").load(str(here / "a")), here / "b", tmp_path / "cp")
+    assert sql("SELECT k, r.y, v FROM b ORDER BY k") == [(1, "é", None), (2, None, "w")]
 
 
 def test_a_micro_batch_by_path_is_committed_once(spark: SparkSession, sql: Sql, here: Path, tmp_path: Path) -> None:

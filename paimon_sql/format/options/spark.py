@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import Scope, at_least, boolean, choice, integer, kept_for, long
+from paimon_sql.format.options.values import Scope, at_least, boolean, choice, integer, kept_for, long, memory_size
 
 WRITE_MERGE_SCHEMA = boolean(
     "write.merge-schema", "false", "Whether a write adds columns that the table lacks.", scope=Scope.SPARK
@@ -62,6 +62,13 @@ READ_PUSH_DOWN_ENABLED = boolean(
     "true",
     "Whether conditions, limits, orders and aggregates of a query may be answered by metadata, indexes and readers;"
     " without it whole tables are read, and Spark computes everything by itself.",
+    scope=Scope.SPARK,
+)
+READ_KEY_PRUNING_MIN_SIZE = memory_size(
+    "read.key-pruning.min-size",
+    "64 mb",
+    "From how many bytes on a scan leaves out files by the keys on the other side of a join, which Spark plans once"
+    " more for that.",
     scope=Scope.SPARK,
 )
 STREAM_UNKNOWN_EPOCH = choice(

@@ -51,7 +51,7 @@ _MICRO_BATCH = "MicroBatchWrite"
 
 @dataclass(frozen=True)
 class Home:
-    """Where a table is called by its name."""
+    """Where a table's definition is kept: its catalog, and what it is called there."""
 
     catalog: Catalog
     identifier: Identifier
@@ -66,15 +66,25 @@ class StreamingWriteProxy(StreamingWriteInterface):
         session: the session that the stream was started in.
         overwrite: what the rows replace; None appends.
         stream: the stream's identity, the same after each restart from its checkpoint.
+        called: the name or path by which the stream called the table, its catalog's name first.
     """
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None, stream: str) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        overwrite: Overwrite | None,
+        stream: str,
+        called: tuple[str, ...],
+    ) -> None:
         super().__init__(jvm)
         self._session = session
         # Each micro-batch is a statement of its own, and opens the table anew.
         self.table = replace(table)
         self._overwrite = overwrite
         self._stream = stream
+        self.called = called
         self._task: WriteTask | None = None
         self._begun = -1
 
@@ -87,7 +97,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         Args:
             session: the session that carries the micro-batch out.
             query: the optimized plan of the rows.
-            home: where the table is called by its name, if the stream called it so.
+            home: where the table's definition is kept; None if its catalog is not there any more.
         """
         if self._task is not None:
             return None
@@ -216,12 +226,12 @@ class WriteByWorkers(PlanRule):
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        home: where a stream's table is called by its name, given Spark's relation of it.
+        home: where a table's definition is kept, by what Spark calls it.
     """
 
     roots = frozenset((_ROOT,))
 
-    def __init__(self, jvm: Jvm, session: Any, home: Callable[[Any], Home | None]) -> None:
+    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], Home | None]) -> None:
         super().__init__(jvm)
         self._session = session
         self._home = home
@@ -232,5 +242,5 @@ class WriteByWorkers(PlanRule):
         write = behind(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.way_of_rows(self._session, plan.query(), self._home(plan.relation()))
+        answers = write.way_of_rows(self._session, plan.query(), self._home(write.called))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

@@ -1,0 +1,103 @@
+"""``input_file_name()`` over our tables: the hidden column ``__paimon_file_path`` stands in its place.
+
+Spark's readers of files in the JVM remember in the thread which file they read, and the function asks there. What
+Python workers read, or the driver, comes from no such reader. Rows that are merged come from several files: over tables
+that merge when they are read the function stays Spark's, which is empty where workers read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
+from paimon_sql.spark.analysis_rules import RESOLUTION, AnalysisRule
+from paimon_sql.spark.compiled_rules import NODE
+from paimon_sql.spark.java import CATALYST, EXECUTION, JavaObject, Jvm, behind
+from paimon_sql.spark.table import TableProxy
+from paimon_sql.storage.read.hidden_columns import FILE_PATH
+from paimon_sql.storage.table import Table
+
+_FUNCTION = f"{CATALYST}.expressions.InputFileName"
+_RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
+_PATH = FILE_PATH.name
+_NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PATH}), '')"
+"""As Spark's own readers write it."""
+
+
+class FileNames(AnalysisRule):
+    """Lets ``input_file_name()`` tell the data file of each row, whoever reads it."""
+
+    stage = RESOLUTION
+    compiled = "paimon.FileNameRule"
+    asks = (
+        f"""
+            private boolean asks({NODE} node) {{
+                if (node instanceof {_FUNCTION}) return true;
+                scala.collection.Iterator below = node.children().iterator();
+                if (node instanceof {_PLAN}) {{
+                    // Nothing that a leaf holds is of the rows of another one.
+                    if (!below.hasNext()) return false;
+                    scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
+                    while (own.hasNext()) if (asks(({NODE}) own.next())) return true;
+                }}
+                while (below.hasNext()) if (asks(({NODE}) below.next())) return true;
+                return false;
+            }}""",
+    )
+
+    def rewritten(self, plan: Any) -> Any:
+        children = self.jvm.items(plan.children())
+        changed = [self.rewritten(child) for child in children]
+        if any(new is not old for new, old in zip(changed, children, strict=True)):
+            plan = plan.withNewChildren(self.jvm.seq(changed))
+        # Names of columns that have none come from the function as it was written, once a plan is resolved.
+        if len(changed) != 1 or not plan.resolved() or not self._tells_paths(changed[0]):
+            return plan
+        if not any(self._calls(expression) for expression in self.jvm.items(plan.expressions())):
+            return plan
+        return plan.mapExpressions(_Each(self.jvm, self._named))
+
+    def _tells_paths(self, plan: Any) -> bool:
+        """Whether a plan's rows come from one table of ours, which knows the file of each."""
+        if [a.name() for a in self.jvm.items(plan.metadataOutput())].count(_PATH) != 1:
+            return False
+        return all(
+            table is None or not table.schema.primary_keys or bool(table.options.get(DELETION_VECTORS_ENABLED))
+            for table in map(self._table, self.jvm.items(plan.collectLeaves()))
+        )
+
+    def _table(self, leaf: Any) -> Table | None:
+        """The table of a leaf; None if it is none of ours."""
+        if leaf.getClass().getName() != _RELATION:
+            return None
+        proxy = behind(self.jvm, leaf.table())
+        return proxy.table if isinstance(proxy, TableProxy) else None
+
+    def _calls(self, expression: Any) -> bool:
+        if expression.getClass().getName() == _FUNCTION:
+            return True
+        return any(self._calls(child) for child in self.jvm.items(expression.children()))
+
+    def _named(self, expression: Any) -> Any:
+        if expression.getClass().getName() == _FUNCTION:
+            return self.session.sessionState().sqlParser().parseExpression(_NAME)
+        if not self._calls(expression):
+            return expression
+        children = [self._named(child) for child in self.jvm.items(expression.children())]
+        return expression.withNewChildren(self.jvm.seq(children))
+
+
+class _Each(JavaObject):
+    """A function of Scala's, from an expression to another one."""
+
+    def __init__(self, jvm: Jvm, change: Callable[[Any], Any]) -> None:
+        super().__init__(jvm)
+        self._change = change
+
+    def apply(self, expression: Any) -> Any:
+        return self._change(expression)
+
+    class Java:
+        implements = ["scala.Function1"]
