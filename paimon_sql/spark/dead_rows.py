@@ -174,14 +174,18 @@ class PassOverDeadRows(PlanRule):
 
     def _natively(self, relation: Any, native: Any) -> Any:
         jvm = self.jvm
-        output = jvm.items(relation.output())
+        output = relation.output()
         # They are seen nowhere above, so that all scans may have the same.
         position, dead, is_alive = jvm.constant("parts of a filter for dead rows", self._filter_parts)
-        parts = jvm.items(relation.productIterator().toSeq())
-        parts[1:3] = [native, jvm.seq([*output, position, dead])]
-        wider = relation.makeCopy(jvm.array("java.lang.Object", parts))
+        parts, put = (
+            jvm.as_java(relation.productIterator().toSeq()).toArray(),
+            jvm.static("java.lang.reflect.Array", "set"),
+        )
+        put(parts, 1, native)
+        put(parts, 2, output.appended(position).appended(dead))
+        wider = relation.makeCopy(parts)
         alive = jvm.new(f"{_PLANS}.Filter", is_alive, wider)
-        return jvm.new(f"{_PLANS}.Project", jvm.seq(output), alive)
+        return jvm.new(f"{_PLANS}.Project", output, alive)
 
     def _filter_parts(self) -> tuple[Any, Any, Any]:
         position, dead = self._attribute(_POSITION), self._attribute(_DEAD)

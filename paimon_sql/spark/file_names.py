@@ -7,13 +7,13 @@ that merge when they are read the function stays Spark's, which is empty where w
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.spark.analysis_rules import RESOLUTION, AnalysisRule
 from paimon_sql.spark.compiled_rules import NODE
-from paimon_sql.spark.java import CATALYST, EXECUTION, JavaObject, Jvm, behind
+from paimon_sql.spark.expression_mapping import with_expressions
+from paimon_sql.spark.java import CATALYST, EXECUTION, behind
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.read.hidden_columns import FILE_PATH
 from paimon_sql.storage.table import Table
@@ -55,9 +55,7 @@ class FileNames(AnalysisRule):
         # Names of columns that have none come from the function as it was written, once a plan is resolved.
         if len(changed) != 1 or not plan.resolved() or not self._tells_paths(changed[0]):
             return plan
-        if not any(self._calls(expression) for expression in self.jvm.items(plan.expressions())):
-            return plan
-        return plan.mapExpressions(_Each(self.jvm, self._named))
+        return with_expressions(self.jvm, plan, self._named)
 
     def _tells_paths(self, plan: Any) -> bool:
         """Whether a plan's rows come from one table of ours, which knows the file of each."""
@@ -75,29 +73,7 @@ class FileNames(AnalysisRule):
         proxy = behind(self.jvm, leaf.table())
         return proxy.table if isinstance(proxy, TableProxy) else None
 
-    def _calls(self, expression: Any) -> bool:
-        if expression.getClass().getName() == _FUNCTION:
-            return True
-        return any(self._calls(child) for child in self.jvm.items(expression.children()))
-
     def _named(self, expression: Any) -> Any:
-        if expression.getClass().getName() == _FUNCTION:
-            return self.session.sessionState().sqlParser().parseExpression(_NAME)
-        if not self._calls(expression):
+        if expression.getClass().getName() != _FUNCTION:
             return expression
-        children = [self._named(child) for child in self.jvm.items(expression.children())]
-        return expression.withNewChildren(self.jvm.seq(children))
-
-
-class _Each(JavaObject):
-    """A function of Scala's, from an expression to another one."""
-
-    def __init__(self, jvm: Jvm, change: Callable[[Any], Any]) -> None:
-        super().__init__(jvm)
-        self._change = change
-
-    def apply(self, expression: Any) -> Any:
-        return self._change(expression)
-
-    class Java:
-        implements = ["scala.Function1"]
+        return self.session.sessionState().sqlParser().parseExpression(_NAME)

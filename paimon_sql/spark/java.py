@@ -128,7 +128,7 @@ class Jvm:
             result.add(item)
         return result
 
-    def java_map(self, items: Mapping[str, Any]) -> Any:
+    def java_map(self, items: Mapping[Any, Any]) -> Any:
         """A ``java.util.Map``."""
         result = self.new("java.util.HashMap")
         for key, value in items.items():

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.compiled_rules import NODE, compiled_rule
-from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple name of the leaves that are scans of tables."""
@@ -29,6 +30,30 @@ _ASKS = (
             return false;
         }}""",
 )
+_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
+_LEAVES = "paimon.PlanLeaves"
+_BELOW = f"""
+    private static {_PLAN} below({_PLAN} plan, java.util.Map instead, int[] next) {{
+        scala.collection.Iterator children = plan.children().iterator();
+        if (!children.hasNext()) {{
+            Object other = instead.get(Integer.valueOf(next[0]++));
+            return other == null ? plan : ({_PLAN}) other;
+        }}
+        java.util.ArrayList made = new java.util.ArrayList();
+        boolean touched = false;
+        while (children.hasNext()) {{
+            {_PLAN} child = ({_PLAN}) children.next();
+            {_PLAN} other = below(child, instead, next);
+            touched |= other != child;
+            made.add(other);
+        }}
+        if (!touched) return plan;
+        return ({_PLAN}) plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq());
+    }}"""
+_REPLACED = f"""
+    public static {_PLAN} replaced({_PLAN} plan, java.util.Map instead) {{
+        return below(plan, instead, new int[1]);
+    }}"""
 
 
 class PlanRule(ABC):
@@ -73,8 +98,9 @@ def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
 
 def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
     """The scans of tables in a plan, each with its number among the leaves."""
+    kind = jvm.java_class(f"{EXECUTION}.datasources.v2.{SCAN}")
     for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
-        if leaf.getClass().getSimpleName() == SCAN:
+        if kind.isInstance(leaf):
             yield number, leaf
 
 
@@ -86,7 +112,12 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
         plan: a logical plan.
         instead: new plans by the number of the leaf that they replace, counted as ``collectLeaves`` gives them.
     """
-    return _Replacement(jvm, instead).of(plan)
+
+    def compiled() -> Any:
+        compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
+        return jvm.static(_LEAVES, "replaced")
+
+    return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
 
 
 def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any:
@@ -133,20 +164,3 @@ class _InFilters:
     def _with_children(self, node: Any, change: Callable[[Any], Any]) -> Any:
         children = self.jvm.items(node.children())
         return node.withNewChildren(self.jvm.seq([change(child) for child in children])) if children else node
-
-
-class _Replacement:
-    def __init__(self, jvm: Jvm, instead: dict[int, Any]) -> None:
-        self._jvm = jvm
-        self._instead = instead
-        self._leaf = 0
-
-    def of(self, plan: Any) -> Any:
-        children = self._jvm.items(plan.children())
-        if not children:
-            self._leaf += 1
-            return self._instead.get(self._leaf - 1, plan)
-        first = self._leaf
-        replaced = [self.of(child) for child in children]
-        touched = any(first <= number < self._leaf for number in self._instead)
-        return plan.withNewChildren(self._jvm.seq(replaced)) if touched else plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from pyspark.errors import PySparkException
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 TRACKED = "'row-tracking.enabled'='true'"
@@ -87,3 +88,50 @@ def test_values_that_spark_has_to_cast_may_stand_beside_ids(
     assert sql("SELECT * FROM t ORDER BY id") == [(1, 1, "a"), (2, 2, "b"), (3, 48, "c"), (6, 44, None)]
     sql("UPDATE t SET b = _ROW_ID * 1.5 + b WHERE _ROW_ID = 1")
     assert sql("SELECT b FROM t ORDER BY id") == [(1,), (3,), (48,), (44,)]
+
+
+KINDS = {
+    "append": "'bucket' = '-1'",
+    "buckets": "'bucket' = '3', 'bucket-key' = 'id'",
+    "evolving": "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'",
+    "deletion vectors": "'primary-key' = 'id', 'bucket' = '1', 'deletion-vectors.enabled' = 'true'",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hidden_columns_stand_beside_texts_of_a_length(sql: Sql, kind: str) -> None:
+    sql(f"CREATE TABLE t (id INT, c CHAR(5), v VARCHAR(4)) TBLPROPERTIES ({KINDS[kind]})")
+    sql("INSERT INTO t VALUES (1, 'a', 'x'), (2, 'é', 'y'), (3, NULL, NULL)")
+    source = "SELECT id AS i, __paimon_file_path AS f, __paimon_row_index AS r FROM t WHERE c = 'é'"
+    merge = f"MERGE INTO t USING ({source}) q ON t.__paimon_file_path = q.f AND t.__paimon_row_index = q.r"
+    assert sql(f"{merge} WHEN MATCHED AND t.c = 'é' THEN UPDATE SET v = 'z', c = 'ü'") == [(1, 1, 0, 0)]
+    assert sql("UPDATE t SET v = concat('b', __paimon_bucket) WHERE __paimon_bucket >= 0 AND c = 'a'") == [(1,)]
+    rows = sql("SELECT id, c, substring(v, 1, 1) FROM t ORDER BY id")
+    assert rows == [(1, "a    ", "b"), (2, "ü    ", "z"), (3, None, None)]
+    with pytest.raises(PySparkException, match=r"limit|length|exceeds"):
+        sql("UPDATE t SET v = 'too long' WHERE __paimon_row_index >= 0")
+    assert sql("SELECT id, c, substring(v, 1, 1) FROM t ORDER BY id") == rows
+
+
+@pytest.mark.parametrize("kind", ["append", "buckets", "deletion vectors"])
+def test_rows_are_deleted_by_where_they_stand(sql: Sql, kind: str) -> None:
+    options = KINDS[kind].replace("'primary-key' = 'id'", "'primary-key' = 'id,p'")
+    sql(f"CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ({options})")
+    sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'b')")
+    assert sql("DELETE FROM t WHERE __paimon_partition.p = 'b' AND __paimon_bucket >= 0 AND id > 2") == [(1,)]
+    found = "__paimon_bucket >= 0 AND id IN (SELECT id FROM w)"
+    assert sql(f"WITH w AS (SELECT 2 AS id) DELETE FROM t WHERE {found}") == [(1,)]
+    assert sql("SELECT * FROM t") == [(1, "a")]
+
+
+def test_rows_that_are_merged_are_changed_by_their_bucket(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT, c CHAR(3), v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '4')")
+    sql("INSERT INTO t SELECT id, 'a', id FROM range(20)")
+    sql("INSERT INTO t SELECT id, 'b', id FROM range(10)")
+    ((count,),) = sql("SELECT count(*) FROM t WHERE __paimon_bucket = 1")
+    assert sql("UPDATE t SET v = -1 WHERE __paimon_bucket = 1") == [(count,)]
+    assert sql("SELECT count(*), min(v) FROM t WHERE __paimon_bucket = 1") == [(count, -1)]
+    merge = "MERGE INTO t USING (SELECT 1 AS b) q ON t.__paimon_bucket = q.b WHEN MATCHED AND t.c = 'b' THEN DELETE"
+    sql(merge)
+    assert sql("SELECT count(*) FROM t WHERE __paimon_bucket = 1 AND c = 'b'") == [(0,)]
+    assert sql("SELECT count(*) FROM t WHERE v >= 0") == [(20 - count,)]

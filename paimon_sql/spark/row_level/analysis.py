@@ -16,6 +16,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm, private_field
+from paimon_sql.spark.row_level.hidden_attributes import hidden_attributes_rule
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.storage.read.hidden_columns import hidden_fields
@@ -116,7 +117,8 @@ class Analyzer:
             f"CAST(CASE {_OPERATION} WHEN {_DELETE} THEN {int(RowKind.DELETE)} WHEN {_UPDATE} THEN"
             f" {int(RowKind.UPDATE_AFTER)} ELSE {int(RowKind.INSERT)} END AS TINYINT) {VALUE_KIND.name}"
         )
-        return ChangedRows(rows.selectExpr(*(quote_name(c) for c in columns[1:]), kind), before)
+        kept = (quote_name(c) for c in columns[1:] if c not in target.named)
+        return ChangedRows(rows.selectExpr(*kept, kind), before)
 
     def frame(self, plan: Any) -> DataFrame:
         """A plan as a DataFrame."""
@@ -145,7 +147,7 @@ class Analyzer:
         """Let Spark rewrite the statement in the round of its analysis that finds the types of its values.
 
         The next round would make the hidden columns that the statement names columns of the target, and then miss
-        assignments for them. The rules are Spark's own, which do nothing twice.
+        assignments for them. Spark's own rules do nothing twice.
         """
         jvm = self.jvm
         analyzer = self.session.sessionState().analyzer()
@@ -154,7 +156,7 @@ class Analyzer:
         rewrites = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
         with _EXCHANGED:
             rules = field.get(analyzer)
-            field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites]))
+            field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites, hidden_attributes_rule(jvm)]))
             try:
                 yield
             finally:

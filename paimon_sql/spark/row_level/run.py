@@ -121,7 +121,9 @@ class RowLevelRun:
         """The rows that the statement changes, and the target from which they are read."""
         row_id = self._row_id(table, way)
         by_bucket = way is Way.UPSERT and self._operation is not Operation.MERGE
-        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, by_bucket=by_bucket)
+        folded = text.lower()
+        named = [f.name for f in hidden_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
+        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, named, by_bucket=by_bucket)
         changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
 

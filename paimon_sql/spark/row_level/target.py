@@ -37,19 +37,29 @@ class TargetProxy(TableProxy):
 
     Attributes:
         scan: the scan of the table that was built last.
+        named: the hidden columns that the statement may name, but for those that tell rows apart.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
         row_id: the columns that tell rows apart.
+        named: as above.
         by_bucket: whether each bucket had better be read by one task, so that the task can write it as well.
     """
 
     def __init__(
-        self, jvm: Jvm, table: Table, session: Any, row_id: tuple[str, ...], *, by_bucket: bool = False
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        row_id: tuple[str, ...],
+        named: Sequence[str] = (),
+        *,
+        by_bucket: bool = False,
     ) -> None:
         super().__init__(jvm, table, session)
+        self.named = named
         self._row_id = row_id
         self._by_bucket = by_bucket
         self.scan: TargetScanProxy | None = None
@@ -169,7 +179,8 @@ class OperationProxy(JavaObject):
         raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Any:
-        return self.jvm.array(f"{CONNECTOR}.expressions.NamedReference")
+        # Spark reads no others, and would read these if they were columns of the table.
+        return references_to(self.jvm, self._target.named)
 
     def rowId(self) -> Any:
         return references_to(self.jvm, self._row_id)
