@@ -24,6 +24,8 @@ BLOB_FUNCTIONS = (PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW)
 
 _SYSTEM = "sys"
 _NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
+_WORDS = ("bucket", "descriptor", BLOB_VIEW)
+"""The names have one of these in them."""
 _ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
 SESSION_PREFIX = "__paimon_"
 """What the names of a session's functions begin with."""
@@ -52,7 +54,9 @@ def viewed_column(name: str) -> tuple[str, int]:
 
 def calls_functions(text: str) -> bool:
     """A quick look: False where no such function can be in the text."""
-    return _ANY.search(text) is not None
+    # Long texts are looked through for a word much sooner than for a pattern.
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS) and _ANY.search(text) is not None
 
 
 def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:

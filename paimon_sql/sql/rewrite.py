@@ -86,6 +86,8 @@ _BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) 
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(|\bwith\s+schema\s+evolution\b", re.IGNORECASE)
 """What an INSERT of ours may have behind that word."""
+_ORDERED_WORDS = ("name", "partition", "evolution")
+"""One of these is in it then: texts are looked through for a word much sooner than for a pattern."""
 _BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
@@ -202,11 +204,13 @@ def holds_ours(text: str) -> bool:
     word = match[1].upper() if match else ""
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
-    if word in ("WITH", "INSERT") and (found := _INSERT.search(text)) and _ORDERED.search(text, found.end()):
-        return True
+    lowered = text.lower()
+    if word in ("WITH", "INSERT") and any(each in lowered for each in _ORDERED_WORDS):
+        inserted = _INSERT.search(text)
+        if inserted is not None and _ORDERED.search(text, inserted.end()):
+            return True
     if word == "WITH" and _CHANGES.search(text):
         return True
-    lowered = text.lower()
     return "paimon_incremental" in lowered or bool(_LABEL.match(text, first))
 
 
