@@ -105,11 +105,14 @@ class NativeScanProxy(PlannedScanProxy):
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
     def _keyed_partitions(self, keys: PartitionKeys) -> list[Any]:
+        plan, rows = self.plan, keys.rows(self.plan)
+        if keys.in_order:
+            each = enumerate(plan.splits)
+            return [FILES.make(self.jvm, rows[keys.of(s)], i, self._files(plan.ranges_of(s))) for i, s in each]
         together: dict[Key, list[Split]] = {}
-        for split in self.plan.splits:
+        for split in plan.splits:
             together.setdefault(keys.of(split), []).append(split)
-        rows = keys.rows(self.plan)
-        packed = [(rows[key], r) for key, splits in together.items() for r in self.plan.file_ranges(splits)]
+        packed = [(rows[key], r) for key, splits in together.items() for r in plan.file_ranges(splits)]
         return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
 
     @cached_property

@@ -20,6 +20,7 @@ from paimon_sql.spark.internal_rows import internal_rows
 from paimon_sql.spark.java import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.types import spark_type, type_inside
 from paimon_sql.storage.scan.bucketing import Bucketing
+from paimon_sql.storage.scan.key_order import in_key_order
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.split import Split
@@ -82,13 +83,17 @@ class PartitionKeys:
         session: the JVM's session.
         bucketing: in which bucket each row is.
         partitioned: whether the values of all partition columns count as well.
+        in_order: whether there is one partition of each key, whose rows are in the order of the primary key.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, bucketing: Bucketing, partitioned: bool) -> None:
+    def __init__(
+        self, jvm: Jvm, session: Any, bucketing: Bucketing, partitioned: bool, *, in_order: bool = False
+    ) -> None:
         self._jvm = jvm
         self._session = session
         self._bucketing = bucketing
         self._partitioned = partitioned
+        self.in_order = in_order
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartitionKeys) and self._told == other._told
@@ -97,12 +102,24 @@ class PartitionKeys:
         return hash(self._told)
 
     @property
-    def _told(self) -> tuple[Bucketing, bool]:
-        return self._bucketing, self._partitioned
+    def _told(self) -> tuple[Bucketing, bool, bool]:
+        return self._bucketing, self._partitioned, self.in_order
 
     def of(self, split: Split) -> Key:
         """What the rows of a split have in common."""
         return split.partition if self._partitioned else b"", split.bucket
+
+    def arranged(self, plan: ScanPlan) -> ScanPlan:
+        """A plan of the scan whose splits are as the partitions are to be."""
+        made = in_key_order(plan, self.of) if self.in_order else plan
+        assert made is not None, "files that are left of one sorted run are one, too"
+        return made
+
+    def ordered(self, plan: ScanPlan) -> PartitionKeys | None:
+        """The same keys for partitions whose rows are in order; None if they cannot be."""
+        if in_key_order(plan, self.of) is None:
+            return None
+        return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
 
     def columns(self, plan: ScanPlan) -> list[str]:
         """The columns of which the key is made, as the expressions are."""
@@ -111,7 +128,8 @@ class PartitionKeys:
     def describe(self, plan: ScanPlan) -> str:
         """The key in words, for EXPLAIN."""
         *whole, column = self.columns(plan)
-        return ", ".join([*whole, f"bucket({self._bucketing.count}, {column})"])
+        in_order = ", in the order of their keys" if self.in_order else ""
+        return ", ".join([*whole, f"bucket({self._bucketing.count}, {column})"]) + in_order
 
     def expressions(self, plan: ScanPlan, attributes: Mapping[str, Any]) -> Any:
         """The key as a Catalyst ``Seq`` over the attributes by their names."""

@@ -93,13 +93,13 @@ class PlannedScanProxy(ScanInterface, ABC):
         if left is None:
             return self
         self._left = left
-        made = self.over(left)
+        made = self.over(left if self.keys is None else self.keys.arranged(left))
         made.keys = self.keys
         return made
 
     def keyed(self, keys: PartitionKeys) -> PlannedScanProxy:
         """The same scan with partitions that are told apart so."""
-        made = self.over(self.plan)
+        made = self.over(keys.arranged(self.plan))
         made.keys, made.runtime, made.likeness, made.stream = keys, self.runtime, self.likeness, self.stream
         return made
 

@@ -1,10 +1,11 @@
-"""How Spark orders rows, in our terms."""
+"""How Spark orders rows, in our terms and in its own."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.references import column_of
 from paimon_sql.storage.scan.top_n import TopN
 
@@ -23,3 +24,9 @@ def first_in_order(orders: Any, limit: int, schema: TableSchema) -> TopN | None:
         return None
     descending = first.direction().name() == "DESCENDING"
     return TopN(name, descending, first.nullOrdering().name() == "NULLS_FIRST", limit, alone=len(orders) == 1)
+
+
+def ascending(jvm: Jvm, attribute: Any) -> Any:
+    """Catalyst's order by an attribute, as joins ask for it."""
+    upwards = jvm.singleton(f"{CATALYST}.expressions.Ascending")
+    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, upwards, jvm.seq([]))

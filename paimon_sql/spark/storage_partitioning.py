@@ -18,9 +18,12 @@ from paimon_sql.spark.java import CATALYST, Jvm, behind
 from paimon_sql.spark.partition_keys import PartitionKeys
 from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.planned_scan import PlannedScanProxy
+from paimon_sql.spark.sort_orders import ascending
 from paimon_sql.storage.scan.bucketing import Bucketing, form_of
+from paimon_sql.storage.scan.key_order import ordered_columns
 
 _SETTINGS = "spark.sql.sources.v2.bucketing."
+_DIVIDED = f"{_SETTINGS}partiallyClusteredDistribution.enabled"
 _FOR_SEVERAL = ("spark.sql.requireAllClusterKeysForCoPartition", "true")
 _FOR_ONE = ("spark.sql.requireAllClusterKeysForDistribution", "false")
 _PATTERNS = ("JOIN", "AGGREGATE", "WINDOW")
@@ -37,7 +40,7 @@ class _Side:
         relation: the leaf.
         scan: the scan.
         bucketing: in which buckets its rows are.
-        attributes: the attributes of the bucket key and the partition columns, as far as they are read.
+        attributes: the attributes of the keys and the partition columns, as far as they are read.
     """
 
     leaf: int
@@ -125,7 +128,8 @@ class StoragePartitioning(PlanRule):
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():
                 continue  # the plan is looked at once more
-            wanted = {scan.bucketing.column, *scan.plan.table.schema.partition_keys}
+            schema = scan.plan.table.schema
+            wanted = {scan.bucketing.column, *schema.partition_keys, *schema.trimmed_primary_keys}
             output = self.jvm.as_java(leaf.output())
             attributes = {f.name: output.get(i) for i, f in enumerate(scan.columns) if f.name in wanted}
             found.append(_Side(number, leaf, scan, scan.bucketing, attributes))
@@ -148,13 +152,18 @@ class StoragePartitioning(PlanRule):
             return False
         few = count < min(parallelism, scan.partition_count)
         # Spark may divide the rows of a key again.
-        return not few or self._is_on(f"{_SETTINGS}partiallyClusteredDistribution.enabled", "false")
+        return not few or self._is_on(_DIVIDED, "false")
 
     def _told(self, side: _Side, keys: PartitionKeys) -> Any:
         """A relation whose scan says how it is partitioned."""
-        expressions = keys.expressions(side.scan.plan, side.attributes)
-        scan = side.scan.keyed(keys)
-        return with_parts(self.jvm, side.relation, scan=scan, keyGroupedPartitioning=self.jvm.some(expressions))
+        jvm, plan = self.jvm, side.scan.plan
+        told = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, side.attributes))}
+        # Spark may divide the rows of a key again, which leaves no order.
+        columns = ordered_columns(plan.table.schema, side.attributes)
+        ordered = None if not columns or self._is_on(_DIVIDED, "false") else keys.ordered(plan)
+        if ordered is not None:
+            told["ordering"] = jvm.some(jvm.seq([ascending(jvm, side.attributes[name]) for name in columns]))
+        return with_parts(jvm, side.relation, scan=side.scan.keyed(ordered or keys), **told)
 
 
 class _Wishes:

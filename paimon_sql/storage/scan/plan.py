@@ -159,16 +159,18 @@ class ScanPlan:
         Args:
             splits: those of the splits whose files are wanted; all by default.
         """
-        ranges: list[PlannedRange] = []
-        step = self.split_size.range_size
-        for split in self.splits if splits is None else splits:
-            for f in split.files:
-                path = self.owner(split).locations.data_file(split.partition, split.bucket, f)
-                ranges.extend(
-                    PlannedRange(path, start, min(step, f.file_size - start), f.file_size)
-                    for start in range(0, f.file_size, step)
-                )
+        ranges = [r for split in (self.splits if splits is None else splits) for r in self.ranges_of(split)]
         return pack(ranges, lambda r: r.length, self.split_size.target, self.split_size.open_cost)
+
+    def ranges_of(self, split: Split) -> list[PlannedRange]:
+        """The files of a split cut into ranges, in their order."""
+        step = self.split_size.range_size
+        return [
+            PlannedRange(path, start, min(step, f.file_size - start), f.file_size)
+            for f in split.files
+            for path in [self.owner(split).locations.data_file(split.partition, split.bucket, f)]
+            for start in range(0, f.file_size, step)
+        ]
 
 
 def plan_scan(

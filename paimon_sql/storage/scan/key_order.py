@@ -1,0 +1,85 @@
+"""Buckets whose files are one sorted run: read one after the other, their rows come in the order of their keys.
+
+A file of a table with a primary key is sorted by it (spec: LSM Trees). So are several if each ends before the next one
+begins, as those of a full compaction do, and as long as nothing has to be merged into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from paimon_sql.format import types as t
+from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.scan.plan import MICROS, ScanPlan
+from paimon_sql.storage.scan.sections import key_ranks
+from paimon_sql.storage.scan.split import Split
+
+K = TypeVar("K", bound=Hashable)
+
+_ORDERED_ALIKE = (
+    t.BooleanType,
+    t.TinyIntType,
+    t.SmallIntType,
+    t.IntType,
+    t.BigIntType,
+    t.DateType,
+    t.DecimalType,
+    t.VarCharType,
+)
+"""The types whose order in files is that of all readers: not floating points, nor texts that readers pad."""
+
+
+def ordered_columns(schema: TableSchema, columns: Collection[str]) -> list[str]:
+    """By which of the columns that are read rows in the order of their keys are in order, the first one first."""
+    found = []
+    for f in schema.key_fields:
+        if f.name not in columns or not _is_ordered_alike(f.type):
+            break
+        found.append(f.name)
+    return found
+
+
+def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | None:
+    """The plan with one split for each group of splits, whose files are in the order of their keys.
+
+    None if the rows of a group are in no order, or have to be merged.
+
+    Args:
+        plan: the plan.
+        group_of: what the splits of a group have in common.
+    """
+    schema = plan.table.schema
+    if not schema.primary_keys or not all(s.raw and _is_plain(s) for s in plan.splits):
+        return None
+    groups: dict[K, list[Split]] = {}
+    for split in plan.splits:
+        groups.setdefault(group_of(split), []).append(split)
+    made = [_one_run(schema, splits) for splits in groups.values()]
+    return None if any(split is None for split in made) else replace(plan, splits=[s for s in made if s is not None])
+
+
+def _is_ordered_alike(data_type: t.DataType) -> bool:
+    if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
+        return data_type.precision <= MICROS
+    return isinstance(data_type, _ORDERED_ALIKE)
+
+
+def _is_plain(split: Split) -> bool:
+    return type(split) is Split and split.table is None and not split.origins
+
+
+def _one_run(schema: TableSchema, splits: list[Split]) -> Split | None:
+    first = splits[0]
+    if any((s.partition, s.bucket) != (first.partition, first.bucket) for s in splits):
+        return None  # those of other partitions have keys in between
+    files = [f for s in splits for f in s.files]
+    low, high = key_ranks(schema, files)
+    order = np.argsort(low, kind="stable")
+    if not (high[order][:-1] < low[order][1:]).all():
+        return None
+    deletions = {name: deletion for s in splits for name, deletion in s.deletions.items()}
+    return replace(first, files=tuple(files[i] for i in order), deletions=deletions, row_ids=None)
