@@ -20,6 +20,7 @@ from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedE
 from paimon_sql.spark.analysis_rules import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
+from paimon_sql.spark.common_tables import CommonTables
 from paimon_sql.spark.data_source import PaimonSource
 from paimon_sql.spark.dead_rows import PassOverDeadRows
 from paimon_sql.spark.file_names import FileNames
@@ -243,6 +244,7 @@ class Bridge:
                 RuleBuilder(
                     self.jvm, MergeSchemas, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made))
                 ),
+                RuleBuilder(self.jvm, CommonTables, lambda made: CommonTables(self.jvm, made)),
                 RuleBuilder(self.jvm, FileNames, lambda made: FileNames(self.jvm, made)),
             ]
             for rule in rules:
