@@ -124,6 +124,7 @@ def test_rows_are_deleted_by_where_they_stand(sql: Sql, kind: str) -> None:
     assert sql("SELECT * FROM t") == [(1, "a")]
 
 
+@pytest.mark.smoke
 def test_rows_that_are_merged_are_changed_by_their_bucket(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, c CHAR(3), v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '4')")
     sql("INSERT INTO t SELECT id, 'a', id FROM range(20)")

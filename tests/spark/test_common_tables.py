@@ -18,6 +18,7 @@ def _tables(sql: Sql) -> None:
     sql("CREATE TABLE b (n INT)")
 
 
+@pytest.mark.smoke
 def test_one_that_calls_itself_is_known_to_all_inserts(sql: Sql) -> None:
     sql(f"{NUMBERS} FROM r INSERT INTO a SELECT n INSERT INTO b SELECT n * 10 WHERE n > 1")
     assert sql("SELECT * FROM a ORDER BY n") == [(1,), (2,), (3,), (4,)]

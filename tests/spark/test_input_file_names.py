@@ -66,6 +66,7 @@ def test_partitions_are_left_out_as_ever(sql: Sql) -> None:
     assert len(sql("SELECT input_file_name() FROM t")) == 2
 
 
+@pytest.mark.smoke
 def test_it_can_be_grouped_ordered_and_nested(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, v INT) WITH ('file.format' = 'avro')")
     sql("INSERT INTO t VALUES (1, 1), (2, 1)")

@@ -69,6 +69,7 @@ def test_compacted_tables_are_joined_without_a_sort(spark: SparkSession, sql: Sq
     assert "in the order of their keys" in plan_of(spark.sql(JOIN))
 
 
+@pytest.mark.smoke
 def test_rows_that_are_to_be_merged_are_sorted(spark: SparkSession, sql: Sql) -> None:
     filled(sql, "a", "marking")
     filled(sql, "b", "marking")

@@ -38,6 +38,7 @@ def test_a_column_takes_the_fields_of_its_values(sql: Sql, properties: str) -> N
     assert sql("SELECT count(*) FROM t$schemas") == [(2,)]
 
 
+@pytest.mark.smoke
 def test_fields_that_values_lack_are_null(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, s STRUCT<a: INT, b: INT>)")
     sql("INSERT INTO t VALUES (1, named_struct('a', 1, 'b', 1))")
