@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.iceberg.lifetimes import shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.kinds import AnyTable, kind_of
 from paimon_sql.errors import (
@@ -141,8 +141,13 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         self._answer(namespace, lambda: self.catalog.alter_database(namespace[0], given))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        if cascade:
+            with database_shown_no_more(self.catalog, namespace[0]):
+                self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], True))
+            cached_tables.renew(self.jvm, self.session)
+            return True
         try:
-            self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], cascade))
+            self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], False))
         except DatabaseNotEmptyError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
         return True

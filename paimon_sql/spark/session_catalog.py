@@ -13,6 +13,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.kinds import AnyTable
 from paimon_sql.errors import (
@@ -24,6 +25,7 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.options.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.catalog import CatalogProxy, SessionCatalogs
 from paimon_sql.spark.ddl import PROVIDER
 from paimon_sql.spark.java import CATALOG, CATALYST, Jvm, raise_java
@@ -122,17 +124,29 @@ class SessionCatalogProxy(CatalogProxy):
             return bool(self.sparks.dropNamespace(namespace, cascade))  # which refuses it
         if not self.sparks.namespaceExists(namespace):
             return super().dropNamespace(namespace, cascade)
-        has_own = self.catalog.database_exists(database)
         if cascade:
-            # Each of ours by itself: Spark removes the folder of a database with all that is in it.
-            for table in self.catalog.list_tables(database) if has_own else ():
-                self.catalog.drop_table(Identifier(database, table))
-        elif self._ordinary(namespace) or self._has_functions(database):
+            with database_shown_no_more(self.catalog, database):
+                dropped = self._drop_with_tables(namespace)
+            cached_tables.renew(self.jvm, self.session)
+            return dropped
+        if self._ordinary(namespace) or self._has_functions(database):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
-        elif has_own:
-            super().dropNamespace(namespace, False)
-        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
         if self.catalog.database_exists(database):
+            super().dropNamespace(namespace, False)
+        return self._drop_sparks(namespace, False)
+
+    def _drop_with_tables(self, namespace: Any) -> bool:
+        database = namespace[0]
+        if self.catalog.database_exists(database):
+            # Each of ours by itself: Spark removes the folder of a database with all that is in it.
+            for table in self.catalog.list_tables(database):
+                self.catalog.drop_table(Identifier(database, table))
+        return self._drop_sparks(namespace, True)
+
+    def _drop_sparks(self, namespace: Any, cascade: bool) -> bool:
+        """Drop Spark's own database, and what is left of ours."""
+        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
+        if self.catalog.database_exists(namespace[0]):
             super().dropNamespace(namespace, cascade)
         return dropped
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import paimon_sql
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.iceberg.store import MetadataStore
 
@@ -264,9 +265,40 @@ def test_a_folder_of_its_own_is_the_warehouse_of_a_hadoop_catalog(
     spark.sql("INSERT INTO default.ice_apart VALUES (1), (2)")
     assert iceberg.read_catalog(warehouse / "iceberg", "default.ice_apart") == [[1], [2]]
     spark.sql("DROP TABLE default.ice_apart")
+    assert not (warehouse / "iceberg" / "default" / "ice_apart").exists()
     spark.sql("CREATE TABLE default.ice_apart (s STRING) TBLPROPERTIES ('metadata.iceberg.storage' = 'hadoop-catalog')")
     spark.sql("INSERT INTO default.ice_apart VALUES ('other')")
     assert iceberg.read_catalog(warehouse / "iceberg", "default.ice_apart") == [["other"]]
+
+
+@pytest.mark.parametrize("catalog", ["paimon", "spark_catalog"])
+def test_a_database_that_is_dropped_leaves_nothing_to_readers(
+    catalog: str, spark: SparkSession, warehouse: Path, iceberg: JavaIceberg
+) -> None:
+    place, session = "", spark
+    if catalog == "spark_catalog":
+        place = f" LOCATION '{warehouse}/ice_gone.db'"
+        session = paimon_sql.install(spark.newSession(), {catalog: {"warehouse": str(warehouse)}})
+    database, on = f"{catalog}.ice_gone", "TBLPROPERTIES ('metadata.iceberg.storage' = 'hadoop-catalog')"
+    session.sql(f"CREATE DATABASE {database}{place}")
+    session.sql(f"CREATE TABLE {database}.t (k INT) USING paimon {on}")
+    session.sql(f"CREATE TABLE {database}.u (k INT) USING paimon")
+    session.sql(f"CREATE MATERIALIZED TABLE {database}.m {on} REFRESH_MODE = FULL AS SELECT 1 AS k")
+    for name in "tu":
+        session.sql(f"INSERT INTO {database}.{name} VALUES (1), (2)")
+    shown = warehouse / "iceberg" / "ice_gone"
+    assert {folder.name for folder in shown.iterdir()} == {"t", "m"}
+    session.sql(f"DROP MATERIALIZED TABLE {database}.m")
+    assert {folder.name for folder in shown.iterdir()} == {"t"}
+    session.sql(f"CACHE TABLE {database}.t")
+    session.sql(f"DROP DATABASE {database} CASCADE")
+    assert not shown.exists()
+    session.sql(f"CREATE DATABASE {database}{place}")
+    session.sql(f"CREATE TABLE {database}.t (k INT) USING paimon {on}")
+    assert session.table(f"{database}.t").count() == 0
+    session.sql(f"INSERT INTO {database}.t VALUES (3)")
+    assert iceberg.read_catalog(warehouse / "iceberg", "ice_gone.t") == [[3]]
+    session.sql(f"DROP DATABASE {database} CASCADE")
 
 
 def test_a_table_made_visible_later_and_upgraded_is_told_of_anew(seen: type[Seen], spark: SparkSession) -> None:

@@ -12,9 +12,9 @@ import pytest
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.hive.catalog import HiveCatalog
-from paimon_sql.catalog.iceberg.lifetimes import shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
+from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuchDatabaseError
 from paimon_sql.format.arrow import arrow_schema
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
@@ -150,6 +150,32 @@ def test_a_rest_catalog_is_told_of_each_change(
         catalog.drop_table(T)
     with pytest.raises(AssertionError, match="NoSuchTableError"):
         pyiceberg.read_catalog(name, **asked)
+
+
+def test_a_database_that_goes_takes_its_tables_from_all_catalogs(
+    catalog: FileSystemCatalog, rest_uri: str, metastore: Metastore, hive: dict[str, str], pyiceberg: PyIceberg
+) -> None:
+    rest = {"metadata.iceberg.storage": "rest-catalog", "metadata.iceberg.rest.uri": rest_uri}
+    made(catalog, {**rest, "metadata.iceberg.database": "gone"})
+    hives = {"metadata.iceberg.storage": "hive-catalog", "metadata.iceberg.uri": metastore.uri}
+    made(catalog, {**hives, "metadata.iceberg.database": "ice"}, U)
+    for identifier in (T, U):
+        insert(catalog, (1, "a"), identifier=identifier)
+    at_rest, at_hive = {"type": "rest", "uri": rest_uri}, {"type": "hive", "uri": metastore.uri}
+    assert pyiceberg.read_catalog("gone.t", **at_rest) == pyiceberg.read_catalog("ice.u", **at_hive) == [[1, "a"]]
+    with pytest.raises(OSError, match="in the middle"), database_shown_no_more(catalog, "d"):
+        catalog.drop_table(T)
+        raise OSError("in the middle")
+    with pytest.raises(AssertionError, match="NoSuchTableError"):
+        pyiceberg.read_catalog("gone.t", **at_rest)
+    assert pyiceberg.read_catalog("ice.u", **at_hive) == [[1, "a"]]
+    with database_shown_no_more(catalog, "d"):
+        catalog.drop_database("d", cascade=True)
+    with metastore.client() as client:
+        assert client.get_all_tables("ice") == []
+    assert list(Path(catalog.warehouse, "iceberg").iterdir()) == []
+    with pytest.raises(NoSuchDatabaseError), database_shown_no_more(catalog, "d"):
+        catalog.drop_database("d", cascade=True)
 
 
 def test_a_catalog_that_does_not_answer_fails_no_commit(catalog: FileSystemCatalog) -> None:

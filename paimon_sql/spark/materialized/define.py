@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CommitUnknownError,
@@ -101,7 +102,8 @@ class Definer:
         except CommitUnknownError:
             raise
         except BaseException:
-            self._catalog.drop_table(identifier)
+            with shown_no_more(self._catalog, identifier):
+                self._catalog.drop_table(identifier)
             raise
 
     def redefine(self, statement: ChangeMaterializedQuery) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.types import DataField, string_type
@@ -97,7 +98,8 @@ class RunDropMaterialized(Runner):
             raise
         if not is_materialized(table.schema):
             definition_of(table.schema, table.name)
-        surroundings.catalog.drop_table(identifier)
+        with shown_no_more(surroundings.catalog, identifier):
+            surroundings.catalog.drop_table(identifier)
         return Answer()
 
 

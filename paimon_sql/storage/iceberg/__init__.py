@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from paimon_sql.storage.file_io.paths import is_under
-from paimon_sql.storage.iceberg.places import is_published, metadata_folder
+from paimon_sql.storage.file_io.paths import is_under, parent_of
+from paimon_sql.storage.iceberg.places import database_folder, is_published, metadata_folder
 from paimon_sql.storage.iceberg.publish import publish
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import MetadataStore
@@ -28,12 +28,21 @@ def publish_quietly(table: Table) -> None:
         _LOG.warning("%s: Iceberg's readers do not see the newest change: %s", table.name, error)
 
 
-def withdraw_quietly(table: Table) -> None:
-    """Let Iceberg's readers see a table no more whose folder has gone; what goes wrong is logged."""
+def withdraw_quietly(table: Table, *, with_database: bool = False) -> None:
+    """Let Iceberg's readers see a table no more whose folder has gone; what goes wrong is logged.
+
+    Args:
+        table: the table.
+        with_database: whether its database has gone, too, so that its folder goes with the last table's.
+    """
     try:
         registration_of(table).withdraw()
         folder = metadata_folder(table)
         if not is_under(folder, table.path):
             MetadataStore(table.file_io, folder).clear()
+            # Hadoop catalogs take folders without a table in them for namespaces.
+            table.file_io.delete_dir(parent_of(folder))
+            if with_database:
+                table.file_io.delete_dir(database_folder(table))
     except Exception as error:
         _LOG.warning("%s: Iceberg's readers still see the table, which has gone: %s", table.name, error)
