@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests import packages
 from tests.conformance.session import make
 
-from .iceberg_side import JavaIceberg, PyIceberg
+from . import flink_side
+from .flink_side import Flink
+from .iceberg_side import RUNTIME, IcebergSpark, JavaIceberg, PyIceberg
 from .java import JavaPaimon, available
 from .pypaimon_side import PyPaimon
 
@@ -59,5 +62,25 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaIceberg]:
     if not JavaIceberg.available():
         pytest.skip("Iceberg's Java library needs Maven, which fetches it once, and a JDK")
     side = JavaIceberg(tmp_path_factory.mktemp("iceberg"))
+    yield side
+    side.close()
+
+
+@pytest.fixture(scope="session")
+def iceberg_spark(warehouse: Path) -> Iterator[IcebergSpark]:
+    """Spark with Iceberg's runtime."""
+    if not packages.available(RUNTIME):
+        pytest.skip("Iceberg's runtime for Spark needs Maven, which fetches it once")
+    side = IcebergSpark(warehouse)
+    yield side
+    side.close()
+
+
+@pytest.fixture(scope="session")
+def flink(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
+    """Flink, which is started when it is first asked for."""
+    if not flink_side.available():
+        pytest.skip("Flink needs Maven, which fetches it once, and a JDK")
+    side = Flink(warehouse, tmp_path_factory.mktemp("flink"))
     yield side
     side.close()

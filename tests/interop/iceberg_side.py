@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ PROGRAM = Path(__file__).with_name("pyiceberg_program.py")
 VERSION = "1.12.0"
 ARTIFACTS = [f"org.apache.iceberg:iceberg-{part}:{VERSION}" for part in ("core", "data", "parquet")]
 _FROM_PYSPARK = ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
+
+RUNTIME = f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{VERSION}"
+SPARK_PROGRAM = Path(__file__).with_name("iceberg_spark_program.py")
 
 Rows = list[list[Any]]
 
@@ -133,4 +137,36 @@ class JavaIceberg:
 
     def close(self) -> None:
         """End the JVM."""
+        self._process.communicate(timeout=30)
+
+
+class IcebergSpark:
+    """A Spark of its own with Iceberg's runtime.
+
+    Args:
+        warehouse: the folder that its catalogs ``place`` and ``apart`` find tables in.
+    """
+
+    def __init__(self, warehouse: Path) -> None:
+        jar = packages.fetched(RUNTIME)
+        self._process = subprocess.Popen(
+            [sys.executable, str(SPARK_PROGRAM), str(warehouse), str(jar)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __call__(self, query: str) -> Rows:
+        """The rows of a query."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.write(json.dumps(query) + "\n")
+        stdin.flush()
+        answer = json.loads(stdout.readline())
+        assert "rows" in answer, answer
+        return in_order(answer["rows"])
+
+    def close(self) -> None:
+        """End it."""
         self._process.communicate(timeout=30)

@@ -1,0 +1,217 @@
+"""Iceberg's own runtime for Spark, in a Spark of its own, sees the rows of tables that we and Java write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from .iceberg_side import IcebergSpark, Rows, in_order
+from .java import JavaPaimon
+from .test_java import rows_of
+
+STORAGES = ("table-location", "hadoop-catalog")
+VECTORS = (
+    "'deletion-vectors.enabled' = 'true', 'deletion-vectors.bitmap64' = 'true', 'metadata.iceberg.format-version' = '3'"
+)
+
+
+class Beside:
+    """A table here and there.
+
+    Args:
+        spark: our session.
+        iceberg: the other one.
+        name: the table's name.
+        storage: where its metadata stand.
+    """
+
+    def __init__(self, spark: SparkSession, iceberg: IcebergSpark, name: str, storage: str = STORAGES[0]) -> None:
+        self.spark, self.iceberg, self.here = spark, iceberg, f"default.{name}"
+        self.there = f"place.`default.db`.{name}" if storage == STORAGES[0] else f"apart.default.{name}"
+        self.on = f"'metadata.iceberg.storage' = '{storage}'"
+
+    def run(self, *statements: str, of: str = "") -> None:
+        """Run statements on the table ``{t}``, behind each of which the rows must be the same.
+
+        Args:
+            statements: the statements.
+            of: the view of the table that must be seen, such as ``$ro``.
+        """
+        for statement in statements:
+            self.spark.sql(statement.format(t=self.here, on=self.on))
+            self.check(of)
+
+    def check(self, of: str = "") -> None:
+        """The rows must be the same, however they are asked for."""
+        database, name = self.here.split(".")
+        assert self.iceberg(f"SELECT * FROM {self.there}") == in_order(rows_of(self.spark, f"{database}.`{name}{of}`"))
+        self.agree("SELECT count(*), min(k), max(k), count(DISTINCT k) FROM {t}", of)
+        self.agree("SELECT k FROM {t} WHERE k > 2 AND k <= 11", of)
+
+    def agree(self, query: str, of: str = "") -> None:
+        """Both must answer a query alike."""
+        assert self.iceberg(query.format(t=self.there)) == self.answer(query, of), query
+
+    def answer(self, query: str, of: str = "") -> Rows:
+        """Our answer to a query."""
+        database, name = self.here.split(".")
+        self.spark.sql(query.format(t=f"{database}.`{name}{of}`")).createOrReplaceTempView("asked")
+        return in_order(rows_of(self.spark, "asked"))
+
+    def column(self, query: str) -> list[Any]:
+        """The only column of the other's answer."""
+        return [value for (value,) in self.iceberg(query.format(t=self.there))]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_an_append_table_is_the_same_behind_each_statement(
+    storage: str, spark: SparkSession, iceberg_spark: IcebergSpark
+) -> None:
+    table = Beside(spark, iceberg_spark, f"ice_spark_append_{storage[0]}", storage)
+    spark.sql(
+        f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING, n BIGINT, p STRING) PARTITIONED BY (p)"
+        f" TBLPROPERTIES ({table.on})"
+    )
+    table.run(
+        "INSERT INTO {t} VALUES (1, 'a', 1, 'x'), (2, NULL, NULL, NULL), (3, '', 0, '')",
+        "INSERT INTO {t} SELECT id, 'ä😀', id * 10, 'y' FROM range(10, 14)",
+        "DELETE FROM {t} WHERE k = 1",
+        "UPDATE {t} SET v = 'changed' WHERE k = 11",
+        "ALTER TABLE {t} ADD COLUMN s STRUCT<a: INT, b: STRING>",
+        "INSERT INTO {t} VALUES (4, 'd', 4, 'x', named_struct('a', 1, 'b', 'z'))",
+        "ALTER TABLE {t} RENAME COLUMN v TO w",
+        "ALTER TABLE {t} DROP COLUMN n",
+        "ALTER TABLE {t} ADD COLUMN s.c DOUBLE AFTER a",
+        "ALTER TABLE {t} ALTER COLUMN k TYPE BIGINT",
+        "INSERT INTO {t} VALUES (5000000000, 'e', 'y', named_struct('a', 2, 'c', 2.5, 'b', 'zz'))",
+    )
+    table.agree("SELECT w, s.b FROM {t} WHERE p = 'y' AND s.c IS NULL")
+    table.agree("SELECT p, count(*), sum(k) FROM {t} GROUP BY p")
+    for snapshot in (1, 2, 4, 5):
+        table.agree(f"SELECT * FROM {{t}} VERSION AS OF {snapshot}")
+    table.run("CALL sys.compact(table => '{t}')", "INSERT OVERWRITE {t} PARTITION (p = 'y') VALUES (9, 'o', NULL)")
+    partitions = table.column("SELECT partition.p FROM {t}.partitions")
+    assert sorted(partitions, key=str) == sorted((p for (p,) in table.answer("SELECT DISTINCT p FROM {t}")), key=str)
+    table.run("TRUNCATE TABLE {t}", "INSERT INTO {t} VALUES (6, 'f', 'x', NULL)")
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_keyed_table_is_seen_as_of_its_compactions(
+    storage: str, spark: SparkSession, iceberg_spark: IcebergSpark
+) -> None:
+    table = Beside(spark, iceberg_spark, f"ice_spark_keyed_{storage[0]}", storage)
+    spark.sql(
+        f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING, p INT NOT NULL) PARTITIONED BY (p) TBLPROPERTIES"
+        f" ('primary-key' = 'k,p', 'bucket' = '2', {table.on})"
+    )
+    compact = "CALL sys.compact(table => '{t}')"
+    table.run(
+        "INSERT INTO {t} SELECT id, 'a', id % 2 FROM range(12)",
+        compact,
+        "INSERT INTO {t} VALUES (1, 'upserted', 1), (40, 'new', 2)",
+        "DELETE FROM {t} WHERE k = 2",
+        compact,
+        "ALTER TABLE {t} ADD COLUMN n INT FIRST",
+        "UPDATE {t} SET n = 7 WHERE k = 1",
+        compact,
+        of="$ro",
+    )
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_deletion_vectors_are_heeded(keyed: bool, spark: SparkSession, iceberg_spark: IcebergSpark) -> None:
+    table = Beside(spark, iceberg_spark, f"ice_spark_vectors_{'keyed' if keyed else 'append'}")
+    key = "'primary-key' = 'k,p', 'bucket' = '2'," if keyed else ""
+    spark.sql(
+        f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING, p INT NOT NULL) PARTITIONED BY (p)"
+        f" TBLPROPERTIES ({key} {VECTORS}, {table.on})"
+    )
+    table.run(
+        "INSERT INTO {t} VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2), (4, 'd', 2), (5, 'e', 2)",
+        "DELETE FROM {t} WHERE k = 2",
+        "UPDATE {t} SET v = 'changed' WHERE k = 3",
+        "INSERT INTO {t} SELECT id, 'new', 1 FROM range(10, 5000)",
+        "DELETE FROM {t} WHERE k % 7 = 0 OR k = 5",
+        "ALTER TABLE {t} ADD COLUMN n INT",
+        "DELETE FROM {t} WHERE k = 11",
+        "CALL sys.compact(table => '{t}')",
+        "DELETE FROM {t} WHERE k = 1",
+    )
+    table.agree("SELECT v, count(*), sum(k) FROM {t} GROUP BY v")
+    assert sorted(table.column("SELECT _row_id IS NULL FROM {t} LIMIT 1")) == [False]
+    ids = table.column("SELECT _row_id FROM {t}")
+    assert len(set(ids)) == len(ids)
+
+
+def test_history_is_followed_by_rollback_tags_and_expiry(spark: SparkSession, iceberg_spark: IcebergSpark) -> None:
+    table = Beside(spark, iceberg_spark, "ice_spark_history")
+    spark.sql(f"CREATE TABLE {table.here} (k INT, v STRING) TBLPROPERTIES ({table.on}, {VECTORS})")
+    for i in range(1, 6):
+        spark.sql(f"INSERT INTO {table.here} VALUES ({i}, 'v{i}'), ({i + 10}, 'w{i}')")
+    call = f"CALL sys.{{}}(table => '{table.here}', {{}})"
+    spark.sql(call.format("create_tag", "tag => 'first', snapshot => 1"))
+    table.agree("SELECT * FROM {t} VERSION AS OF 'first'")
+    table.agree("SELECT * FROM {t} VERSION AS OF 3")
+    spark.sql(call.format("rollback", "version => '3'"))
+    table.check()
+    table.run("DELETE FROM {t} WHERE k = 2", "INSERT INTO {t} VALUES (7, 'again')")
+    assert table.column("SELECT snapshot_id FROM {t}.history WHERE is_current_ancestor") == [1, 2, 3, 4, 5]
+    for snapshot in range(1, 6):
+        table.agree(f"SELECT * FROM {{t}} VERSION AS OF {snapshot}")
+    spark.sql(call.format("expire_snapshots", "retain_max => 2, retain_min => 1"))
+    table.check()
+    assert sorted(table.column("SELECT snapshot_id FROM {t}.snapshots")) == [1, 4, 5]
+    assert table.column("SELECT name FROM {t}.refs WHERE type = 'TAG'") == ["first"]
+    table.agree("SELECT * FROM {t} VERSION AS OF 'first'")
+    spark.sql(call.format("delete_tag", "tag => 'first'"))
+    spark.sql(call.format("expire_snapshots", "retain_max => 1, retain_min => 1"))
+    table.check()
+    table.run("CALL sys.compact(table => '{t}')")
+
+
+def test_values_of_all_types_are_the_same_and_found(spark: SparkSession, iceberg_spark: IcebergSpark) -> None:
+    columns = {
+        "b": ("BOOLEAN", "true"), "t": ("TINYINT", "-7"), "s": ("SMALLINT", "300"), "l": ("BIGINT", "5000000000"),
+        "f": ("FLOAT", "-0.5"), "d": ("DOUBLE", "2.5"), "e9": ("DECIMAL(9, 2)", "-1.25"),
+        "e38": ("DECIMAL(38, 10)", "-1234567890123456789.5"), "x": ("STRING", "'ä😀" + "z" * 40 + "'"),
+        "dt": ("DATE", "DATE'1969-12-30'"), "z": ("TIMESTAMP", "TIMESTAMP'1969-12-31 23:59:59.000001'"),
+        "n": ("TIMESTAMP_NTZ", "TIMESTAMP_NTZ'2024-02-29 12:00:00.123456'"),
+        "a": ("ARRAY<ARRAY<INT>>", "array(array(1, NULL), array())"),
+    }  # fmt: skip
+    table = Beside(spark, iceberg_spark, "ice_spark_types")
+    declared = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
+    values = ", ".join(f"CAST({value} AS {kind})" for kind, value in columns.values())
+    spark.sql(f"CREATE TABLE {table.here} (k INT, {declared}) TBLPROPERTIES ({table.on})")
+    spark.sql(f"INSERT INTO {table.here} SELECT 1, {values}")
+    spark.sql(f"INSERT INTO {table.here} SELECT 2, {', '.join('NULL' for _ in columns)}")
+    table.check()
+    for name, (kind, value) in columns.items():
+        table.agree(f"SELECT k FROM {{t}} WHERE {name} = CAST({value} AS {kind})")
+        table.agree(f"SELECT k FROM {{t}} WHERE {name} IS NULL")
+        if kind != "ARRAY<ARRAY<INT>>":
+            table.agree(f"SELECT count({name}), min({name}), max({name}) FROM {{t}}")
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("kind", ["append", "keyed"])
+def test_tables_that_java_and_we_write_in_turns_are_the_same(
+    kind: str, storage: str, spark: SparkSession, java: JavaPaimon, warehouse: Path, iceberg_spark: IcebergSpark
+) -> None:
+    table = Beside(spark, iceberg_spark, f"ice_spark_turns_{kind}_{storage[0]}", storage)
+    key = "'primary-key' = 'k', 'bucket' = '2'," if kind == "keyed" else ""
+    spark.sql(f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING) TBLPROPERTIES ({key} {VECTORS}, {table.on})")
+    for turn in range(2):
+        java.write(warehouse, table.here, [[turn * 10 + 2, "j"], [turn * 10 + 3, "java"]])
+        java.compact(warehouse, table.here)
+        table.check()
+        table.run(
+            f"INSERT INTO {{t}} VALUES ({turn * 10}, 'o'), ({turn * 10 + 1}, 'ours')",
+            f"DELETE FROM {{t}} WHERE k IN ({turn * 10}, {turn * 10 + 2})",
+            f"UPDATE {{t}} SET v = 'changed' WHERE k = {turn * 10 + 3}",
+        )
+    java.write(warehouse, table.here, [[90, "last"]])
+    java.compact(warehouse, table.here)
+    table.check()
