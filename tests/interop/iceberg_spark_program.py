@@ -22,6 +22,7 @@ def session(warehouse: str, jar: str) -> SparkSession:
         "spark.master": "local[1]",
         "spark.ui.enabled": "false",
         "spark.jars": jar,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.driver.memory": "1g",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
