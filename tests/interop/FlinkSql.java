@@ -44,6 +44,7 @@ import org.apache.flink.util.CloseableIterator;
  * </ul>
  */
 public class FlinkSql {
+    private static final int SECONDS = 120;
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss");
     private static final DateTimeFormatter MICROS = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSSSSS");
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -133,14 +134,17 @@ public class FlinkSql {
                 jobs.add(restored.executeSql(words[1]).getJobClient().get());
                 return jobs.size() - 1;
             case "await":
-                return job(words).getJobExecutionResult().get(60, TimeUnit.SECONDS).getNetRuntime();
+                return job(words).getJobExecutionResult().get(SECONDS, TimeUnit.SECONDS).getNetRuntime();
             case "stop":
-                return job(words).stopWithSavepoint(false, words[2], SavepointFormatType.CANONICAL).get(60, TimeUnit.SECONDS);
+                return job(words)
+                        .stopWithSavepoint(false, words[2], SavepointFormatType.CANONICAL)
+                        .get(SECONDS, TimeUnit.SECONDS);
             case "watch":
                 watched.add(new Watched(streaming("restart-strategy.type", "none").executeSql(words[1])));
                 return watched.size() - 1;
             case "changes":
-                return watched.get(Integer.parseInt(words[1])).next(Integer.parseInt(words[2]), Long.parseLong(words[3]));
+                int count = Integer.parseInt(words[2]);
+                return watched.get(Integer.parseInt(words[1])).next(count, Long.parseLong(words[3]));
             case "leave":
                 watched.get(Integer.parseInt(words[1])).leave();
                 return null;
@@ -214,7 +218,7 @@ public class FlinkSql {
         private void leave() throws Exception {
             JobClient job = result.getJobClient().get();
             if (!job.getJobStatus().get().isTerminalState()) {
-                job.cancel().get(60, TimeUnit.SECONDS);
+                job.cancel().get(SECONDS, TimeUnit.SECONDS);
             }
         }
     }

@@ -63,7 +63,7 @@ class Flink:
     def __call__(self, sql: str) -> Rows:
         """Run a statement as a batch; its rows, in an order that does not hang on Flink."""
         rows: Rows = self._answer("batch", _line(sql))
-        assert all(kind == "+I" for kind, *_ in rows), rows
+        assert all(kind in ("+I", "+U") for kind, *_ in rows), rows
         return sorted(([*values] for _, *values in rows), key=json.dumps)
 
     def prepare(self, sql: str) -> None:

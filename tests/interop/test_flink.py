@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,15 @@ from .flink_side import Flink
 from .test_java import rows_of
 
 KEYS, MANY = 40, 40_000
+
+
+def tries() -> Iterator[None]:
+    """The turns of a wait, which is given up after two minutes."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.1)
+    pytest.fail("Nothing came for two minutes.")
 
 
 def arriving(flink: Flink, name: str, count: int = MANY) -> None:
@@ -56,11 +65,13 @@ def test_a_stream_of_flinks_upserts_while_we_read_stream_and_compact(
     writer = spark.readStream.table(name).writeStream.option("checkpointLocation", str(tmp_path / "copying"))
     copying = writer.trigger(processingTime="300 milliseconds").toTable(copy)
     seen, compact = [0], f"CALL sys.compact(table => '{name}', compact_strategy => '{{}}')"
-    while len(seen) < 5:
+    for _ in tries():
         # With deletion vectors, rows that no compaction has met are not seen.
         spark.sql(compact.format("minor" if len(seen) % 2 else "full"))
         if (count := a_prefix(spark.table(name).collect())) != seen[-1]:
             seen.append(count)
+        if len(seen) == 5:
+            break
     assert seen == sorted(seen)
     stream.stop(tmp_path)
     spark.sql(compact.format("full"))
@@ -86,8 +97,9 @@ def test_a_stream_stopped_with_a_savepoint_goes_on_behind_our_changes(
     )
     arriving(flink, source)
     stream = flink.start(upserts(source, name))
-    while not spark.table(name).count():
-        time.sleep(0.1)
+    for _ in tries():
+        if spark.table(name).count():
+            break
     savepoint = stream.stop(tmp_path)
     assert 0 < a_prefix(spark.table(name).collect()) < MANY
     spark.sql(f"INSERT INTO {name} VALUES (1000, -1, 'ours'), (1001, -2, 'ours')")
@@ -222,10 +234,12 @@ def test_an_append_stream_is_compacted_by_both(spark: SparkSession, flink: Flink
     arriving(flink, "appended")
     stream = flink.start("INSERT INTO flink_appended SELECT id, CAST(id AS STRING) FROM appended")
     counts = [0]
-    while len(counts) < 5:
+    for _ in tries():
         if (count := first_numbers(spark, "flink_appended")) > counts[-1]:
             spark.sql("CALL sys.compact(table => 'flink_appended')")
             counts.append(count)
+        if len(counts) == 5:
+            break
     stream.stop(tmp_path)
     assert first_numbers(spark, "flink_appended") >= counts[-1]
     assert flink("SELECT * FROM flink_appended") == rows_of(spark, "flink_appended")
@@ -247,11 +261,90 @@ def test_snapshots_that_a_consumer_of_flinks_needs_stay(spark: SparkSession, fli
     query = "SELECT * FROM flink_consumed /*+ OPTIONS('consumer-id' = 'reader') */"
     with flink.watching(query) as rows:
         assert rows(1) == [["+I", 1]]
-        while not (found := spark.sql("SELECT * FROM flink_consumed$consumers").collect()):
-            time.sleep(0.1)
-    assert [tuple(r) for r in found] == [("reader", 2)]
+        for _ in tries():
+            if rows_of_query(spark, "SELECT * FROM flink_consumed$consumers") == [["reader", 2]]:
+                break
     for i in range(2, 6):
         spark.sql(f"INSERT INTO flink_consumed VALUES ({i})")
     spark.sql("CALL sys.expire_snapshots(table => 'flink_consumed', retain_max => 1, retain_min => 1)")
     with flink.watching(query) as rows:
         assert rows(4) == [["+I", i] for i in range(2, 6)]
+
+
+def test_a_stream_of_flinks_goes_on_behind_our_rollback(spark: SparkSession, flink: Flink, tmp_path: Path) -> None:
+    spark.sql(
+        "CREATE TABLE flink_rolled (k INT NOT NULL, v BIGINT, s STRING) TBLPROPERTIES"
+        " ('primary-key' = 'k', 'bucket' = '2', 'write-only' = 'true')"
+    )
+    arriving(flink, "rolled")
+    stream = flink.start(upserts("rolled", "flink_rolled"))
+    latest = "SELECT coalesce(max(snapshot_id), 0) FROM flink_rolled$snapshots"
+
+    def wait_for(snapshots: int) -> None:
+        for _ in tries():
+            if newest() >= snapshots:
+                return
+
+    def newest() -> int:
+        return int(rows_of_query(spark, latest)[0][0])
+
+    wait_for(4)
+    spark.sql("CALL sys.rollback(table => 'flink_rolled', version => '1')")
+    spark.sql("INSERT INTO flink_rolled VALUES (1000, -1, 'ours')")
+    wait_for(newest() + 2)
+    stream.stop(tmp_path)
+    rows = rows_of(spark, "flink_rolled")
+    assert [1000, -1, "ours"] in rows and len(rows) > 20
+    assert flink("SELECT * FROM flink_rolled") == rows
+    for (snapshot,) in rows_of_query(spark, "SELECT snapshot_id FROM flink_rolled$snapshots"):
+        then = f"SELECT * FROM flink_rolled /*+ OPTIONS('scan.snapshot-id' = '{snapshot}') */"
+        assert rows_of_query(spark, then) == flink(then)
+
+
+def test_keys_stay_in_their_buckets_whoever_spreads_them(spark: SparkSession, flink: Flink) -> None:
+    spark.sql(
+        "CREATE TABLE flink_spread (k INT NOT NULL, v STRING) TBLPROPERTIES"
+        " ('primary-key' = 'k', 'bucket' = '-1', 'dynamic-bucket.target-row-num' = '20')"
+    )
+    spark.sql("INSERT INTO flink_spread SELECT id, 'ours' FROM range(30)")
+    flink("INSERT INTO flink_spread VALUES (1, 'flink'), (100, 'flink')")
+    spark.sql("INSERT INTO flink_spread SELECT id, 'again' FROM range(95, 150)")
+    flink("INSERT INTO flink_spread VALUES (2, 'flink'), (101, 'flink'), (200, 'flink')")
+    spark.sql("CALL sys.compact(table => 'flink_spread')")
+    expected = dict.fromkeys(range(30), "ours") | dict.fromkeys(range(95, 150), "again")
+    expected |= dict.fromkeys((1, 2, 101, 200), "flink")
+    rows = rows_of(spark, "flink_spread")
+    assert sorted(rows) == [[k, v] for k, v in sorted(expected.items())]
+    assert flink("SELECT * FROM flink_spread") == rows
+
+
+def test_procedures_of_flinks_and_ours_know_of_each_other(spark: SparkSession, flink: Flink) -> None:
+    spark.sql(
+        "CREATE TABLE flink_called (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')"
+    )
+    for k in range(6):
+        spark.sql(f"INSERT INTO flink_called VALUES ({k}, 'a')")
+
+    def call(procedure: str, arguments: str) -> None:
+        flink(f"CALL sys.{procedure}(`table` => 'default.flink_called', {arguments})")
+
+    call("create_tag", "tag => 'kept', snapshot_id => CAST(3 AS BIGINT)")
+    assert len(rows_of_query(spark, "SELECT * FROM flink_called VERSION AS OF 'kept'")) == 3
+    call("rollback_to", "snapshot_id => CAST(4 AS BIGINT)")
+    assert len(rows_of(spark, "flink_called")) == 4
+    spark.sql("INSERT INTO flink_called VALUES (50, 'b')")
+    spark.sql("CALL sys.rollback(table => 'flink_called', version => '3')")
+    flink("INSERT INTO flink_called VALUES (60, 'f')")
+    assert (
+        rows_of(spark, "flink_called")
+        == flink("SELECT * FROM flink_called")
+        == [*([k, "a"] for k in range(3)), [60, "f"]]
+    )
+    call("create_branch", "branch => 'side', tag => 'kept'")
+    call("expire_snapshots", "retain_max => 1, options => 'snapshot.num-retained.min=1'")
+    flink("INSERT INTO flink_called$branch_side VALUES (70, 'f')")
+    spark.sql("INSERT INTO `flink_called$branch_side` VALUES (71, 'o')")
+    side = rows_of(spark, "`flink_called$branch_side`")
+    assert side == [*([k, "a"] for k in range(3)), [70, "f"], [71, "o"]]
+    call("fast_forward", "branch => 'side'")
+    assert rows_of(spark, "flink_called") == flink("SELECT * FROM flink_called") == side

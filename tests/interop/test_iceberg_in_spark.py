@@ -121,6 +121,8 @@ def test_a_keyed_table_is_seen_as_of_its_compactions(spark: SparkSession, iceber
         compact,
         of="$ro",
     )
+    snapshots = table.answer("SELECT snapshot_id FROM {t}", of="$snapshots")
+    assert table.iceberg(f"SELECT snapshot_id FROM {table.there}.snapshots") == snapshots
 
 
 @pytest.mark.parametrize("keyed", [True, False])
