@@ -23,8 +23,14 @@ INDEX_SUFFIX = ".index"
 SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH = "snapshot", "changelog", "schema", "tag", "consumer", "branch"
 MANIFEST, INDEX, STATISTICS = "manifest", "index", "statistics"
 
+_BRANCH_PREFIX = "branch-"
 _COMPRESSIONS = {"gzip": "gz", "bzip2": "bz2", "zstd": "zst", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4"}
 _TEXT_FORMATS = ("json", "csv")
+
+
+def is_branch_root(path: str) -> bool:
+    """Whether a directory is what a branch has of its own, and not a table."""
+    return path.split("/")[-2:-1] == [BRANCH] and path.rpartition("/")[2].startswith(_BRANCH_PREFIX)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class TablePaths:
     @property
     def branch_root(self) -> str:
         """The directory of what the branch has of its own."""
-        return self.root if self.branch == MAIN_BRANCH else f"{self.root}/{BRANCH}/branch-{self.branch}"
+        return self.root if self.branch == MAIN_BRANCH else f"{self.root}/{BRANCH}/{_BRANCH_PREFIX}{self.branch}"
 
     def of_branch(self, branch: str) -> TablePaths:
         """The paths of another branch of the table."""

@@ -357,8 +357,10 @@ def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> b
     directory = table.snapshots.directory
     path = directory.path(number)
     snapshot = parse_snapshot(data, path)
-    if rewind is not None and rewind.covers(number):
-        snapshot = replace(snapshot, properties=with_generation(snapshot.properties or {}, number, rewind))
+    said = snapshot.properties or {}
+    properties = with_generation(said, number, rewind, table.branch)
+    if properties != said:
+        snapshot = replace(snapshot, properties=properties or None)
         data = snapshot.to_json().encode()
     with table.lock.held(table.branch) as hold:
         hold.confirm()

@@ -17,7 +17,7 @@ from paimon_sql.storage.changelogs import ChangelogManager, without_lost_changel
 from paimon_sql.storage.commit.identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.guards import held
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind
+from paimon_sql.storage.rewinds import Rewind
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.table_directory import remove_if_dropped
 from paimon_sql.storage.tags import NamedTag, is_same_commit
@@ -278,7 +278,7 @@ def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, byt
         except CorruptFileError:
             found[i] = data
             continue
-        if snapshot.writer_version != WRITER_VERSION or rewind.is_stray(snapshot):
+        if not rewind.judges(snapshot) or rewind.is_stray(snapshot):
             found[i] = data
     return found
 

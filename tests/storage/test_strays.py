@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -215,6 +216,43 @@ def test_snapshots_of_other_engines_behind_a_rollback_are_believed(table: Table)
     assert keys(table) == [1, 20]
     insert(table, (30, "new", "x"))
     assert keys(table) == [1, 20, 30]
+
+
+def forward_as_java_does(table: Table) -> None:
+    """Let the table become its branch ``dev`` as other engines do it: without a mark, file by file."""
+    own, branch = Path(table.path) / "snapshot", Path(table.path) / "branch" / "branch-dev" / "snapshot"
+    for file in (*own.glob("snapshot-*"), own / LATEST):
+        file.unlink(missing_ok=True)
+    for file in branch.iterdir():
+        shutil.copyfile(file, own / file.name)
+
+
+def test_snapshots_of_a_branch_that_another_engine_brings_are_believed(table: Table) -> None:
+    dev = branch_of(again(table), "dev")
+    for key in (10, 11):
+        insert(dev, (key, "branch", "x"))
+    back_to_one(table)
+    insert(table, (20, "new", "x"))
+    forward_as_java_does(table)
+    assert keys(table) == [1, 10, 11]
+    assert insert(table, (30, "new", "x")).id == 4
+    assert keys(table) == [1, 10, 11, 30]
+    rollback_to_snapshot(again(table), 2)
+    assert again(table).snapshots.directory.versions() == [1, 2]
+    insert(table, (40, "new", "x"))
+    assert keys(table) == [1, 10, 40]
+
+
+def test_a_snapshot_that_a_fast_forward_brings_too_late_is_a_stray(table: Table) -> None:
+    insert(branch_of(again(table), "dev"), (10, "branch", "x"))
+    forward_to_branch(table)
+    (_, brought) = again(table).snapshots.all()
+    assert set(brought.properties or {}) == {GENERATION}
+    path = Path(table.path) / "snapshot" / "snapshot-2"
+    data = path.read_bytes()
+    back_to_one(table)
+    path.write_bytes(data)
+    assert keys(table) == [1]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -130,7 +130,7 @@ class Attempt:
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
             statistics=changes.statistics or inherited_statistics(self.table, latest),
-            properties=with_generation(properties, number, self.rewind) or None,
+            properties=with_generation(properties, number, self.rewind, self.table.branch) or None,
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,
