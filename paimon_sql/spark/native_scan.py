@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Catalyst expressions that the reader may use to leave out row groups and pages.
         what: a description for EXPLAIN.
         plan: the plan.
+        structs: what stands in the place of variants of which only some values are wanted, by the columns' names.
     """
 
     def __init__(
@@ -53,20 +54,24 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Any,
         what: str,
         plan: ScanPlan,
+        structs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(jvm, what, plan, fields)
         self._session = session
         self._filters = filters
+        self._structs = structs or {}
 
     def over(self, plan: ScanPlan) -> NativeScanProxy:
-        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan)
+        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._structs)
 
     @property
     def partition_count(self) -> int:
         return len(self.plan.file_ranges())
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(json.dumps(spark_struct(self.columns)))
+        whole = spark_struct(self.columns)
+        columns = [{**f, "type": self._structs.get(f["name"], f["type"])} for f in whole["fields"]]
+        return self.jvm.struct(json.dumps({**whole, "fields": columns}))
 
     # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
 

@@ -31,6 +31,7 @@ from paimon_sql.spark.aggregates import (
     simple_aggregation,
     sums_for_averages,
 )
+from paimon_sql.spark.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.dead_rows import can_mark, marking_scan
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
@@ -46,6 +47,7 @@ from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.spark.variant_extractions import VariantsWanted, answers, extractions_of, paths_into
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -81,9 +83,11 @@ class ScanBuilderProxy(JavaObject):
 
     Attributes:
         thorough: whether rows that no global index covers are read whatever the table's search mode.
+        may_want_hidden: whether a query may want hidden columns, which Python workers read.
     """
 
     thorough = False
+    may_want_hidden = False
 
     def __init__(
         self, jvm: Jvm, table: Table, session: Any, note: Callable[[Snapshot | None], None] | None = None
@@ -106,16 +110,46 @@ class ScanBuilderProxy(JavaObject):
         self._from_metadata: MetadataAggregates | None = None
         self._averages = True
         self._aggregation: PartialAggregation | None = None
+        self._variants: VariantsWanted | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         hidden = {f.name: f for f in hidden_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
         asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
         wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
+        if self._variants is not None:
+            wanted = self._variants.of(wanted)
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
         if evolves(self.table):
             self._plan = None  # others of the files may hold these columns
+
+    def pushVariantExtractions(self, told: Any) -> Any:
+        # Spark asks for the whole plan above the scan first, and then again for parts of it, which know less.
+        if self._variants is not None or self.thorough:
+            return answers(self.jvm, told, False)
+        self._variants = VariantsWanted(extractions_of(told))
+        self._columns = self._variants.of(self._columns)
+        self._variants.extracted = self._variants.worth_extracting and self._reads_as_planned()
+        return answers(self.jvm, told, self._variants.extracted)
+
+    def supportsDeferCastError(self) -> bool:
+        return True
+
+    def _reads_as_planned(self) -> bool:
+        """Whether Spark's own reader reads all, however the rest of the query turns out."""
+        if self._by_python or self.may_want_hidden or not HAS_PRUNED_VARIANTS:
+            return False
+        plan = self._planned()
+        return (
+            bool(plan.splits)
+            and plan.is_raw
+            and not plan.rows_to_mark
+            and plan.told_rows is None
+            and not evolves(self.table)
+            and not pins_key(self.table.schema, all_of(self._predicates))
+            and self._jvm_reads(self._columns)
+        )
 
     def pushFilters(self, expressions: Any) -> Any:
         # Blobs are fetched for rows that are wanted, and not to find out which are.
@@ -158,7 +192,7 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts or self._aggregation is not None or self.table.forgiving:
+        if self._counts or self._aggregation is not None or self.table.forgiving or self._extracts:
             return False
         self._limit = limit
         if not self._predicates:
@@ -205,6 +239,11 @@ class ScanBuilderProxy(JavaObject):
             return False
         self._aggregation = wanted
         return True
+
+    @property
+    def _extracts(self) -> bool:
+        """Whether the scan gives what is inside of variants, as it was planned when Spark asked for that."""
+        return self._variants is not None and self._variants.extracted
 
     def _for_workers(self, columns: Sequence[DataField]) -> bool:
         """Whether there are rows that Python workers had better put together: merging is work of theirs anyway."""
@@ -308,7 +347,7 @@ class ScanBuilderProxy(JavaObject):
             self._refuse_full_scan(plan)
             return self._partially(self._aggregation, plan, predicate)
         self._refuse_full_scan(plan)
-        what = describe(self.table, plan, predicate, top=self._top)
+        what = describe(self.table, plan, predicate, top=self._top, columns=self._columns)
         if self._counts:
             return self._count(plan, predicate, what)
         names = tuple(f.name for f in self._columns)
@@ -320,7 +359,7 @@ class ScanBuilderProxy(JavaObject):
             return [ReadTask(self.table, split, names, wanted, row_ids, parts) for split in plan.splits]
 
         tasks = tasks_of(plan)
-        if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
+        if not self._extracts and (not tasks or pins_key(self.table.schema, predicate) or _is_little(plan)):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
         scan.runtime, scan.bucketing = self._runtime_filters(plan), self._bucketing(plan, names)
@@ -348,7 +387,7 @@ class ScanBuilderProxy(JavaObject):
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
-                return NativeScanProxy(*given)
+                return NativeScanProxy(*given, self._variants.structs if self._variants is not None else {})
             # Whoever wants but a few rows need not wait until all are merged.
             if plan.is_raw or self._limit is None:
                 twin = marking_scan(*given, all_of(self._predicates))
@@ -425,6 +464,7 @@ class ScanBuilderProxy(JavaObject):
             f"{CONNECTOR}.read.SupportsPushDownLimit",
             f"{CONNECTOR}.read.SupportsPushDownTopN",
             f"{CONNECTOR}.read.SupportsPushDownAggregates",
+            f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
         ]
 
 
@@ -451,6 +491,7 @@ def describe(
     predicate: Predicate | None,
     aggregation: PartialAggregation | None = None,
     top: TopN | None = None,
+    columns: Sequence[DataField] = (),
 ) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
     m, told = plan.metrics, plan.told_rows if isinstance(plan, ScanPlan) else None
@@ -463,5 +504,6 @@ def describe(
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
         *([str(top)] if top is not None else []),
+        *paths_into(columns),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"

@@ -1,0 +1,244 @@
+"""Variants through SQL: taken apart in files, read whole and in parts, merged, compacted, changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+Sql = Callable[[str], list[tuple[object, ...]]]
+INFER = "'variant.inferShreddingSchema' = 'true'"
+EXTRACTS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
+KINDS = {
+    "append": "'bucket' = '-1'",
+    "deduplicate": "'primary-key' = 'k', 'bucket' = '1'",
+    "vectors": "'primary-key' = 'k', 'bucket' = '1', 'deletion-vectors.enabled' = 'true'",
+    "partial-update": "'primary-key' = 'k', 'bucket' = '2', 'merge-engine' = 'partial-update', 'write-only' = 'true'",
+    "first-row": "'primary-key' = 'k', 'bucket' = '1', 'merge-engine' = 'first-row'",
+    "aggregation": "'primary-key' = 'k', 'bucket' = '1', 'merge-engine' = 'aggregation', 'write-only' = 'true'",
+    "evolving": "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'",
+}
+DOCUMENTS = [
+    '{"a": 1, "b": {"c": "x", "d": [10, 11]}, "pad": "p"}',
+    '{"a": "text", "b": {"c": 5}, "e": true}',
+    '{"a": null, "b": null}',
+    "{}",
+    "null",
+    '[7, {"c": 8}]',
+    '"text"',
+    '{"a": 2.50, "b": {"d": [], "c": "ünï☃"}}',
+]
+
+
+def files(spark: SparkSession, name: str) -> list[pq.ParquetFile]:
+    """The table's files as they stand there now."""
+    paths = [row[0] for row in spark.sql(f"SELECT DISTINCT file_path FROM {name}$files").collect()]
+    return [pq.ParquetFile(urlparse(path).path) for path in paths]
+
+
+def columns(spark: SparkSession, name: str) -> list[str]:
+    """The columns of parts of variants in the table's files."""
+    return sorted(
+        {
+            path
+            for file in files(spark, name)
+            for path in (file.schema.column(i).path for i in range(len(file.schema)))
+            if "typed_value" in path
+        }
+    )
+
+
+def values(first: int, *documents: str | None) -> str:
+    """Rows for an INSERT."""
+    made = ("NULL" if d is None else f"parse_json('{d}')" for d in documents)
+    return ", ".join(f"({first + i}, {d})" for i, d in enumerate(made))
+
+
+def explained(spark: SparkSession, query: str) -> str:
+    """What EXPLAIN tells of a query."""
+    (row,) = spark.sql(f"EXPLAIN EXTENDED {query}").collect()
+    return str(row[0])
+
+
+def whole(sql: Sql, name: str) -> dict[object, object]:
+    """All variants as JSON."""
+    return {k: json.loads(str(v)) if v is not None else None for k, v in sql(f"SELECT k, to_json(v) FROM {name}")}
+
+
+QUERIES = [
+    "variant_get(v, '$.a', 'string')",
+    "try_variant_get(v, '$.a', 'int'), try_variant_get(v, '$.b.d[1]', 'int')",
+    "v:a::string, v:b.c::string",
+    "to_json(variant_get(v, '$.b', 'variant'))",
+    "to_json(v:b.d)",
+    "try_variant_get(v, '$[1].c', 'int')",
+    "to_json(v), v:a::string",
+    "is_variant_null(v), v IS NULL",
+    "try_variant_get(v, '$', 'string')",
+    "schema_of_variant(v), variant_get(v, '$.pad', 'string')",
+    "variant_get(v, '$[''a'']', 'string')",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_queries_of_parts_answer_as_over_whole_variants(kind: str, sql: Sql, spark: SparkSession) -> None:
+    for name, options in (("apart", INFER), ("plain", "'k' = 'v'")):
+        sql(f"CREATE TABLE {name} (k INT NOT NULL, w STRING, v VARIANT) TBLPROPERTIES ({KINDS[kind]}, {options})")
+        sql(f"INSERT INTO {name} (k, v) VALUES {values(1, *DOCUMENTS, None)}")
+        sql(f"INSERT INTO {name} (k, v) VALUES {values(7, *DOCUMENTS, None)}")
+    assert any("typed_value.a." in path for path in columns(spark, "apart"))
+    assert columns(spark, "plain") == []
+    assert whole(sql, "apart") == whole(sql, "plain")
+    for query in QUERIES:
+        for rest in ("", " WHERE k > 3", " WHERE v:a::string = 'text'", " WHERE v IS NOT NULL", " LIMIT 100"):
+            answers = [sorted(sql(f"SELECT k, {query} FROM {name}{rest}"), key=repr) for name in ("apart", "plain")]
+            assert answers[0] == answers[1], query
+    grouped = "SELECT v:a::string, count(*) FROM {} GROUP BY 1"
+    assert sorted(sql(grouped.format("apart")), key=repr) == sorted(sql(grouped.format("plain")), key=repr)
+    joined = "SELECT x.v:a::string, to_json(y.v) FROM {0} x JOIN {0} y ON x.k = y.k WHERE x.v:a::string = 'text'"
+    assert sorted(sql(joined.format("apart")), key=repr) == sorted(sql(joined.format("plain")), key=repr)
+
+
+def test_explain_tells_which_parts_are_read(sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
+    sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS)}")
+    plan = explained(spark, "SELECT v:b.c::string FROM t WHERE v:a::string = 'x'")
+    assert "variant v at $.a, $.b.c" in plan
+    assert "variant v" not in explained(spark, "SELECT v, v:a::string FROM t")
+    assert "variant v" not in explained(spark, "SELECT k FROM t")
+
+
+@pytest.mark.skipif(not EXTRACTS, reason="Spark leaves out no other columns then")
+def test_the_scan_itself_takes_values_out_where_spark_reads(sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT, w STRING, v VARIANT) TBLPROPERTIES ({INFER})")
+    sql(f"INSERT INTO t (k, v) VALUES {values(1, *DOCUMENTS)}")
+    plan = spark.sql("SELECT k, variant_get(v, '$.b.c', 'string') FROM t")._jdf.queryExecution().optimizedPlan()
+    assert "variant_get" not in plan.toString()
+    (leaf,) = [plan.collectLeaves().apply(0)]
+    assert leaf.scan().readSchema().simpleString() == "struct<k:int,v:struct<0:string>>"
+
+
+def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql: Sql) -> None:
+    for name, options in (("apart", INFER), ("plain", "'k' = 'v'")):
+        sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
+        sql(f"INSERT INTO {name} VALUES {values(1, *DOCUMENTS)}")
+        assert sql(f"SELECT variant_get(v, '$.a', 'int') FROM {name} WHERE k = 1") == [(1,)]
+        with pytest.raises(Exception, match="INVALID_VARIANT_CAST"):
+            sql(f"SELECT variant_get(v, '$.a', 'int') FROM {name}")
+
+
+def test_hidden_columns_are_read_beside_parts_of_variants(sql: Sql) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
+    sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS[:2])}")
+    found = sql("SELECT v:a::string, __paimon_row_index, __paimon_bucket FROM t ORDER BY 2")
+    assert found == [("1", 0, 0), ("text", 1, 0)]
+
+
+def test_deletes_updates_and_merges_keep_variants_whole(sql: Sql, spark: SparkSession) -> None:
+    for kind in ("append", "vectors", "evolving"):
+        sql(f"CREATE TABLE c_{kind} (k INT NOT NULL, v VARIANT) TBLPROPERTIES ({KINDS[kind]}, {INFER})")
+        name = f"c_{kind}"
+        sql(f"INSERT INTO {name} VALUES {values(1, *DOCUMENTS)}")
+        before = whole(sql, name)
+        if kind != "evolving":
+            sql(f"DELETE FROM {name} WHERE v:a::string = 'text'")
+            before.pop(2)
+        sql(f"UPDATE {name} SET v = parse_json('{{\"new\": 1}}') WHERE v:b.c::string = 'x'")
+        before[1] = {"new": 1}
+        sql(
+            f"MERGE INTO {name} t USING (SELECT 3 AS k, parse_json('[3]') AS v UNION ALL SELECT 50, parse_json('50')) s"
+            " ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+        )
+        before |= {3: [3], 50: 50}
+        assert whole(sql, name) == before
+
+
+def test_compaction_takes_variants_apart_anew(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (k INT NOT NULL, v VARIANT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    for i in range(3):
+        sql(f"INSERT INTO t VALUES {values(i, *DOCUMENTS)}")
+    before = whole(sql, "t")
+    assert columns(spark, "t") == []
+    sql(f"ALTER TABLE t SET TBLPROPERTIES ({INFER})")
+    sql("CALL sys.compact(table => 't')")
+    assert any("typed_value.a." in path for path in columns(spark, "t"))
+    assert whole(sql, "t") == before
+    sql("ALTER TABLE t UNSET TBLPROPERTIES ('variant.inferShreddingSchema')")
+    sql(f"INSERT INTO t VALUES {values(2, *DOCUMENTS)}")
+    sql("CALL sys.compact(table => 't')")
+    assert columns(spark, "t") == []
+
+
+def test_columns_that_are_renamed_and_added_keep_their_values(sql: Sql, spark: SparkSession) -> None:
+    shape = {
+        "type": "ROW",
+        "fields": [{"name": "v", "type": {"type": "ROW", "fields": [{"name": "a", "type": "INT"}]}}],
+    }
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ('variant.shreddingSchema' = '{json.dumps(shape)}')")
+    sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS)}")
+    before = whole(sql, "t")
+    sql("ALTER TABLE t RENAME COLUMN v TO u")
+    sql("ALTER TABLE t ADD COLUMN v VARIANT")
+    sql("""INSERT INTO t VALUES (20, parse_json('{"a": 1}'), parse_json('{"a": 2}'))""")
+    found = sql("SELECT k, to_json(u), u:a::string, v:a::string FROM t")
+    assert {k: json.loads(str(u)) for k, u, _, _ in found} == {**before, 20: {"a": 1}}
+    assert [row[2:] for row in found if row[0] in (1, 20)] in (
+        [("1", None), ("1", "2")],
+        [("1", "2"), ("1", None)][::-1],
+    )
+    assert columns(spark, "t") == ["v.typed_value.a.typed_value", "v.typed_value.a.value"]
+
+
+def test_statistics_tell_nothing_of_variants(sql: Sql) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
+    sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS, None)}")
+    assert sql("SELECT min_value_stats, max_value_stats, null_value_counts FROM t$files") == []
+    assert sql("SELECT count(v), count(*) FROM t") == [(8, 9)]
+
+
+@pytest.mark.parametrize("file_format", ["orc", "avro"])
+def test_other_formats_hold_no_variants(file_format: str, sql: Sql) -> None:
+    with pytest.raises(Exception, match="VARIANT"):
+        sql(f"CREATE TABLE t (v VARIANT) TBLPROPERTIES ('file.format' = '{file_format}', {INFER})")
+
+
+def test_a_shape_that_is_none_is_refused_before_anything_is_made(sql: Sql) -> None:
+    with pytest.raises(Exception, match="does not tell how to take variants apart"):
+        sql("CREATE TABLE t (v VARIANT) TBLPROPERTIES ('variant.shreddingSchema' = 'INT')")
+    assert sql("SHOW TABLES") == []
+
+
+def test_options_of_a_session_and_of_a_write_take_variants_apart(sql: Sql, spark: SparkSession) -> None:
+    sql("CREATE TABLE t (k INT, v VARIANT)")
+    spark.conf.set("spark.paimon.variant.inferShreddingSchema", "true")
+    try:
+        sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS)}")
+    finally:
+        spark.conf.unset("spark.paimon.variant.inferShreddingSchema")
+    assert columns(spark, "t")
+
+
+def test_many_rows_and_files_keep_their_values(sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER}, 'target-file-size' = '200 kb')")
+    made = "parse_json(to_json(named_struct('id', id, 's', repeat(hex(hash(id)), 4), 'l', sequence(0, id % 5))))"
+    sql(f"INSERT INTO t SELECT CAST(id AS INT), {made} FROM range(20000)")
+    assert len(files(spark, "t")) > 2
+    assert sql(
+        "SELECT count(*), sum(variant_get(v, '$.id', 'bigint')), sum(variant_get(v, '$.l[4]', 'int')) FROM t"
+    ) == [(20000, sum(range(20000)), 4 * 4000)]
+
+
+def test_a_stream_reads_and_writes_variants(sql: Sql, spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("s", "t"):
+        sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
+    sql(f"INSERT INTO s VALUES {values(1, *DOCUMENTS, None)}")
+    query = spark.readStream.table("s").selectExpr("k", "v").writeStream.trigger(availableNow=True)
+    query.option("checkpointLocation", str(tmp_path)).toTable("t").awaitTermination()
+    assert whole(sql, "t") == whole(sql, "s")
+    assert columns(spark, "t") == columns(spark, "s")
