@@ -83,11 +83,9 @@ class ScanBuilderProxy(JavaObject):
 
     Attributes:
         thorough: whether rows that no global index covers are read whatever the table's search mode.
-        may_want_hidden: whether a query may want hidden columns, which Python workers read.
     """
 
     thorough = False
-    may_want_hidden = False
 
     def __init__(
         self, jvm: Jvm, table: Table, session: Any, note: Callable[[Snapshot | None], None] | None = None
@@ -130,7 +128,7 @@ class ScanBuilderProxy(JavaObject):
             return answers(self.jvm, told, False)
         self._variants = VariantsWanted(extractions_of(told))
         self._columns = self._variants.of(self._columns)
-        self._variants.extracted = self._variants.worth_extracting and self._reads_as_planned()
+        self._variants.extracted = self._variants.can_be_extracted and self._reads_as_planned()
         return answers(self.jvm, told, self._variants.extracted)
 
     def supportsDeferCastError(self) -> bool:
@@ -138,7 +136,7 @@ class ScanBuilderProxy(JavaObject):
 
     def _reads_as_planned(self) -> bool:
         """Whether Spark's own reader reads all, however the rest of the query turns out."""
-        if self._by_python or self.may_want_hidden or not HAS_PRUNED_VARIANTS:
+        if self._by_python or not HAS_PRUNED_VARIANTS:
             return False
         plan = self._planned()
         return (

@@ -48,7 +48,6 @@ class TableProxy(SchemaTable, PartitionManagement):
         super().__init__(jvm, table, session)
         self.written = table
         self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
-        self._has_shown_hidden = False
 
     def _is_like(self, other: SchemaTable) -> bool:
         # What was planned before, and is perhaps cached, must be what this one would read now.
@@ -84,7 +83,6 @@ class TableProxy(SchemaTable, PartitionManagement):
             return _Unknown.CANNOT_TELL
 
     def metadataColumns(self) -> Any:
-        self._has_shown_hidden = True
         return hidden_columns(self.jvm, hidden_fields(self.table.schema))
 
     def canRenameConflictingMetadataColumns(self) -> bool:
@@ -94,7 +92,6 @@ class TableProxy(SchemaTable, PartitionManagement):
         seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # which remembers nothing
         table = under_options(self.jvm, self.session, seen, given_options(options))
         builder = ScanBuilderProxy(self.jvm, table, self.session, self._note)
-        builder.may_want_hidden = self._has_shown_hidden
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
     def _note(self, snapshot: Snapshot | None) -> None:

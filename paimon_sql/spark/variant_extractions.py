@@ -34,6 +34,16 @@ class Extraction:
         """The path of the value inside of the variant; None if it cannot be told."""
         return parse_path(self.metadata[_METADATA]["path"])
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether a value that cannot be cast is an error."""
+        return bool(self.metadata[_METADATA]["failOnError"]) and self.kind not in ("variant", "string")
+
+    @property
+    def tells_errors(self) -> bool:
+        """Whether it is no value, but holds those of another extraction that cannot be cast, one by one."""
+        return "castErrorFor" in self.metadata[_METADATA]
+
 
 def answers(jvm: Jvm, told: Any, taken: bool) -> Any:
     """A ``boolean[]`` that takes all of the extractions that Spark tells, or leaves all to it."""
@@ -74,7 +84,7 @@ class VariantsWanted:
     def paths(self) -> dict[str, tuple[Path, ...]]:
         """The paths that are wanted of those columns of which not all is wanted."""
         found: dict[str, list[Path] | None] = {}
-        for extraction in self._extractions:
+        for extraction in (e for e in self._extractions if not e.tells_errors):
             name, path = extraction.column[0], extraction.path
             known = found.setdefault(name, [])
             if not path or known is None or len(extraction.column) > 1:
@@ -84,9 +94,11 @@ class VariantsWanted:
         return {name: tuple(sorted(paths, key=path_text)) for name, paths in found.items() if paths}
 
     @property
-    def worth_extracting(self) -> bool:
-        """Whether a scan that gives these values reads less, and fails where the query itself would."""
-        return bool(self.paths) and all(len(e.column) == 1 for e in self._extractions)
+    def can_be_extracted(self) -> bool:
+        """Whether a scan that gives these values reads less, and fails only where the query itself would."""
+        values = [e for e in self._extractions if not e.tells_errors]
+        told = len(self._extractions) - len(values)
+        return bool(self.paths) and all(len(e.column) == 1 for e in values) and told == sum(e.may_fail for e in values)
 
     def of(self, columns: Sequence[DataField]) -> tuple[DataField, ...]:
         """Columns, of whose variants only what is wanted is asked for."""
