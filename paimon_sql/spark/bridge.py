@@ -36,6 +36,7 @@ from paimon_sql.spark.sparks_commands import HeedPaimonsTables
 from paimon_sql.spark.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.streams.sink import Home, WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
+from paimon_sql.spark.variants_above import TakeOutAbove
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -69,6 +70,7 @@ class AttachedSession:
             jvm,
             session,
             [
+                TakeOutAbove(jvm),
                 PassOverDeadRows(jvm),
                 StoragePartitioning(jvm, session),
                 WriteByWorkers(jvm, session, self._home),

@@ -69,9 +69,7 @@ class NativeScanProxy(PlannedScanProxy):
         return len(self.plan.file_ranges())
 
     def readSchema(self) -> Any:
-        whole = spark_struct(self.columns)
-        columns = [{**f, "type": self._structs.get(f["name"], f["type"])} for f in whole["fields"]]
-        return self.jvm.struct(json.dumps({**whole, "fields": columns}))
+        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
 
     # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
 
@@ -183,6 +181,11 @@ class NativeScanProxy(PlannedScanProxy):
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
+
+
+def with_structs(whole: dict[str, Any], structs: Mapping[str, Any]) -> dict[str, Any]:
+    """A struct, as Spark's JSON tells it, in which some fields have other types."""
+    return {**whole, "fields": [{**f, "type": structs.get(f["name"], f["type"])} for f in whole["fields"]]}
 
 
 def to_url(path: str) -> str:

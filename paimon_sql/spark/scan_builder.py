@@ -48,6 +48,7 @@ from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
 from paimon_sql.spark.variant_extractions import VariantsWanted, answers, extractions_of, paths_into
+from paimon_sql.spark.variants_above import PromisedScanProxy
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -360,6 +361,8 @@ class ScanBuilderProxy(JavaObject):
         if not self._extracts and (not tasks or pins_key(self.table.schema, predicate) or _is_little(plan)):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
+        if isinstance(scan, PromisedScanProxy):
+            return scan
         scan.runtime, scan.bucketing = self._runtime_filters(plan), self._bucketing(plan, names)
         if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
             scan.native_twin.runtime, scan.native_twin.bucketing = scan.runtime, scan.bucketing
@@ -393,7 +396,10 @@ class ScanBuilderProxy(JavaObject):
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in tasks_of(plan)]
 
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
+        scan = PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
+        if self._variants is not None and self._variants.extracted:
+            return PromisedScanProxy(scan, self._variants.structs, self._variants.by_column)
+        return scan
 
     @property
     def parallelism(self) -> int:

@@ -32,7 +32,17 @@ class Extraction:
     @property
     def path(self) -> Path | None:
         """The path of the value inside of the variant; None if it cannot be told."""
-        return parse_path(self.metadata[_METADATA]["path"])
+        return parse_path(self.text)
+
+    @property
+    def text(self) -> str:
+        """The path as the query has it."""
+        return str(self.metadata[_METADATA]["path"])
+
+    @property
+    def time_zone(self) -> str:
+        """The zone in which values are cast."""
+        return str(self.metadata[_METADATA]["timeZoneId"])
 
     @property
     def may_fail(self) -> bool:
@@ -40,9 +50,10 @@ class Extraction:
         return bool(self.metadata[_METADATA]["failOnError"]) and self.kind not in ("variant", "string")
 
     @property
-    def tells_errors(self) -> bool:
-        """Whether it is no value, but holds those of another extraction that cannot be cast, one by one."""
-        return "castErrorFor" in self.metadata[_METADATA]
+    def error_of(self) -> str | None:
+        """Of which field of the struct it tells the values that cannot be cast; None if it is a value itself."""
+        found: str | None = self.metadata[_METADATA].get("castErrorFor")
+        return found
 
 
 def answers(jvm: Jvm, told: Any, taken: bool) -> Any:
@@ -84,7 +95,7 @@ class VariantsWanted:
     def paths(self) -> dict[str, tuple[Path, ...]]:
         """The paths that are wanted of those columns of which not all is wanted."""
         found: dict[str, list[Path] | None] = {}
-        for extraction in (e for e in self._extractions if not e.tells_errors):
+        for extraction in (e for e in self._extractions if e.error_of is None):
             name, path = extraction.column[0], extraction.path
             known = found.setdefault(name, [])
             if not path or known is None or len(extraction.column) > 1:
@@ -96,7 +107,7 @@ class VariantsWanted:
     @property
     def can_be_extracted(self) -> bool:
         """Whether a scan that gives these values reads less, and fails only where the query itself would."""
-        values = [e for e in self._extractions if not e.tells_errors]
+        values = [e for e in self._extractions if e.error_of is None]
         told = len(self._extractions) - len(values)
         return bool(self.paths) and all(len(e.column) == 1 for e in values) and told == sum(e.may_fail for e in values)
 
@@ -110,14 +121,17 @@ class VariantsWanted:
         )
 
     @property
+    def by_column(self) -> dict[str, list[Extraction]]:
+        """What the scan itself takes out of which column."""
+        found: dict[str, list[Extraction]] = {}
+        for extraction in self._extractions if self.extracted else ():
+            found.setdefault(extraction.column[0], []).append(extraction)
+        return found
+
+    @property
     def structs(self) -> dict[str, Any]:
         """By the names of columns what stands in the place of variants, as Spark's JSON tells types."""
-        if not self.extracted:
-            return {}
-        by_name: dict[str, list[Extraction]] = {}
-        for extraction in self._extractions:
-            by_name.setdefault(extraction.column[0], []).append(extraction)
-        return {name: _struct(extractions) for name, extractions in by_name.items()}
+        return {name: _struct(extractions) for name, extractions in self.by_column.items()}
 
 
 def _struct(extractions: Sequence[Extraction]) -> dict[str, Any]:

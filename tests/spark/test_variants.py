@@ -80,6 +80,8 @@ QUERIES = [
     "variant_get(v, '$.a', 'string')",
     "try_variant_get(v, '$.a', 'int'), try_variant_get(v, '$.b.d[1]', 'int')",
     "v:a::string, v:b.c::string",
+    "variant_get(v, '$.b.c', 'string'), to_json(v:a)",
+    "try_variant_get(v, '$.b', 'struct<c string, d array<int>>'), try_variant_get(v, '$.pad', 'date')",
     "to_json(variant_get(v, '$.b', 'variant'))",
     "to_json(v:b.d)",
     "try_variant_get(v, '$[1].c', 'int')",
@@ -91,6 +93,14 @@ QUERIES = [
 ]
 
 
+CONDITIONS = (
+    " WHERE k > 3",
+    " WHERE try_variant_get(v, '$.a', 'string') = 'text'",
+    " WHERE v IS NOT NULL",
+    " LIMIT 100",
+)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_queries_of_parts_answer_as_over_whole_variants(kind: str, sql: Sql, spark: SparkSession) -> None:
     for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
@@ -100,8 +110,8 @@ def test_queries_of_parts_answer_as_over_whole_variants(kind: str, sql: Sql, spa
     assert any("typed_value.a." in path for path in columns(spark, "apart"))
     assert columns(spark, "plain") == []
     assert whole(sql, "apart") == whole(sql, "plain")
-    for query in QUERIES:
-        for rest in ("", " WHERE k > 3", " WHERE v:a::string = 'text'", " WHERE v IS NOT NULL", " LIMIT 100"):
+    for i, query in enumerate(QUERIES):
+        for rest in ("", CONDITIONS[i % len(CONDITIONS)]):
             answers = [sorted(sql(f"SELECT k, {query} FROM {name}{rest}"), key=repr) for name in ("apart", "plain")]
             assert answers[0] == answers[1], query
     grouped = "SELECT v:a::string, count(*) FROM {} GROUP BY 1"
@@ -114,7 +124,9 @@ def test_explain_tells_which_parts_are_read(sql: Sql, spark: SparkSession) -> No
     sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
     sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS)}")
     asked = "variant_get(v, '$.b.c', 'string')"
-    assert "variant v at $.a, $.b.c" in explained(spark, f"SELECT {asked} FROM t WHERE try_variant_get(v, '$.a', 'int') = 1")
+    assert "variant v at $.a, $.b.c" in explained(
+        spark, f"SELECT {asked} FROM t WHERE try_variant_get(v, '$.a', 'int') = 1"
+    )
     assert "variant v" not in explained(spark, f"SELECT v, {asked} FROM t")
     assert "variant v" not in explained(spark, "SELECT k FROM t")
 
@@ -140,10 +152,21 @@ def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql:
 
 
 def test_hidden_columns_are_read_beside_parts_of_variants(sql: Sql) -> None:
-    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
-    sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS[:2])}")
-    found = sql("SELECT v:a::string, __paimon_row_index, __paimon_bucket FROM t ORDER BY 2")
-    assert found == [("1", 0, 0), ("text", 1, 0)]
+    for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
+        sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
+        sql(f"INSERT INTO {name} VALUES {values(1, *DOCUMENTS, None)}")
+        asked = "SELECT variant_get(v, '$.a', 'string'), __paimon_row_index, v IS NULL FROM {} ORDER BY 2"
+        texts = ["1", "text", None, None, None, None, None, "2.5", None]
+        assert sql(asked.format(name)) == [(t, i, i == 8) for i, t in enumerate(texts)]
+        strict = (
+            f"SELECT variant_get(v, '$.a', 'int'), variant_get(v, '$.b.c', 'string'), __paimon_row_index FROM {name}"
+        )
+        assert sql(f"{strict} WHERE k = 1") == [(1, "x", 0)]
+        with pytest.raises(Exception, match="INVALID_VARIANT_CAST"):
+            sql(strict)
+        assert sql(
+            f"SELECT count(*), max(__paimon_row_index) FROM {name} WHERE variant_get(v, '$.b.c', 'string') = '5'"
+        ) == [(1, 1)]
 
 
 def test_deletes_updates_and_merges_keep_variants_whole(sql: Sql, spark: SparkSession) -> None:

@@ -22,7 +22,8 @@ def from_sixteen_bytes(rows: Bytes) -> Whole:
     low, high = halves[:, 0], halves[:, 1]
     if (high == low >> 63).all():
         return low.astype(np.int64)
-    return high.astype(object) * 2**64 + low.view(np.uint64).astype(object)
+    numbers: Whole = high.astype(object) * 2**64 + low.view(np.uint64).astype(object)
+    return numbers
 
 
 def to_sixteen_bytes(numbers: Whole) -> Bytes:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.variant.stretches import (
     Ints,
+    Mask,
     binary_of,
     ordinals,
     put_unsigned,
@@ -77,7 +78,8 @@ class Dictionaries:
         """The numbers of the keys with these ids in these dictionaries."""
         if (ids >= self.sizes[dictionary]).any():
             raise ValueError("a variant has a key that is not in its dictionary")
-        return self.numbers[self.first[dictionary] + ids]
+        keys: Ints = self.numbers[self.first[dictionary] + ids]
+        return keys
 
     def ids_of(self, name: str) -> Ints:
         """The id that a key has in each dictionary; -1 where it is in none."""

@@ -23,7 +23,7 @@ def group_type(shape: t.DataType, *, top: bool = False, in_object: bool = False)
     Raises:
         ValueError: the shape has a type that variants have not.
     """
-    columns = [(METADATA, t.bytes_type(False))] if top else []
+    columns: list[tuple[str, t.DataType]] = [(METADATA, t.bytes_type(False))] if top else []
     inside = _typed_type(shape)
     columns.append((VALUE, t.bytes_type(inside is not None or in_object)))
     if inside is not None:

@@ -94,4 +94,5 @@ def width_of(numbers: Ints) -> Ints:
 
 def matrix(data: Bytes, at: Ints, width: int) -> Bytes:
     """The bytes of stretches of one length, a row each."""
-    return data[at[:, None] + np.arange(width, dtype=np.int64)]
+    found: Bytes = data[at[:, None] + np.arange(width, dtype=np.int64)]
+    return found

@@ -64,12 +64,12 @@ class Values:
     @cached_property
     def basic(self) -> Bytes:
         """The `Basic` of each."""
-        return self._heads & 3
+        return (self._heads & 3).astype(np.uint8)
 
     @cached_property
     def info(self) -> Bytes:
         """The other six bits of each first byte."""
-        return self._heads >> 2
+        return (self._heads >> 2).astype(np.uint8)
 
     def is_primitive(self, *kinds: Primitive) -> Mask:
         """Where a primitive of some kinds is."""

@@ -66,8 +66,8 @@ def shredding_of(fields: Sequence[t.DataField], settings: WriteSettings) -> Shre
         InvalidOptionError: the shape that is given is none.
     """
     options = TableOptions(settings.options)
-    if options.has(VARIANT_SHREDDING_SCHEMA):
-        shapes = given_shapes(options.get(VARIANT_SHREDDING_SCHEMA))
+    shapes = given_shapes(options)
+    if shapes is not None:
         columns = {f.name for f in fields if isinstance(f.type, t.VariantType)}
         wanted = {(name,): shape for name, shape in shapes.items() if name in columns}
         return Shredding({p: s for p, s in wanted.items() if not isinstance(s, t.VariantType)}) if wanted else None
@@ -90,12 +90,15 @@ def shape_history(options: Mapping[str, str]) -> ShapeHistory | None:
     return ShapeHistory(_limits(read), most, read.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO))
 
 
-def given_shapes(text: str) -> dict[str, t.DataType]:
-    """The shapes of columns that an option's value gives, by their names.
+def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
+    """The shapes of columns that the options give, by their names; None if they give none.
 
     Raises:
-        InvalidOptionError: it is not a row type of shapes that variants can have.
+        InvalidOptionError: what they give is not a row type of shapes that variants can have.
     """
+    text = options.get(VARIANT_SHREDDING_SCHEMA)
+    if text is None:
+        return None
     try:
         found = t.parse_type(_with_ids(load_json(text)))
         if not isinstance(found, t.RowType):

@@ -16,7 +16,6 @@ from paimon_sql.format.options.data_file import (
     VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO,
     VARIANT_SHREDDING_INFERENCE_MODE,
     VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO,
-    VARIANT_SHREDDING_SCHEMA,
 )
 from paimon_sql.format.options.index import VECTOR_FILE_FORMAT
 from paimon_sql.format.options.merge_engine import FIELD_MAP_STORAGE_LAYOUT
@@ -96,11 +95,10 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
 
 def variant_shredding(table: Definition) -> Iterator[PaimonError]:
     """The shape of variants is one, and the shares that decide on their fields lie between 0 and 1."""
-    if table.options.has(VARIANT_SHREDDING_SCHEMA):
-        try:
-            given_shapes(table.options.get(VARIANT_SHREDDING_SCHEMA))
-        except InvalidOptionError as error:
-            yield error
+    try:
+        given_shapes(table.options)
+    except InvalidOptionError as error:
+        yield error
     admitted = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
     kept = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
     if not 0 <= admitted <= 1:

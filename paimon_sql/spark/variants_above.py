@@ -1,0 +1,143 @@
+"""Values taken out of variants above a scan that was to give them and cannot, as Python workers read its rows.
+
+Spark asks a scan for values before it tells that it wants hidden columns, which workers alone read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.java import CATALYST, behind
+from paimon_sql.spark.native_scan import with_structs
+from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts, with_subqueries
+from paimon_sql.spark.planned_scan import PlannedScanProxy
+from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.variant_extractions import Extraction
+from paimon_sql.storage.scan.plan import ScanPlan
+
+_EXPRESSIONS = f"{CATALYST}.expressions"
+_TYPES = "org.apache.spark.sql.types"
+
+
+class PromisedScanProxy(PlannedScanProxy):
+    """A scan that has the columns which Spark was promised, and in whose place another one must be read.
+
+    Args:
+        whole: the scan whose rows have variants.
+        structs: what stands in the place of variants, by the columns' names.
+        extractions: what these structs consist of, by the columns' names.
+    """
+
+    waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
+    """Those that Spark may still hold."""
+
+    def __init__(
+        self,
+        whole: PythonScanProxy,
+        structs: Mapping[str, Any],
+        extractions: Mapping[str, Sequence[Extraction]],
+    ) -> None:
+        super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns)
+        self.whole = whole
+        self.extractions = extractions
+        self._structs = structs
+        self.waiting.add(self)
+
+    def over(self, plan: ScanPlan) -> PlannedScanProxy:
+        raise NotImplementedError("a scan in whose place another one is read")
+
+    @property
+    def partition_count(self) -> int:
+        return self.whole.partition_count
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
+
+    def planInputPartitions(self) -> Any:
+        raise UnsupportedError(
+            "Values cannot be taken out of variants here beside hidden columns.",
+            remedy="SET spark.sql.variant.pushVariantIntoScan = false.",
+        )
+
+    def createReaderFactory(self) -> Any:
+        return self.whole.createReaderFactory()
+
+
+class TakeOutAbove(PlanRule):
+    """Puts a scan of variants, and above it what takes values out of them, in the place of one that promised values."""
+
+    reads_scans = True
+
+    def rewritten(self, plan: Any) -> Any:
+        return self._taking_out(plan) if PromisedScanProxy.waiting else plan
+
+    def _taking_out(self, plan: Any) -> Any:
+        instead: dict[int, Any] = {}
+        for number, leaf in scans_of(self.jvm, plan):
+            scan = behind(self.jvm, leaf.scan())
+            if isinstance(scan, PromisedScanProxy):
+                instead[number] = self._above(leaf, scan)
+        return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._taking_out)
+
+    def _above(self, relation: Any, scan: PromisedScanProxy) -> Any:
+        jvm = self.jvm
+        scan.whole.likeness = scan.likeness
+        columns, made = [], []
+        for promised in jvm.items(relation.output()):
+            extractions = scan.extractions.get(str(promised.name()))
+            column = promised if extractions is None else self._variant(promised)
+            columns.append(column)
+            made.append(promised if extractions is None else self._struct(column, extractions, promised))
+        whole = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
+        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(made), whole)
+
+    def _variant(self, promised: Any) -> Any:
+        jvm = self.jvm
+        new_id = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
+        nothing = jvm.singleton(f"{_TYPES}.Metadata").empty()
+        name, kind = promised.name(), self._type("variant")
+        return jvm.new(f"{_EXPRESSIONS}.AttributeReference", name, kind, True, nothing, new_id, jvm.seq([]))
+
+    def _struct(self, variant: Any, extractions: Sequence[Extraction], promised: Any) -> Any:
+        jvm = self.jvm
+        fields = []
+        by_name = {str(i): e for i, e in enumerate(extractions)}
+        for name, extraction in by_name.items():
+            strict = by_name.get(extraction.error_of or "")
+            made = self._error(variant, strict) if strict is not None else self._value(variant, extraction)
+            fields += [self._literal(name), made]
+        struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
+        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
+        either = jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", variant), null, struct)
+        none = jvm.seq([])
+        return jvm.new(f"{_EXPRESSIONS}.Alias", either, promised.name(), promised.exprId(), none, jvm.none, none)
+
+    def _value(self, variant: Any, extraction: Extraction) -> Any:
+        """A value; null where it cannot be cast, of which another one tells."""
+        return self._get(variant, extraction, extraction.kind)
+
+    def _error(self, variant: Any, strict: Extraction) -> Any:
+        """The value of a variant that cannot be cast, as text; null if it can be."""
+        jvm = self.jvm
+        text = self._type("string")
+        found = jvm.new(f"{_EXPRESSIONS}.Cast", self._get(variant, strict, "variant"), text, jvm.some(strict.time_zone))
+        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, text)
+        cannot = jvm.new(f"{_EXPRESSIONS}.IsNull", self._value(variant, strict))
+        return jvm.new(f"{_EXPRESSIONS}.If", cannot, found, null)
+
+    def _get(self, variant: Any, extraction: Extraction, kind: Any) -> Any:
+        jvm = self.jvm
+        path = self._literal(extraction.text)
+        zone = jvm.some(extraction.time_zone)
+        return jvm.new(f"{_EXPRESSIONS}.variant.VariantGet", variant, path, self._type(kind), False, zone)
+
+    def _literal(self, text: str) -> Any:
+        return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
+
+    def _type(self, kind: Any) -> Any:
+        return self.jvm.struct(json.dumps(kind))
