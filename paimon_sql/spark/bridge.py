@@ -70,8 +70,8 @@ class AttachedSession:
             jvm,
             session,
             [
-                TakeOutAbove(jvm),
                 PassOverDeadRows(jvm),
+                TakeOutAbove(jvm),
                 StoragePartitioning(jvm, session),
                 WriteByWorkers(jvm, session, self._home),
                 TableAsSelect(jvm, self),

@@ -142,12 +142,10 @@ class ScanBuilderProxy(JavaObject):
         plan = self._planned()
         return (
             bool(plan.splits)
-            and plan.is_raw
-            and not plan.rows_to_mark
             and plan.told_rows is None
             and not evolves(self.table)
             and not pins_key(self.table.schema, all_of(self._predicates))
-            and self._jvm_reads(self._columns)
+            and self._is_native(self._columns)
         )
 
     def pushFilters(self, expressions: Any) -> Any:
@@ -307,8 +305,8 @@ class ScanBuilderProxy(JavaObject):
             scan = self._batch()
             snapshot = (self._from_metadata or self._planned()).snapshot
             scan.likeness = self._likeness(snapshot)
-            if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-                scan.native_twin.likeness = scan.likeness
+            for other in scan.stand_ins if isinstance(scan, PlannedScanProxy) else ():
+                other.likeness = scan.likeness
             if self._note is not None:
                 self._note(snapshot)
         except NoSuchSnapshotError as error:
@@ -361,11 +359,9 @@ class ScanBuilderProxy(JavaObject):
         if not self._extracts and (not tasks or pins_key(self.table.schema, predicate) or _is_little(plan)):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
-        if isinstance(scan, PromisedScanProxy):
-            return scan
         scan.runtime, scan.bucketing = self._runtime_filters(plan), self._bucketing(plan, names)
-        if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-            scan.native_twin.runtime, scan.native_twin.bucketing = scan.runtime, scan.bucketing
+        for other in scan.stand_ins:
+            other.runtime, other.bucketing = scan.runtime, scan.bucketing
         return scan
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -384,22 +380,23 @@ class ScanBuilderProxy(JavaObject):
         self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
     ) -> PlannedScanProxy:
         """A scan whose tasks run all over the cluster."""
-        twin = None
+        twin, structs = None, self._variants.structs if self._variants is not None else {}
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
-                return NativeScanProxy(*given, self._variants.structs if self._variants is not None else {})
+                return NativeScanProxy(*given, structs)
             # Whoever wants but a few rows need not wait until all are merged.
             if plan.is_raw or self._limit is None:
-                twin = marking_scan(*given, all_of(self._predicates))
+                twin = marking_scan(*given, all_of(self._predicates), structs)
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in tasks_of(plan)]
 
-        scan = PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
-        if self._variants is not None and self._variants.extracted:
-            return PromisedScanProxy(scan, self._variants.structs, self._variants.by_column)
-        return scan
+        given_tasks = (self.jvm, [[t] for t in tasks], self._columns, what, plan)
+        if self._variants is not None and structs:
+            whole = PythonScanProxy(*given_tasks, partitions_of=partitions_of)
+            return PromisedScanProxy(whole, twin, structs, self._variants.by_column)
+        return PythonScanProxy(*given_tasks, twin, partitions_of)
 
     @property
     def parallelism(self) -> int:

@@ -1,6 +1,7 @@
 """Values taken out of variants above a scan that was to give them and cannot, as Python workers read its rows.
 
-Spark asks a scan for values before it tells that it wants hidden columns, which workers alone read.
+Spark asks a scan for values before it tells that it wants hidden columns, which workers alone read. Where rows are
+dead, another rule puts Spark's own reader in the place of the scan, which gives the values.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class PromisedScanProxy(PlannedScanProxy):
     """A scan that has the columns which Spark was promised, and in whose place another one must be read.
 
     Args:
-        whole: the scan whose rows have variants.
+        whole: the scan by workers, whose rows have variants.
+        twin: a scan that gives what was promised, if there is one.
         structs: what stands in the place of variants, by the columns' names.
         extractions: what these structs consist of, by the columns' names.
     """
@@ -39,6 +41,7 @@ class PromisedScanProxy(PlannedScanProxy):
     def __init__(
         self,
         whole: PythonScanProxy,
+        twin: PlannedScanProxy | None,
         structs: Mapping[str, Any],
         extractions: Mapping[str, Sequence[Extraction]],
     ) -> None:
@@ -46,10 +49,17 @@ class PromisedScanProxy(PlannedScanProxy):
         self.whole = whole
         self.extractions = extractions
         self._structs = structs
+        self.native_twin = twin
         self.waiting.add(self)
+        if twin is not None:
+            self.with_native_twin.add(self)
 
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
         raise NotImplementedError("a scan in whose place another one is read")
+
+    @property
+    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
+        return (self.whole, *super().stand_ins)
 
     @property
     def partition_count(self) -> int:
@@ -86,7 +96,6 @@ class TakeOutAbove(PlanRule):
 
     def _above(self, relation: Any, scan: PromisedScanProxy) -> Any:
         jvm = self.jvm
-        scan.whole.likeness = scan.likeness
         columns, made = [], []
         for promised in jvm.items(relation.output()):
             extractions = scan.extractions.get(str(promised.name()))

@@ -132,14 +132,20 @@ def test_explain_tells_which_parts_are_read(sql: Sql, spark: SparkSession) -> No
 
 
 @pytest.mark.skipif(not EXTRACTS, reason="Spark leaves out no other columns then")
-def test_the_scan_itself_takes_values_out_where_spark_reads(sql: Sql, spark: SparkSession) -> None:
-    sql(f"CREATE TABLE t (k INT, w STRING, v VARIANT) TBLPROPERTIES ({INFER})")
+@pytest.mark.parametrize("kind", ["append", "deduplicate", "vectors"])
+def test_the_scan_itself_takes_values_out_where_spark_reads(kind: str, sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT NOT NULL, w STRING, v VARIANT) TBLPROPERTIES ({KINDS[kind]}, {GIVEN})")
     sql(f"INSERT INTO t (k, v) VALUES {values(1, *DOCUMENTS)}")
-    plan = spark.sql("SELECT k, variant_get(v, '$.b.c', 'string') FROM t")._jdf.queryExecution().optimizedPlan()
-    assert "v#" in plan.toString()
+    if kind != "append":
+        sql(f"INSERT INTO t (k, v) VALUES {values(1, *DOCUMENTS[1:3])}")
+    query = spark.sql("SELECT k, variant_get(v, '$.b.c', 'string'), variant_get(v, '$.e', 'boolean') FROM t")
+    plan = query._jdf.queryExecution().optimizedPlan()
     assert "variant_get(v#" not in plan.toString()
-    (leaf,) = [plan.collectLeaves().apply(0)]
-    assert leaf.scan().readSchema().simpleString() == "struct<k:int,v:struct<0:string>>"
+    read = plan.collectLeaves().apply(0).scan().readSchema().simpleString()
+    assert read.startswith("struct<k:int,v:struct<0:string,1:boolean,2:string>")
+    assert ("__paimon_dead_rows" in read) == (kind != "append")
+    first = [(1, "5", True), (2, None, None)] if kind != "append" else [(1, "x", None), (2, "5", True)]
+    assert sorted(tuple(row) for row in query.collect())[:2] == first
 
 
 def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql: Sql) -> None:
