@@ -55,7 +55,8 @@ class PromisedScanProxy(PlannedScanProxy):
             self.with_native_twin.add(self)
 
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
-        raise NotImplementedError("a scan in whose place another one is read")
+        twin = None if self.native_twin is None else self.native_twin.over(plan)
+        return PromisedScanProxy(self.whole.over(plan), twin, self._structs, self.extractions)
 
     @property
     def stand_ins(self) -> tuple[PlannedScanProxy, ...]:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.variant_utils import VariantUtils
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.variant.paths import parse_path
@@ -26,6 +26,7 @@ PARQUET = ParquetFormat()
 VARIANT = t.VariantType()
 FIELDS = [t.DataField(0, "k", t.IntType()), t.DataField(1, "v", VARIANT)]
 INFER = {"variant.inferShreddingSchema": "true"}
+GROUP = pa.struct([("value", pa.binary()), ("typed_value", pa.int64())])
 DOCUMENTS = ['{"a": 1, "b": {"c": "x", "d": [1, 2]}}', '{"a": "one", "e": 1}', None, "5", '{"b": {"c": null}}']
 
 
@@ -269,6 +270,24 @@ def test_a_malformed_variant_is_refused_when_it_is_taken_apart(tmp_path: Path) -
     for options in (INFER, given(v=row(a="INT"))):
         with pytest.raises(InvalidInputError, match="a variant is malformed"):
             written(tmp_path / "f.parquet", options, batch)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "value"),
+    [
+        (b"\1", b""),
+        (bytes([1, 0, 0]), bytes([2, 9])),
+        (bytes([0xC1, 255, 255, 255, 255]), b"\0"),
+        (bytes([1, 0, 0]), bytes([0x42, 255, 255, 255, 255])),
+        (bytes([1, 1, 0, 9]), b"\0"),
+    ],
+)
+def test_a_file_of_malformed_variants_is_told_as_corrupt(metadata: bytes, value: bytes, tmp_path: Path) -> None:
+    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.struct([("a", GROUP)]))])
+    one = {"metadata": metadata, "value": value, "typed_value": {"a": {"typed_value": 1}}}
+    pq.write_table(pa.table({"v": pa.array([one], kind)}), tmp_path / "f.parquet")
+    with pytest.raises(CorruptFileError, match=r"f\.parquet"):
+        read(tmp_path / "f.parquet")
 
 
 def test_later_files_of_a_writer_start_from_what_earlier_ones_had(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from paimon_sql.format.variant.stretches import (
     Ints,
     Mask,
     binary_of,
+    check_inside,
     ordinals,
     put_unsigned,
     stretches_of,
@@ -113,6 +114,7 @@ def _parse(encoded: pa.Array) -> Dictionaries:
     width = (heads >> 6).astype(np.int64) + 1
     sizes = unsigned(data, at + 1, width)
     offsets_at = at + 1 + width
+    check_inside(data, offsets_at, sizes)
     texts_at = offsets_at + (sizes + 1) * width
     owners, which = ordinals(sizes)
     place, own_width = offsets_at[owners] + which * width[owners], width[owners]

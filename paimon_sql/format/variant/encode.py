@@ -21,6 +21,7 @@ from paimon_sql.format.variant.stretches import (
     Ints,
     Mask,
     bitmap,
+    check_inside,
     ordinals,
     put_unsigned,
     ranges,
@@ -171,6 +172,7 @@ def packed(counts: Ints, pieces: Pieces, present: Mask, ids: Ints | None = None)
         present: where there is an object or array at all; the answer is null elsewhere.
         ids: the number of each value's key in its dictionary; None makes arrays.
     """
+    check_inside(pieces.data, pieces.starts, pieces.lengths)
     owners, which = ordinals(counts)
     ends = np.cumsum(pieces.lengths)
     before = ends - pieces.lengths

@@ -33,14 +33,26 @@ def binary_of(data: Bytes, starts: Ints, lengths: Ints, present: Mask | None = N
     """The stretches as a binary array that is null where they are not present."""
     if present is not None:
         lengths = np.where(present, lengths, 0)
+    check_inside(data, starts, lengths)
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    if offsets[-1] > np.iinfo(np.int32).max:
-        raise ValueError("the variants of a batch take more than 2 GiB")
     copied = data[ranges(starts, lengths)]
     return pa.Array.from_buffers(
         pa.binary(), len(starts), [bitmap(present), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(copied)]
     )
+
+
+def check_inside(data: Bytes, starts: Ints, lengths: Ints) -> None:
+    """Nothing if stretches lie in a buffer and are not longer together than it is.
+
+    Values that are well made never overlap. Others must not ask for more memory than they take themselves.
+
+    Raises:
+        ValueError: they do not.
+    """
+    ends = np.where(lengths > 0, starts + lengths, 0)
+    if (lengths < 0).any() or ends.max(initial=0) > len(data) or lengths.sum() > len(data):
+        raise ValueError("a variant is cut off")
 
 
 def bitmap(present: Mask | None) -> pa.Buffer | None:

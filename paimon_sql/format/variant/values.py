@@ -9,7 +9,7 @@ import numpy as np
 
 from paimon_sql.format.variant.dictionaries import Dictionaries
 from paimon_sql.format.variant.encoding import PRIMITIVE_SIZES, Basic, Primitive
-from paimon_sql.format.variant.stretches import Bytes, Ints, Mask, ordinals, unsigned
+from paimon_sql.format.variant.stretches import Bytes, Ints, Mask, check_inside, ordinals, unsigned
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,7 @@ class Values:
     def children(self) -> Children:
         """What is inside of these, which must be all objects or all arrays."""
         layout = self._layout
-        if (layout.ids_at + layout.counts > len(self.data)).any():
-            raise ValueError("a variant is cut off")
+        check_inside(self.data, layout.ids_at, layout.counts)
         owners, which = ordinals(layout.counts)
         ids = _numbers(self.data, layout.ids_at, layout.id_width, owners, which)
         offsets = _numbers(self.data, layout.offsets_at, layout.offset_width, owners, which)
