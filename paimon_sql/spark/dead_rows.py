@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.native_scan import NativeScanProxy, with_structs
+from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_subqueries
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.variant_extractions import Structs, with_structs
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selects
@@ -58,7 +59,7 @@ class MarkingScanProxy(NativeScanProxy):
         what: str,
         plan: ScanPlan,
         predicate: Predicate | None,
-        structs: Mapping[str, Any] | None = None,
+        structs: Structs | None = None,
     ) -> None:
         super().__init__(jvm, session, fields, filters, what, plan, structs)
         self._predicate = predicate
@@ -129,7 +130,7 @@ def marking_scan(
     what: str,
     plan: ScanPlan,
     predicate: Predicate | None,
-    structs: Mapping[str, Any] | None = None,
+    structs: Structs | None = None,
 ) -> MarkingScanProxy | None:
     """A scan by Spark's own reader that tells of each row whether it is dead; None if that cannot be.
 
@@ -149,7 +150,7 @@ def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, jvm.struct(_wider(fields))))
 
 
-def _wider(fields: Sequence[DataField], structs: Mapping[str, Any] | None = None) -> str:
+def _wider(fields: Sequence[DataField], structs: Structs | None = None) -> str:
     columns = with_structs(spark_struct(fields), structs or {})["fields"]
     return json.dumps(_struct([*columns, _POSITION, _DEAD]))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from paimon_sql.spark.other_settings import under_settings
 from paimon_sql.spark.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.variant_extractions import Structs, with_structs
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 from paimon_sql.storage.scan.split import Split
 
@@ -43,7 +44,7 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Catalyst expressions that the reader may use to leave out row groups and pages.
         what: a description for EXPLAIN.
         plan: the plan.
-        structs: what stands in the place of variants of which only some values are wanted, by the columns' names.
+        structs: what stands in the place of variants of which only some values are wanted.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Any,
         what: str,
         plan: ScanPlan,
-        structs: Mapping[str, Any] | None = None,
+        structs: Structs | None = None,
     ) -> None:
         super().__init__(jvm, what, plan, fields)
         self._session = session
@@ -181,11 +182,6 @@ class NativeScanProxy(PlannedScanProxy):
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
-
-
-def with_structs(whole: dict[str, Any], structs: Mapping[str, Any]) -> dict[str, Any]:
-    """A struct, as Spark's JSON tells it, in which some fields have other types."""
-    return {**whole, "fields": [{**f, "type": structs.get(f["name"], f["type"])} for f in whole["fields"]]}
 
 
 def to_url(path: str) -> str:

@@ -380,7 +380,7 @@ class ScanBuilderProxy(JavaObject):
         self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
     ) -> PlannedScanProxy:
         """A scan whose tasks run all over the cluster."""
-        twin, structs = None, self._variants.structs if self._variants is not None else {}
+        twin, structs = None, self._variants.structs if self._variants is not None else None
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
@@ -395,7 +395,7 @@ class ScanBuilderProxy(JavaObject):
         given_tasks = (self.jvm, [[t] for t in tasks], self._columns, what, plan)
         if self._variants is not None and structs:
             whole = PythonScanProxy(*given_tasks, partitions_of=partitions_of)
-            return PromisedScanProxy(whole, twin, structs, self._variants.by_column)
+            return PromisedScanProxy(whole, twin, self._variants)
         return PythonScanProxy(*given_tasks, twin, partitions_of)
 
     @property

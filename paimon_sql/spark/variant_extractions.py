@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from paimon_sql.format.types import DataField, VariantType
+from paimon_sql.format.types import DataField, RowType, VariantType
 from paimon_sql.format.variant.paths import Path, parse_path, path_text
 from paimon_sql.spark.java import Jvm
 
+Place = tuple[str, ...]
+"""Where a variant is: the name of its column, and of the fields of structs on the way to it."""
+Structs = Mapping[Place, dict[str, Any]]
+"""The structs that scans give in the place of variants, as Spark's JSON tells types, a field for each extraction."""
 _METADATA = "__VARIANT_METADATA_KEY"
 
 
@@ -20,12 +24,12 @@ class Extraction:
     """One value that is taken out of each variant.
 
     Attributes:
-        column: the names of the column and of the fields of structs on the way to the variant.
+        column: where the variant is.
         kind: the type that the value becomes, as Spark's JSON tells it.
         metadata: what Spark keeps beside that type: the path, and how values are cast.
     """
 
-    column: tuple[str, ...]
+    column: Place
     kind: Any
     metadata: dict[str, Any]
 
@@ -92,46 +96,65 @@ class VariantsWanted:
         self._extractions = extractions
 
     @cached_property
-    def paths(self) -> dict[str, tuple[Path, ...]]:
-        """The paths that are wanted of those columns of which not all is wanted."""
-        found: dict[str, list[Path] | None] = {}
+    def paths(self) -> dict[Place, tuple[Path, ...]]:
+        """The paths that are wanted of those variants of which not all is wanted."""
+        found: dict[Place, list[Path] | None] = {}
         for extraction in (e for e in self._extractions if e.error_of is None):
-            name, path = extraction.column[0], extraction.path
-            known = found.setdefault(name, [])
-            if not path or known is None or len(extraction.column) > 1:
-                found[name] = None
+            path = extraction.path
+            known = found.setdefault(extraction.column, [])
+            if not path or known is None:
+                found[extraction.column] = None
             elif path not in known:
                 known.append(path)
-        return {name: tuple(sorted(paths, key=path_text)) for name, paths in found.items() if paths}
+        return {place: tuple(sorted(paths, key=path_text)) for place, paths in found.items() if paths}
 
     @property
     def can_be_extracted(self) -> bool:
         """Whether a scan that gives these values reads less, and fails only where the query itself would."""
-        values = [e for e in self._extractions if e.error_of is None]
-        told = len(self._extractions) - len(values)
-        return bool(self.paths) and all(len(e.column) == 1 for e in values) and told == sum(e.may_fail for e in values)
+        told = sum(e.error_of is not None for e in self._extractions)
+        return bool(self.paths) and told == sum(e.may_fail for e in self._extractions)
 
     def of(self, columns: Sequence[DataField]) -> tuple[DataField, ...]:
         """Columns, of whose variants only what is wanted is asked for."""
-        return tuple(
-            replace(f, type=replace(f.type, paths=self.paths[f.name]))
-            if isinstance(f.type, VariantType) and f.name in self.paths
-            else f
-            for f in columns
-        )
+        return tuple(self._narrow(f, (f.name,)) for f in columns)
+
+    def _narrow(self, field: DataField, place: Place) -> DataField:
+        if isinstance(field.type, VariantType):
+            return replace(field, type=replace(field.type, paths=self.paths.get(place)))
+        if isinstance(field.type, RowType):
+            inner = tuple(self._narrow(f, (*place, f.name)) for f in field.type.fields)
+            return replace(field, type=replace(field.type, fields=inner))
+        return field
 
     @property
-    def by_column(self) -> dict[str, list[Extraction]]:
-        """What the scan itself takes out of which column."""
-        found: dict[str, list[Extraction]] = {}
+    def by_place(self) -> dict[Place, list[Extraction]]:
+        """What the scan itself takes out of which variant."""
+        found: dict[Place, list[Extraction]] = {}
         for extraction in self._extractions if self.extracted else ():
-            found.setdefault(extraction.column[0], []).append(extraction)
+            found.setdefault(extraction.column, []).append(extraction)
         return found
 
     @property
-    def structs(self) -> dict[str, Any]:
-        """By the names of columns what stands in the place of variants, as Spark's JSON tells types."""
-        return {name: _struct(extractions) for name, extractions in self.by_column.items()}
+    def structs(self) -> Structs:
+        """What stands in the place of variants."""
+        return {place: _struct(extractions) for place, extractions in self.by_place.items()}
+
+
+def with_structs(whole: dict[str, Any], structs: Structs, above: Place = ()) -> dict[str, Any]:
+    """A struct, as Spark's JSON tells it, in which structs of values stand in the place of variants."""
+
+    def placed(kind: Any, place: Place) -> Any:
+        if place in structs:
+            return structs[place]
+        return with_structs(kind, structs, place) if is_struct(kind) else kind
+
+    fields = [{**f, "type": placed(f["type"], (*above, f["name"]))} for f in whole["fields"]]
+    return {**whole, "fields": fields}
+
+
+def is_struct(kind: Any) -> bool:
+    """Whether a type, as Spark's JSON tells it, is a struct."""
+    return isinstance(kind, dict) and kind["type"] == "struct"
 
 
 def _struct(extractions: Sequence[Extraction]) -> dict[str, Any]:
@@ -141,10 +164,12 @@ def _struct(extractions: Sequence[Extraction]) -> dict[str, Any]:
     return {"type": "struct", "fields": fields}
 
 
-def paths_into(columns: Iterable[DataField]) -> list[str]:
+def paths_into(columns: Iterable[DataField], above: str = "") -> list[str]:
     """For EXPLAIN, which parts of variants are read."""
-    return [
-        f"variant {f.name} at {', '.join(map(path_text, f.type.paths))}"
-        for f in columns
-        if isinstance(f.type, VariantType) and f.type.paths
-    ]
+    found = []
+    for f in columns:
+        if isinstance(f.type, VariantType) and f.type.paths:
+            found.append(f"variant {above}{f.name} at {', '.join(map(path_text, f.type.paths))}")
+        elif isinstance(f.type, RowType):
+            found += paths_into(f.type.fields, f"{above}{f.name}.")
+    return found

@@ -13,12 +13,11 @@ from weakref import WeakSet
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.java import CATALYST, behind
-from paimon_sql.spark.native_scan import with_structs
 from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts, with_subqueries
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.spark.variant_extractions import Extraction
+from paimon_sql.spark.variant_extractions import Extraction, Place, VariantsWanted, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -31,8 +30,7 @@ class PromisedScanProxy(PlannedScanProxy):
     Args:
         whole: the scan by workers, whose rows have variants.
         twin: a scan that gives what was promised, if there is one.
-        structs: what stands in the place of variants, by the columns' names.
-        extractions: what these structs consist of, by the columns' names.
+        wanted: what it was to take out of variants.
     """
 
     waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
@@ -42,13 +40,11 @@ class PromisedScanProxy(PlannedScanProxy):
         self,
         whole: PythonScanProxy,
         twin: PlannedScanProxy | None,
-        structs: Mapping[str, Any],
-        extractions: Mapping[str, Sequence[Extraction]],
+        wanted: VariantsWanted,
     ) -> None:
         super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns)
         self.whole = whole
-        self.extractions = extractions
-        self._structs = structs
+        self.wanted = wanted
         self.native_twin = twin
         self.waiting.add(self)
         if twin is not None:
@@ -56,7 +52,7 @@ class PromisedScanProxy(PlannedScanProxy):
 
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
         twin = None if self.native_twin is None else self.native_twin.over(plan)
-        return PromisedScanProxy(self.whole.over(plan), twin, self._structs, self.extractions)
+        return PromisedScanProxy(self.whole.over(plan), twin, self.wanted)
 
     @property
     def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
@@ -67,7 +63,7 @@ class PromisedScanProxy(PlannedScanProxy):
         return self.whole.partition_count
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
+        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self.wanted.structs)))
 
     def planInputPartitions(self) -> Any:
         raise UnsupportedError(
@@ -96,36 +92,59 @@ class TakeOutAbove(PlanRule):
         return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._taking_out)
 
     def _above(self, relation: Any, scan: PromisedScanProxy) -> Any:
-        jvm = self.jvm
-        columns, made = [], []
+        jvm, extractions = self.jvm, scan.wanted.by_place
+        kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}
+        columns, made, none = [], [], jvm.seq([])
         for promised in jvm.items(relation.output()):
-            extractions = scan.extractions.get(str(promised.name()))
-            column = promised if extractions is None else self._variant(promised)
-            columns.append(column)
-            made.append(promised if extractions is None else self._struct(column, extractions, promised))
+            name = str(promised.name())
+            if any(place[0] == name for place in extractions):
+                column = self._column(promised, kinds[name])
+                struct = self._rebuilt(column, kinds[name], (name,), extractions)
+                alias = (struct, name, promised.exprId(), none, jvm.none, none)
+                promised, taken = column, jvm.new(f"{_EXPRESSIONS}.Alias", *alias)
+            else:
+                taken = promised
+            columns.append(promised)
+            made.append(taken)
         whole = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(made), whole)
 
-    def _variant(self, promised: Any) -> Any:
+    def _column(self, promised: Any, kind: Any) -> Any:
         jvm = self.jvm
         new_id = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
         nothing = jvm.singleton(f"{_TYPES}.Metadata").empty()
-        name, kind = promised.name(), self._type("variant")
-        return jvm.new(f"{_EXPRESSIONS}.AttributeReference", name, kind, True, nothing, new_id, jvm.seq([]))
+        name = promised.name()
+        return jvm.new(f"{_EXPRESSIONS}.AttributeReference", name, self._type(kind), True, nothing, new_id, jvm.seq([]))
 
-    def _struct(self, variant: Any, extractions: Sequence[Extraction], promised: Any) -> Any:
+    def _rebuilt(self, value: Any, kind: Any, place: Place, extractions: Mapping[Place, Sequence[Extraction]]) -> Any:
+        """A value in which structs of what is taken out of them stand in the place of variants."""
+        if place in extractions:
+            return self._struct(value, self._fields(value, extractions[place]))
+        if not any(other[: len(place)] == place for other in extractions):
+            return value
+        fields = []
+        for i, field in enumerate(kind["fields"]):
+            inner = self.jvm.new(f"{_EXPRESSIONS}.GetStructField", value, i, self.jvm.none)
+            made = self._rebuilt(inner, field["type"], (*place, field["name"]), extractions)
+            fields += [self._literal(field["name"]), made]
+        return self._struct(value, fields)
+
+    def _struct(self, value: Any, fields: list[Any]) -> Any:
+        """A struct of these names and values; null where another value is."""
         jvm = self.jvm
+        struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
+        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
+        return jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", value), null, struct)
+
+    def _fields(self, variant: Any, extractions: Sequence[Extraction]) -> list[Any]:
+        """The names and values of what is taken out of a variant."""
         fields = []
         by_name = {str(i): e for i, e in enumerate(extractions)}
         for name, extraction in by_name.items():
             strict = by_name.get(extraction.error_of or "")
             made = self._error(variant, strict) if strict is not None else self._value(variant, extraction)
             fields += [self._literal(name), made]
-        struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
-        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
-        either = jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", variant), null, struct)
-        none = jvm.seq([])
-        return jvm.new(f"{_EXPRESSIONS}.Alias", either, promised.name(), promised.exprId(), none, jvm.none, none)
+        return fields
 
     def _value(self, variant: Any, extraction: Extraction) -> Any:
         """A value; null where it cannot be cast, of which another one tells."""

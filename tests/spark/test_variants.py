@@ -148,6 +148,31 @@ def test_the_scan_itself_takes_values_out_where_spark_reads(kind: str, sql: Sql,
     assert sorted(tuple(row) for row in query.collect())[:2] == first
 
 
+@pytest.mark.parametrize("kind", ["append", "vectors", "partial-update"])
+def test_variants_inside_structs_are_taken_apart_and_read_in_parts(kind: str, sql: Sql, spark: SparkSession) -> None:
+    for name, options in (("apart", INFER), ("plain", "'k' = 'v'")):
+        columns_ = "k INT NOT NULL, s STRUCT<n: INT, x: VARIANT, t: STRUCT<y: VARIANT, z: VARIANT>>"
+        sql(f"CREATE TABLE {name} ({columns_}) TBLPROPERTIES ({KINDS[kind]}, {options})")
+        x, y = """parse_json('{"a": 1, "b": "x"}')""", """parse_json('{"c": {"d": 2.5}}')"""
+        inner = f"named_struct('y', {y}, 'z', NULL)"
+        sql(f"INSERT INTO {name} VALUES (1, named_struct('n', 1, 'x', {x}, 't', {inner})), (2, NULL)")
+        sql(f"INSERT INTO {name} VALUES (3, named_struct('n', 3, 'x', NULL, 't', NULL)), (2, NULL)")
+    assert "s.x.typed_value.a.typed_value" in columns(spark, "apart")
+    queries = [
+        "variant_get(s.x, '$.a', 'int'), s.n",
+        "variant_get(s.t.y, '$.c.d', 'decimal(3, 1)'), s.t.z IS NULL",
+        "variant_get(s.x, '$.b', 'string'), to_json(variant_get(s.t.y, '$.c', 'variant')), s IS NULL",
+        "variant_get(s.x, '$.b', 'string'), to_json(s)",
+        "variant_get(s.x, '$.b', 'string'), variant_get(s.t.y, '$.c.d', 'int'), __paimon_bucket",
+    ]
+    for query in queries:
+        for rest in ("", " WHERE variant_get(s.x, '$.a', 'int') = 1"):
+            answers = [sorted(sql(f"SELECT k, {query} FROM {name}{rest}"), key=repr) for name in ("apart", "plain")]
+            assert answers[0] == answers[1], query
+    assert (1, 1, 1) in sql(f"SELECT k, {queries[0]} FROM apart")
+    assert "variant s.x at $.a" in explained(spark, f"SELECT {queries[0]} FROM apart")
+
+
 def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql: Sql) -> None:
     for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
         sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
