@@ -120,6 +120,7 @@ def test_queries_of_parts_answer_as_over_whole_variants(kind: str, sql: Sql, spa
     assert sorted(sql(joined.format("apart")), key=repr) == sorted(sql(joined.format("plain")), key=repr)
 
 
+@pytest.mark.smoke
 def test_explain_tells_which_parts_are_read(sql: Sql, spark: SparkSession) -> None:
     sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER})")
     sql(f"INSERT INTO t VALUES {values(1, *DOCUMENTS)}")
@@ -173,6 +174,50 @@ def test_variants_inside_structs_are_taken_apart_and_read_in_parts(kind: str, sq
     assert "variant s.x at $.a" in explained(spark, f"SELECT {queries[0]} FROM apart")
 
 
+TYPED = {
+    "BOOLEAN": "true",
+    "TINYINT": "1Y",
+    "SMALLINT": "300S",
+    "INT": "-70000",
+    "BIGINT": "9223372036854775807",
+    "FLOAT": "CAST(1.5 AS FLOAT)",
+    "DOUBLE": "1e300",
+    "DECIMAL(9, 2)": "CAST(1.25 AS DECIMAL(9, 2))",
+    "DECIMAL(18, 3)": "CAST(-1234567890.125 AS DECIMAL(18, 3))",
+    "DECIMAL(38, 10)": "CAST(12345678901234567890.0123456789 AS DECIMAL(38, 10))",
+    "STRING": "'ünï☃'",
+    "CHAR(3)": "'abc'",
+    "BYTES": "X'00FF'",
+    "DATE": "DATE '0001-01-01'",
+    "TIMESTAMP(6)": "TIMESTAMP_NTZ '1950-06-07 08:09:10.123456'",
+    "TIMESTAMP(3)": "TIMESTAMP_NTZ '2024-02-29 00:00:00.123456'",
+    "TIMESTAMP(6) WITH LOCAL TIME ZONE": "TIMESTAMP '2024-02-29 12:34:56.789012Z'",
+}
+
+
+@pytest.mark.parametrize("kind", ["append", "partial-update"])
+def test_values_of_every_type_have_columns_and_come_back(kind: str, sql: Sql, spark: SparkSession) -> None:
+    fields = [{"name": f"c{i}", "type": kind_} for i, kind_ in enumerate(TYPED)]
+    shape = {"type": "ROW", "fields": [{"name": "v", "type": {"type": "ROW", "fields": fields}}]}
+    made = ", ".join(f"'c{i}', {value}" for i, value in enumerate(TYPED.values()))
+    for name, options in (("apart", f"'variant.shreddingSchema' = '{json.dumps(shape)}'"), ("plain", "'k' = 'v'")):
+        sql(f"CREATE TABLE {name} (k INT NOT NULL, v VARIANT) TBLPROPERTIES ({KINDS[kind]}, {options})")
+        sql(f"INSERT INTO {name} SELECT 1, to_variant_object(named_struct({made}))")
+        # Each value stands beside the column of another type, too.
+        turned = ", ".join(
+            f"'c{i}', {value}" for i, value in enumerate([*list(TYPED.values())[10:], *list(TYPED.values())[:10]])
+        )
+        sql(f"INSERT INTO {name} SELECT 2, to_variant_object(named_struct({turned}))")
+        sql(f"INSERT INTO {name} SELECT 1, NULL")
+    assert len([c for c in columns(spark, "apart") if c.endswith("typed_value")]) == len(TYPED)
+    # An integer that is in a column of decimals comes back as one.
+    queries = ["to_json(v) FROM {}", "schema_of_variant(v) FROM {} WHERE k = 1"]
+    queries.append(", ".join(f"variant_get(v, '$.c{i}', 'string')" for i in range(len(TYPED))) + " FROM {}")
+    for query in queries:
+        answers = [sorted(sql(f"SELECT k, {query}".format(name)), key=repr) for name in ("apart", "plain")]
+        assert answers[0] == answers[1], query
+
+
 def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql: Sql) -> None:
     for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
         sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
@@ -200,6 +245,7 @@ def test_hidden_columns_are_read_beside_parts_of_variants(sql: Sql) -> None:
         ) == [(1, 1)]
 
 
+@pytest.mark.smoke
 def test_deletes_updates_and_merges_keep_variants_whole(sql: Sql, spark: SparkSession) -> None:
     for kind in ("append", "vectors", "evolving"):
         sql(f"CREATE TABLE c_{kind} (k INT NOT NULL, v VARIANT) TBLPROPERTIES ({KINDS[kind]}, {GIVEN})")
