@@ -322,7 +322,8 @@ class ScanBuilderProxy(JavaObject):
         names = tuple(f.name for f in self._columns)
         way = (self._columns, self._limit, self._top, self._counts, self._aggregation, self._by_python, self.thorough)
         seen = (table.branch, table.read_optimized, table.schema, snapshot)
-        return Likeness(table.path, names, self._filters, seen, way)
+        taken = () if self._variants is None else self._variants.given
+        return Likeness(table.path, names, self._filters, seen, way, taken)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):

@@ -127,10 +127,15 @@ class VariantsWanted:
         return field
 
     @property
+    def given(self) -> tuple[Extraction, ...]:
+        """All that the scan itself takes out."""
+        return tuple(self._extractions) if self.extracted else ()
+
+    @property
     def by_place(self) -> dict[Place, list[Extraction]]:
         """What the scan itself takes out of which variant."""
         found: dict[Place, list[Extraction]] = {}
-        for extraction in self._extractions if self.extracted else ():
+        for extraction in self.given:
             found.setdefault(extraction.column, []).append(extraction)
         return found
 

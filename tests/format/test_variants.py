@@ -36,7 +36,8 @@ def variants(*documents: str | None) -> pa.StructArray:
 
 def plain(column: pa.StructArray) -> list[Any]:
     """The values as Python has them."""
-    with localcontext(prec=50):
+    with localcontext() as precise:
+        precise.prec = 50
         return [v and VariantUtils.to_python(v["value"], v["metadata"]) for v in column.to_pylist()]
 
 

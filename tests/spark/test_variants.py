@@ -218,6 +218,17 @@ def test_values_of_every_type_have_columns_and_come_back(kind: str, sql: Sql, sp
         assert answers[0] == answers[1], query
 
 
+def test_scans_that_take_other_values_out_are_not_taken_for_one_another(sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({GIVEN})")
+    sql("""INSERT INTO t VALUES (1, parse_json('{"a": 1}')), (2, parse_json('{"a": 1}'))""")
+    kinds = ("int", "string", "double", "decimal(5, 2)")
+    for asked in ("variant_get(v, '$.a', '{0}')", "try_variant_get(v, '$.a', '{0}')"):
+        of_each = [f"SELECT string(max({asked.format(kind)})) FROM t GROUP BY k > 0" for kind in kinds]
+        assert sorted(sql(" UNION ALL ".join(of_each))) == [("1",), ("1",), ("1.0",), ("1.00",)]
+        joined = f"SELECT x.a, y.a FROM ({of_each[0]}) x(a) CROSS JOIN ({of_each[2]}) y(a)"
+        assert sql(joined) == [("1", "1.0")]
+
+
 def test_values_that_cannot_be_cast_are_errors_only_in_rows_that_are_wanted(sql: Sql) -> None:
     for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
         sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
