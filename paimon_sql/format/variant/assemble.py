@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.variant.dictionaries import Dictionaries
-from paimon_sql.format.variant.encode import Pieces, encoded, one_buffer, packed
+from paimon_sql.format.variant.encode import encoded, packed
 from paimon_sql.format.variant.encoding import NULL, Basic
 from paimon_sql.format.variant.shapes import METADATA, TYPED_VALUE, VALUE
-from paimon_sql.format.variant.stretches import Ints, Mask, stretches_of, validity
+from paimon_sql.format.variant.stretches import Ints, Mask, binary_of, stretches_of, validity
 from paimon_sql.format.variant.values import Values
 
 
@@ -87,7 +87,7 @@ class _Group:
         elements = some.flatten()
         below = self._below(elements, np.repeat(self.dictionary, counts))
         values = below.values(validity(elements)).fill_null(pa.scalar(NULL, pa.binary()))
-        return packed(counts, Pieces(*stretches_of(values)), wanted)
+        return packed(counts, values, wanted)
 
     def _objects(self, typed: pa.StructArray, plain: pa.Array, wanted: Mask) -> pa.Array:
         names = [field.name for field in typed.type]
@@ -95,25 +95,24 @@ class _Group:
         fields = [self._below(child, self.dictionary).values(validity(child) & wanted) for child in children]
         # What no column takes stands beside, in objects whose keys are none of the columns'.
         rows = np.flatnonzero(validity(plain) & wanted)
-        data, places = one_buffer([plain, *fields])
-        rest = Values(data, places[0][0][rows], self.dictionary[rows], self.dictionaries)
+        data, at, _ = stretches_of(plain)
+        rest = Values(data, at[rows], self.dictionary[rows], self.dictionaries)
         if (rest.basic != Basic.OBJECT).any():
             raise ValueError("a variant has fields and is no object")
         inside = rest.children()
         owners, keys, ids = [rows[inside.owners]], [inside.keys], [inside.ids]
-        starts, lengths = [inside.values.at], [inside.values.sizes]
-        for name, values, (at, length) in zip(names, fields, places[1:], strict=True):
+        parts = [binary_of(data, inside.values.at, inside.values.sizes)]
+        for name, values in zip(names, fields, strict=True):
             there = np.flatnonzero(validity(values))
             found = self.dictionaries.ids_of(name)[self.dictionary[there]]
             self.lacking.update((int(number), name) for number in np.unique(self.dictionary[there[found < 0]]))
             owners.append(there)
             keys.append(np.full(len(there), self.dictionaries.numbers_of([name])[0]))
             ids.append(found)
-            starts.append(at[there])
-            lengths.append(length[there])
+            parts.append(values.drop_null())
         if self.lacking:
             return pa.nulls(len(typed), pa.binary())
         owner = np.concatenate(owners)
         order = np.lexsort((self.dictionaries.ranks[np.concatenate(keys)], owner))
-        pieces = Pieces(data, np.concatenate(starts)[order], np.concatenate(lengths)[order])
-        return packed(np.bincount(owner, minlength=len(typed)), pieces, wanted, np.concatenate(ids)[order])
+        counts = np.bincount(owner, minlength=len(typed))
+        return packed(counts, pa.concat_arrays(parts).take(pa.array(order)), wanted, np.concatenate(ids)[order])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,10 +19,8 @@ from paimon_sql.format.variant.stretches import (
     Ints,
     Mask,
     bitmap,
-    check_inside,
     ordinals,
     put_unsigned,
-    ranges,
     stretches_of,
     validity,
     width_of,
@@ -148,47 +144,28 @@ def _long_heads(content: pa.Array, primitive: Primitive, lengths: Ints) -> pa.Ar
     return _joined(content, heads, payload, np.full(len(content), 4))
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """Encoded values that are to be put into containers, those of one container after those of the one before.
-
-    Attributes:
-        data: the bytes.
-        starts: where in them each value begins.
-        lengths: how many bytes each takes.
-    """
-
-    data: Bytes
-    starts: Ints
-    lengths: Ints
-
-
-def packed(counts: Ints, pieces: Pieces, present: Mask, ids: Ints | None = None) -> pa.Array:
+def packed(counts: Ints, inside: pa.Array, present: Mask, ids: Ints | None = None) -> pa.Array:
     """Objects, or arrays, of so many values each.
 
     Args:
         counts: how many values each takes; none where it is not present.
-        pieces: the values; those of objects in the order of their keys.
+        inside: the values, without nulls, those of one after those of the one before; of objects in the order of keys.
         present: where there is an object or array at all; the answer is null elsewhere.
         ids: the number of each value's key in its dictionary; None makes arrays.
     """
-    check_inside(pieces.data, pieces.starts, pieces.lengths)
     owners, which = ordinals(counts)
-    ends = np.cumsum(pieces.lengths)
-    before = ends - pieces.lengths
-    first = np.cumsum(counts) - counts
-    content = _sums(pieces.lengths, counts)
-    within = before - before[first[owners]] if len(owners) else before
+    data, starts, sizes = stretches_of(inside)
+    ends = np.cumsum(counts)
+    bounds = np.concatenate([starts[:1], starts + sizes]) if len(starts) else np.zeros(1, np.int64)
+    before = bounds[ends - counts]
+    content = bounds[ends] - before
     offset_width = width_of(content)
     id_width = np.zeros(len(counts), np.int64) if ids is None else width_of(_greatest(ids, counts))
     large = counts > _MOST_SMALL
     count_width = np.where(large, 4, 1)
-    head_length = 1 + count_width + counts * id_width + (counts + 1) * offset_width
-    lengths = np.where(present, head_length + content, 0)
+    lengths = np.where(present, 1 + count_width + counts * id_width + (counts + 1) * offset_width, 0)
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    if offsets[-1] > np.iinfo(np.int32).max:
-        raise ValueError("the variants of a batch take more than 2 GiB")
     out = np.zeros(int(offsets[-1]), np.uint8)
     at, here = offsets[:-1], present
     basic = Basic.ARRAY if ids is None else Basic.OBJECT
@@ -201,21 +178,18 @@ def packed(counts: Ints, pieces: Pieces, present: Mask, ids: Ints | None = None)
         put_unsigned(out, ids_at[owners] + which * widths, ids, widths)
     offsets_at = ids_at + counts * id_width
     widths = offset_width[owners]
-    put_unsigned(out, offsets_at[owners] + which * widths, within, widths)
+    put_unsigned(out, offsets_at[owners] + which * widths, starts - before[owners], widths)
     put_unsigned(out, (offsets_at + counts * offset_width)[here], content[here], offset_width[here])
-    values_at = offsets_at + (counts + 1) * offset_width
-    out[ranges(values_at[owners] + within, pieces.lengths)] = pieces.data[ranges(pieces.starts, pieces.lengths)]
-    return pa.Array.from_buffers(
-        pa.binary(), len(counts), [bitmap(present), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(out)]
-    )
+    heads = _binary(offsets, out, bitmap(present))
+    contents = _binary(np.append(before, bounds[-1]), data)
+    return pc.binary_join_element_wise(heads, contents, _EMPTY)
 
 
-def _sums(numbers: Ints, counts: Ints) -> Ints:
-    """The sums of so many numbers after one another."""
-    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
-    ends = np.cumsum(counts)
-    found: Ints = sums[ends] - sums[ends - counts]
-    return found
+def _binary(bounds: Ints, data: Bytes, valid: pa.Buffer | None = None) -> pa.Array:
+    if bounds[-1] > np.iinfo(np.int32).max:
+        raise ValueError("the variants of a batch take more than 2 GiB")
+    buffers = [valid, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
 
 
 def _greatest(numbers: Ints, counts: Ints) -> Ints:
@@ -225,16 +199,3 @@ def _greatest(numbers: Ints, counts: Ints) -> Ints:
     if some.any():
         found[some] = np.maximum.reduceat(numbers, (np.cumsum(counts) - counts)[some])
     return found
-
-
-def one_buffer(arrays: list[pa.Array]) -> tuple[Bytes, list[tuple[Ints, Ints]]]:
-    """The bytes of some binary arrays in one buffer, with the starts and lengths of the values of each."""
-    parts: list[Bytes] = []
-    places: list[tuple[Ints, Ints]] = []
-    base = 0
-    for array in arrays:
-        data, starts, lengths = stretches_of(array)
-        parts.append(data)
-        places.append((starts + base, lengths))
-        base += len(data)
-    return (np.concatenate(parts) if parts else np.zeros(0, np.uint8)), places

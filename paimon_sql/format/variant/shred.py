@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.variant.dictionaries import Dictionaries
-from paimon_sql.format.variant.encode import Pieces, packed
+from paimon_sql.format.variant.encode import packed
 from paimon_sql.format.variant.encoding import Basic
 from paimon_sql.format.variant.scalars import typed
 from paimon_sql.format.variant.shapes import METADATA, VALUE, group_type
@@ -114,4 +114,4 @@ def _rest(inside: Children, left: Ints, places: Ints, rows: int) -> pa.Array:
     """Objects of those fields that no column takes; null where there are none."""
     values = inside.values.some(left)
     counts = np.bincount(places[inside.owners[left]], minlength=rows)
-    return packed(counts, Pieces(values.data, values.at, values.sizes), counts > 0, inside.ids[left])
+    return packed(counts, binary_of(values.data, values.at, values.sizes), counts > 0, inside.ids[left])

@@ -30,16 +30,32 @@ def stretches_of(array: pa.Array) -> tuple[Bytes, Ints, Ints]:
 
 
 def binary_of(data: Bytes, starts: Ints, lengths: Ints, present: Mask | None = None) -> pa.Array:
-    """The stretches as a binary array that is null where they are not present."""
-    if present is not None:
-        lengths = np.where(present, lengths, 0)
-    check_inside(data, starts, lengths)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    copied = data[ranges(starts, lengths)]
-    return pa.Array.from_buffers(
-        pa.binary(), len(starts), [bitmap(present), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(copied)]
+    """The stretches as a binary array that is null where they are not present.
+
+    Raises:
+        ValueError: they do not lie in the buffer, or one over another.
+    """
+    chosen = np.arange(len(starts)) if present is None else np.flatnonzero(present)
+    first, last = starts[chosen], starts[chosen] + lengths[chosen]
+    check_inside(data, first, last - first)
+    if not len(chosen):
+        return pa.nulls(len(starts), pa.binary())
+    if (last[:-1] > first[1:]).any():
+        order = np.lexsort((last, first))
+        chosen, first, last = chosen[order], first[order], last[order]
+        if (last[:-1] > first[1:]).any():
+            raise ValueError("the values of a variant lie one over another")
+    # With the gaps between them they are one array, out of which Arrow copies faster than by the byte.
+    bounds = np.empty(2 * len(chosen), np.int64)
+    bounds[0::2], bounds[1::2] = first, last
+    if bounds[-1] > np.iinfo(np.int32).max:
+        raise ValueError("the variants of a batch take more than 2 GiB")
+    everything = pa.Array.from_buffers(
+        pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
     )
+    places = np.zeros(len(starts), np.int64)
+    places[chosen] = np.arange(0, len(bounds), 2)
+    return everything.take(pa.array(places, mask=None if present is None else ~present))
 
 
 def check_inside(data: Bytes, starts: Ints, lengths: Ints) -> None:
