@@ -11,6 +11,11 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.variant_utils import VariantUtils
+
+from paimon_sql.format import types as t
+from paimon_sql.storage.file_io.local import LocalFileIO
+from paimon_sql.storage.files import registry
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 INFER = "'variant.inferShreddingSchema' = 'true'"
@@ -318,6 +323,30 @@ def test_statistics_tell_nothing_of_variants(sql: Sql) -> None:
     told = sql("SELECT min_value_stats, max_value_stats, null_value_counts FROM t$files")
     assert told == [("{k=1, v=null}", "{k=9, v=null}", "{k=0, v=null}")]
     assert sql("SELECT count(v), count(*) FROM t") == [(8, 9)]
+
+
+def test_workers_read_files_that_spark_took_apart(sql: Sql, spark: SparkSession, tmp_path: Path) -> None:
+    settings = {"spark.sql.variant.inferShreddingSchema": "true", "spark.sql.variant.writeShredding.enabled": "true"}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        made = spark.sql(
+            f"SELECT k, v, named_struct('x', v) AS s FROM VALUES {values(1, *DOCUMENTS[:4], None)} AS t(k, v)"
+        )
+        made.coalesce(1).write.parquet(str(tmp_path / "theirs"))
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
+    (path,) = (tmp_path / "theirs").glob("*.parquet")
+    assert "typed_value" in str(pq.ParquetFile(path).schema)
+    inner = t.RowType(True, (t.DataField(3, "x", t.VariantType()),))
+    fields = [t.DataField(0, "k", t.IntType()), t.DataField(1, "v", t.VariantType()), t.DataField(2, "s", inner)]
+    read = registry.file_format("parquet").read(LocalFileIO(), str(path), None, fields, ["k", "v", "s"])
+    found = {row["k"]: (row["v"], row["s"]["x"]) for batch in read for row in batch.to_pylist()}
+    assert found[5] == (None, None)
+    for k, document in enumerate(DOCUMENTS[:4], start=1):
+        for v in found[k]:
+            assert json.loads(VariantUtils.to_json(v["value"], v["metadata"])) == json.loads(document)
 
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])

@@ -76,7 +76,7 @@ def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
     """A column of a file in which all variants are whole, as far as they were read."""
     match data_type:
         case t.VariantType() if _is_apart(column.type):
-            return assembled(_storage(column), arrow_type(data_type))
+            return assembled(column, arrow_type(data_type))
         case t.RowType() if pa.types.is_struct(column.type):
             types = {f.name: f.type for f in data_type.fields}
             children = [
@@ -95,13 +95,8 @@ def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
 
 
 def _is_apart(kind: pa.DataType) -> bool:
-    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     if not pa.types.is_struct(kind):
         return False
     at = kind.get_field_index(VALUE)
     # Of what was taken apart, the typed columns need not have been read; what lies beside them may be null.
     return bool(at < 0 or kind.field(at).nullable or kind.get_field_index(TYPED_VALUE) >= 0)
-
-
-def _storage(column: pa.Array) -> pa.Array:
-    return column.storage if isinstance(column, pa.ExtensionArray) else column
