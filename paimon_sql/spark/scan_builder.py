@@ -129,14 +129,14 @@ class ScanBuilderProxy(JavaObject):
             return answers(self.jvm, told, False)
         self._variants = VariantsWanted(extractions_of(told))
         self._columns = self._variants.of(self._columns)
-        self._variants.extracted = self._variants.can_be_extracted and self._reads_as_planned()
+        self._variants.extracted = self._variants.can_be_extracted and self._reads_natively()
         return answers(self.jvm, told, self._variants.extracted)
 
     def supportsDeferCastError(self) -> bool:
         return True
 
-    def _reads_as_planned(self) -> bool:
-        """Whether Spark's own reader reads all, however the rest of the query turns out."""
+    def _reads_natively(self) -> bool:
+        """Whether Spark's own reader will read all, unless the rest of the query turns out otherwise."""
         if self._by_python or not HAS_PRUNED_VARIANTS:
             return False
         plan = self._planned()
@@ -189,7 +189,7 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._counts or self._aggregation is not None or self.table.forgiving or self._extracts:
+        if self._counts or self._aggregation is not None or self.table.forgiving:
             return False
         self._limit = limit
         if not self._predicates:
@@ -239,7 +239,7 @@ class ScanBuilderProxy(JavaObject):
 
     @property
     def _extracts(self) -> bool:
-        """Whether the scan gives what is inside of variants, as it was planned when Spark asked for that."""
+        """Whether the scan gives what is inside of variants, whoever is to read them after all."""
         return self._variants is not None and self._variants.extracted
 
     def _for_workers(self, columns: Sequence[DataField]) -> bool:

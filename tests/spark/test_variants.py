@@ -150,6 +150,9 @@ def test_the_scan_itself_takes_values_out_where_spark_reads(kind: str, sql: Sql,
     read = plan.collectLeaves().apply(0).scan().readSchema().simpleString()
     assert read.startswith("struct<k:int,v:struct<0:string,1:boolean,2:string>")
     assert ("__paimon_dead_rows" in read) == (kind != "append")
+    few = sql("SELECT variant_get(v, '$.b.c', 'string'), variant_get(v, '$.pad', 'string') FROM t LIMIT 3")
+    assert len(few) == 3
+    assert set(few) <= {("x", "p"), ("5", None), (None, None), ("ünï☃", None)}
     first = [(1, "5", True), (2, None, None)] if kind != "append" else [(1, "x", None), (2, "5", True)]
     assert sorted(tuple(row) for row in query.collect())[:2] == first
 
@@ -371,8 +374,10 @@ def test_options_of_a_session_and_of_a_write_take_variants_apart(sql: Sql, spark
     assert columns(spark, "t")
 
 
-def test_many_rows_and_files_keep_their_values(sql: Sql, spark: SparkSession) -> None:
-    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER}, 'target-file-size' = '200 kb')")
+@pytest.mark.parametrize("mode", ["per-file", "adaptive"])
+def test_many_rows_and_files_keep_their_values(mode: str, sql: Sql, spark: SparkSession) -> None:
+    settings = f"{INFER}, 'variant.shredding.inferenceMode' = '{mode}', 'target-file-size' = '200 kb'"
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({settings})")
     made = "parse_json(to_json(named_struct('id', id, 's', repeat(hex(hash(id)), 4), 'l', sequence(0, id % 5))))"
     sql(f"INSERT INTO t SELECT CAST(id AS INT), {made} FROM range(20000)")
     assert len(files(spark, "t")) > 2
