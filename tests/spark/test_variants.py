@@ -384,6 +384,8 @@ def test_many_rows_and_files_keep_their_values(mode: str, sql: Sql, spark: Spark
     assert sql(
         "SELECT count(*), sum(variant_get(v, '$.id', 'bigint')), sum(variant_get(v, '$.l[4]', 'int')) FROM t"
     ) == [(20000, sum(range(20000)), 4 * 4000)]
+    other = f"SELECT count(*) FROM (SELECT v, CAST(k AS BIGINT) AS id FROM t) WHERE to_json(v) <> to_json({made})"
+    assert sql(other) == [(0,)]
 
 
 def test_a_stream_reads_and_writes_variants(sql: Sql, spark: SparkSession, tmp_path: Path) -> None:
