@@ -36,6 +36,7 @@ from paimon_sql.spark.sparks_commands import HeedPaimonsTables
 from paimon_sql.spark.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.streams.sink import Home, WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
+from paimon_sql.spark.variant_casts import VariantCasts
 from paimon_sql.spark.variants_above import TakeOutAbove
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
@@ -252,6 +253,7 @@ class Bridge:
                 ),
                 RuleBuilder(self.jvm, CommonTables, lambda made: CommonTables(self.jvm, made)),
                 RuleBuilder(self.jvm, FileNames, lambda made: FileNames(self.jvm, made)),
+                RuleBuilder(self.jvm, VariantCasts, lambda made: VariantCasts(self.jvm, made)),
             ]
             for rule in rules:
                 inject(extensions, rule)

@@ -226,6 +226,25 @@ def test_values_of_every_type_have_columns_and_come_back(kind: str, sql: Sql, sp
         assert answers[0] == answers[1], query
 
 
+def test_casts_of_paths_are_told_to_scans_as_functions_are(sql: Sql, spark: SparkSession) -> None:
+    for name, options in (("apart", GIVEN), ("plain", "'k' = 'v'")):
+        sql(f"CREATE TABLE {name} (k INT, v VARIANT) TBLPROPERTIES ({options})")
+        sql(f"INSERT INTO {name} VALUES {values(1, *DOCUMENTS, None)}")
+        query = f"SELECT v:b.c::string, k FROM {name}"
+        assert "variant v at $.b.c" in explained(spark, query)
+        assert spark.sql(query).columns == ["c", "k"]
+        assert sorted(sql(query), key=lambda row: str(row[1]))[:3] == [("x", 1), ("5", 2), (None, 3)]
+        assert sql(f"SELECT CAST(v:a AS INT) FROM {name} WHERE k = 1") == [(1,)]
+        assert sql(f"SELECT try_cast(v:a AS INT) FROM {name} WHERE k < 3 ORDER BY k") == [(1,), (None,)]
+        with pytest.raises(Exception, match="INVALID_VARIANT_CAST"):
+            sql(f"SELECT v:a::int FROM {name}")
+        grouped = (
+            f"SELECT v:a::string AS a, count(*) FROM {name} WHERE v:a::string = '1' GROUP BY v:a::string ORDER BY 1"
+        )
+        assert sql(grouped) == [("1", 1)]
+        assert sql(f"SELECT to_json(v:b.d), v:b.d::array<int> FROM {name} WHERE k = 1") == [("[10,11]", [10, 11])]
+
+
 def test_scans_that_take_other_values_out_are_not_taken_for_one_another(sql: Sql, spark: SparkSession) -> None:
     sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({GIVEN})")
     sql("""INSERT INTO t VALUES (1, parse_json('{"a": 1}')), (2, parse_json('{"a": 1}'))""")
