@@ -108,9 +108,14 @@ class DateType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class VariantType(DataType):
-    """A value of any shape, in Parquet's variant encoding."""
+    """A value of any shape, in Parquet's variant encoding.
+
+    ``paths`` belong to one reading: the ways from the root, by keys and places, to those parts of the values that are
+    wanted. Others may be missing. None stands for whole values.
+    """
 
     root = "VARIANT"
+    paths: tuple[tuple[str | int, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

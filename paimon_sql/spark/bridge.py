@@ -36,9 +36,12 @@ from paimon_sql.spark.sparks_commands import HeedPaimonsTables
 from paimon_sql.spark.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.streams.sink import Home, WriteByWorkers
 from paimon_sql.spark.table_as_select import TableAsSelect
+from paimon_sql.spark.variant_casts import VariantCasts
+from paimon_sql.spark.variants_above import TakeOutAbove
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
+_DEFER_CAST_ERRORS = "spark.sql.variant.pushVariantIntoScan.deferCastError"
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
@@ -60,12 +63,16 @@ class AttachedSession:
         # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
         # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
+        # Values that a scan takes out of variants must be no errors in rows that the query leaves out.
+        if not session.sessionState().conf().contains(_DEFER_CAST_ERRORS):
+            session.conf().set(_DEFER_CAST_ERRORS, "true")
         self._retry_shuffles_whole()
         add_rules(
             jvm,
             session,
             [
                 PassOverDeadRows(jvm),
+                TakeOutAbove(jvm),
                 StoragePartitioning(jvm, session),
                 WriteByWorkers(jvm, session, self._home),
                 TableAsSelect(jvm, self),
@@ -246,6 +253,7 @@ class Bridge:
                 ),
                 RuleBuilder(self.jvm, CommonTables, lambda made: CommonTables(self.jvm, made)),
                 RuleBuilder(self.jvm, FileNames, lambda made: FileNames(self.jvm, made)),
+                RuleBuilder(self.jvm, VariantCasts, lambda made: VariantCasts(self.jvm, made)),
             ]
             for rule in rules:
                 inject(extensions, rule)

@@ -17,6 +17,9 @@ HAS_VIEWS = (_MAJOR, _MINOR) >= (4, 2)
 HAS_CHANGE_QUERIES = (_MAJOR, _MINOR) >= (4, 2)
 """Whether Spark asks catalogs for the changes of a table (``CHANGES FROM VERSION …``)."""
 
+HAS_PRUNED_VARIANTS = (_MAJOR, _MINOR) >= (4, 3)
+"""Whether Spark leaves out columns of a scan that takes values out of variants; before it reads all columns then."""
+
 _CHANGES = re.compile(r"\bCHANGES\s+FROM\s+(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\b", re.IGNORECASE)
 
 

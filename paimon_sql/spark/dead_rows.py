@@ -17,8 +17,9 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.native_scan import NativeScanProxy
 from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_subqueries
-from paimon_sql.spark.python_scan import PythonScanProxy
+from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.variant_extractions import Structs, with_structs
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selects
@@ -46,6 +47,7 @@ class MarkingScanProxy(NativeScanProxy):
 
     Args:
         predicate: what is wanted; keys that it leaves out need not be merged.
+        structs: as of `NativeScanProxy`.
     """
 
     def __init__(
@@ -57,17 +59,19 @@ class MarkingScanProxy(NativeScanProxy):
         what: str,
         plan: ScanPlan,
         predicate: Predicate | None,
+        structs: Structs | None = None,
     ) -> None:
-        super().__init__(jvm, session, fields, filters, what, plan)
+        super().__init__(jvm, session, fields, filters, what, plan, structs)
         self._predicate = predicate
         on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
         self._merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
 
     def over(self, plan: ScanPlan) -> MarkingScanProxy:
-        return MarkingScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._predicate)
+        given = (self.jvm, self._session, self.columns, self._filters, self._what, plan)
+        return MarkingScanProxy(*given, self._predicate, self._structs)
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(_wider(self.columns))
+        return self.jvm.struct(_wider(self.columns, self._structs))
 
     def _constant_columns(self) -> Any:
         return self.jvm.struct(json.dumps(_struct([_DEAD])))
@@ -126,6 +130,7 @@ def marking_scan(
     what: str,
     plan: ScanPlan,
     predicate: Predicate | None,
+    structs: Structs | None = None,
 ) -> MarkingScanProxy | None:
     """A scan by Spark's own reader that tells of each row whether it is dead; None if that cannot be.
 
@@ -134,7 +139,7 @@ def marking_scan(
     """
     if not can_mark(jvm, plan, fields):
         return None
-    return MarkingScanProxy(jvm, session, fields, filters, what, plan, predicate)
+    return MarkingScanProxy(jvm, session, fields, filters, what, plan, predicate, structs)
 
 
 def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
@@ -145,8 +150,9 @@ def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, jvm.struct(_wider(fields))))
 
 
-def _wider(fields: Sequence[DataField]) -> str:
-    return json.dumps(_struct([*spark_struct(fields)["fields"], _POSITION, _DEAD]))
+def _wider(fields: Sequence[DataField], structs: Structs | None = None) -> str:
+    columns = with_structs(spark_struct(fields), structs or {})["fields"]
+    return json.dumps(_struct([*columns, _POSITION, _DEAD]))
 
 
 def _struct(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -162,13 +168,13 @@ class PassOverDeadRows(PlanRule):
     reads_scans = True
 
     def rewritten(self, plan: Any) -> Any:
-        return self._passing(plan) if PythonScanProxy.with_native_twin else plan
+        return self._passing(plan) if PlannedScanProxy.with_native_twin else plan
 
     def _passing(self, plan: Any) -> Any:
         instead: dict[int, Any] = {}
         for number, leaf in scans_of(self.jvm, plan):
             scan = behind(self.jvm, leaf.scan())
-            if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
+            if isinstance(scan, PlannedScanProxy) and scan.native_twin is not None:
                 instead[number] = self._natively(leaf, scan.native_twin)
         return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._passing)
 

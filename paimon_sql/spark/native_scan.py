@@ -20,6 +20,7 @@ from paimon_sql.spark.other_settings import under_settings
 from paimon_sql.spark.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.variant_extractions import Structs, with_structs
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 from paimon_sql.storage.scan.split import Split
 
@@ -43,6 +44,7 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Catalyst expressions that the reader may use to leave out row groups and pages.
         what: a description for EXPLAIN.
         plan: the plan.
+        structs: what stands in the place of variants of which only some values are wanted.
     """
 
     def __init__(
@@ -53,20 +55,22 @@ class NativeScanProxy(PlannedScanProxy):
         filters: Any,
         what: str,
         plan: ScanPlan,
+        structs: Structs | None = None,
     ) -> None:
         super().__init__(jvm, what, plan, fields)
         self._session = session
         self._filters = filters
+        self._structs = structs or {}
 
     def over(self, plan: ScanPlan) -> NativeScanProxy:
-        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan)
+        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._structs)
 
     @property
     def partition_count(self) -> int:
         return len(self.plan.file_ranges())
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(json.dumps(spark_struct(self.columns)))
+        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
 
     # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
 

@@ -33,10 +33,14 @@ class PlannedScanProxy(ScanInterface, ABC):
         columns: the columns of the rows.
         runtime: what takes the conditions that are known only while a query runs; None if nothing does.
         keys: how its partitions are told apart; None if they are packed as is best for reading.
+        native_twin: a scan by Spark's own reader that may stand in its place, with a filter above it; None without.
     """
 
     runtime: RuntimeFilters | None = None
     keys: PartitionKeys | None = None
+    native_twin: PlannedScanProxy | None = None
+    with_native_twin: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
+    """The scans that offer one and that Spark may still hold."""
     in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
     """The scans whose rows are known to be in buckets, and that Spark may still hold."""
     _bucketing: Bucketing | None = None
@@ -59,6 +63,11 @@ class PlannedScanProxy(ScanInterface, ABC):
 
     def _is_like(self, other: ScanInterface) -> bool:
         return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)
+
+    @property
+    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
+        """The scans that rules may put in its place."""
+        return () if self.native_twin is None else (self.native_twin,)
 
     @property
     def bucketing(self) -> Bucketing | None:

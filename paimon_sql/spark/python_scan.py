@@ -6,8 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
-from weakref import WeakSet
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
@@ -68,12 +67,8 @@ class _Source(DataSource):
 class PythonScanProxy(PlannedScanProxy):
     """A scan over read tasks, a Spark partition each.
 
-    ``native_twin`` is a scan by Spark's own reader that may stand in its place, with a filter above it.
     ``partitions_of`` makes the tasks of another plan, where there may be another one.
     """
-
-    with_native_twin: ClassVar[WeakSet[PythonScanProxy]] = WeakSet()
-    """The scans that offer one and that Spark may still hold."""
 
     def __init__(
         self,

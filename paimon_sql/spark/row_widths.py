@@ -43,6 +43,8 @@ def _width(data_type: DataType) -> int:
             return _width(data_type.key) + _width(data_type.value)
         case t.MultisetType():
             return _width(data_type.element) + _WIDTHS[t.IntType]
+        case t.VariantType() if data_type.paths is not None:
+            return min(_VARIANT, _TEXT * len(data_type.paths))
         case t.DecimalType():
             return 8 if data_type.precision <= _WIDE_DECIMAL else 16
     return _WIDTHS.get(type(data_type), 8)

@@ -31,6 +31,7 @@ from paimon_sql.spark.aggregates import (
     simple_aggregation,
     sums_for_averages,
 )
+from paimon_sql.spark.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.dead_rows import can_mark, marking_scan
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
@@ -46,6 +47,8 @@ from paimon_sql.spark.runtime_filters import RuntimeFilters
 from paimon_sql.spark.sort_orders import first_in_order
 from paimon_sql.spark.split_size import split_size
 from paimon_sql.spark.streams.micro_batches import MicroBatchStreamProxy
+from paimon_sql.spark.variant_extractions import VariantsWanted, answers, extractions_of, paths_into
+from paimon_sql.spark.variants_above import PromisedScanProxy
 from paimon_sql.storage.blob_columns import is_blob
 from paimon_sql.storage.global_index.lookup import IndexAnswers
 from paimon_sql.storage.predicates import Predicate, all_of
@@ -106,16 +109,44 @@ class ScanBuilderProxy(JavaObject):
         self._from_metadata: MetadataAggregates | None = None
         self._averages = True
         self._aggregation: PartialAggregation | None = None
+        self._variants: VariantsWanted | None = None
 
     def pruneColumns(self, struct: Any) -> None:
         hidden = {f.name: f for f in hidden_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
         asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
         wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
+        if self._variants is not None:
+            wanted = self._variants.of(wanted)
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
         if evolves(self.table):
             self._plan = None  # others of the files may hold these columns
+
+    def pushVariantExtractions(self, told: Any) -> Any:
+        # Spark asks for the whole plan above the scan first, and then again for parts of it, which know less.
+        if self._variants is not None or self.thorough:
+            return answers(self.jvm, told, False)
+        self._variants = VariantsWanted(extractions_of(told))
+        self._columns = self._variants.of(self._columns)
+        self._variants.extracted = self._variants.can_be_extracted and self._reads_natively()
+        return answers(self.jvm, told, self._variants.extracted)
+
+    def supportsDeferCastError(self) -> bool:
+        return True
+
+    def _reads_natively(self) -> bool:
+        """Whether Spark's own reader will read all, unless the rest of the query turns out otherwise."""
+        if self._by_python or not HAS_PRUNED_VARIANTS:
+            return False
+        plan = self._planned()
+        return (
+            bool(plan.splits)
+            and plan.told_rows is None
+            and not evolves(self.table)
+            and not pins_key(self.table.schema, all_of(self._predicates))
+            and self._is_native(self._columns)
+        )
 
     def pushFilters(self, expressions: Any) -> Any:
         # Blobs are fetched for rows that are wanted, and not to find out which are.
@@ -206,6 +237,11 @@ class ScanBuilderProxy(JavaObject):
         self._aggregation = wanted
         return True
 
+    @property
+    def _extracts(self) -> bool:
+        """Whether the scan gives what is inside of variants, whoever is to read them after all."""
+        return self._variants is not None and self._variants.extracted
+
     def _for_workers(self, columns: Sequence[DataField]) -> bool:
         """Whether there are rows that Python workers had better put together: merging is work of theirs anyway."""
         plan = self._planned()
@@ -269,8 +305,8 @@ class ScanBuilderProxy(JavaObject):
             scan = self._batch()
             snapshot = (self._from_metadata or self._planned()).snapshot
             scan.likeness = self._likeness(snapshot)
-            if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-                scan.native_twin.likeness = scan.likeness
+            for other in scan.stand_ins if isinstance(scan, PlannedScanProxy) else ():
+                other.likeness = scan.likeness
             if self._note is not None:
                 self._note(snapshot)
         except NoSuchSnapshotError as error:
@@ -286,7 +322,8 @@ class ScanBuilderProxy(JavaObject):
         names = tuple(f.name for f in self._columns)
         way = (self._columns, self._limit, self._top, self._counts, self._aggregation, self._by_python, self.thorough)
         seen = (table.branch, table.read_optimized, table.schema, snapshot)
-        return Likeness(table.path, names, self._filters, seen, way)
+        taken = () if self._variants is None else self._variants.given
+        return Likeness(table.path, names, self._filters, seen, way, taken)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
@@ -308,7 +345,7 @@ class ScanBuilderProxy(JavaObject):
             self._refuse_full_scan(plan)
             return self._partially(self._aggregation, plan, predicate)
         self._refuse_full_scan(plan)
-        what = describe(self.table, plan, predicate, top=self._top)
+        what = describe(self.table, plan, predicate, top=self._top, columns=self._columns)
         if self._counts:
             return self._count(plan, predicate, what)
         names = tuple(f.name for f in self._columns)
@@ -320,12 +357,12 @@ class ScanBuilderProxy(JavaObject):
             return [ReadTask(self.table, split, names, wanted, row_ids, parts) for split in plan.splits]
 
         tasks = tasks_of(plan)
-        if not tasks or pins_key(self.table.schema, predicate) or _is_little(plan):
+        if not self._extracts and (not tasks or pins_key(self.table.schema, predicate) or _is_little(plan)):
             return LocalScanProxy(self.jvm, self.session, self._columns, lambda: self._read(tasks), what)
         scan = self._by_workers(plan, tasks_of, tasks, what)
         scan.runtime, scan.bucketing = self._runtime_filters(plan), self._bucketing(plan, names)
-        if isinstance(scan, PythonScanProxy) and scan.native_twin is not None:
-            scan.native_twin.runtime, scan.native_twin.bucketing = scan.runtime, scan.bucketing
+        for other in scan.stand_ins:
+            other.runtime, other.bucketing = scan.runtime, scan.bucketing
         return scan
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -344,19 +381,23 @@ class ScanBuilderProxy(JavaObject):
         self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
     ) -> PlannedScanProxy:
         """A scan whose tasks run all over the cluster."""
-        twin = None
+        twin, structs = None, self._variants.structs if self._variants is not None else None
         if not self._hidden and not self._by_python and not _narrows(plan) and self._jvm_reads(self._columns):
             given = (self.jvm, self.session, self._columns, self._pushed, what, plan)
             if plan.is_raw and not plan.rows_to_mark:
-                return NativeScanProxy(*given)
+                return NativeScanProxy(*given, structs)
             # Whoever wants but a few rows need not wait until all are merged.
             if plan.is_raw or self._limit is None:
-                twin = marking_scan(*given, all_of(self._predicates))
+                twin = marking_scan(*given, all_of(self._predicates), structs)
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in tasks_of(plan)]
 
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, twin, partitions_of)
+        given_tasks = (self.jvm, [[t] for t in tasks], self._columns, what, plan)
+        if self._variants is not None and structs:
+            whole = PythonScanProxy(*given_tasks, partitions_of=partitions_of)
+            return PromisedScanProxy(whole, twin, self._variants)
+        return PythonScanProxy(*given_tasks, twin, partitions_of)
 
     @property
     def parallelism(self) -> int:
@@ -425,6 +466,7 @@ class ScanBuilderProxy(JavaObject):
             f"{CONNECTOR}.read.SupportsPushDownLimit",
             f"{CONNECTOR}.read.SupportsPushDownTopN",
             f"{CONNECTOR}.read.SupportsPushDownAggregates",
+            f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
         ]
 
 
@@ -451,6 +493,7 @@ def describe(
     predicate: Predicate | None,
     aggregation: PartialAggregation | None = None,
     top: TopN | None = None,
+    columns: Sequence[DataField] = (),
 ) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
     m, told = plan.metrics, plan.told_rows if isinstance(plan, ScanPlan) else None
@@ -463,5 +506,6 @@ def describe(
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
         *([str(top)] if top is not None else []),
+        *paths_into(columns),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"

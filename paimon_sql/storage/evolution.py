@@ -111,7 +111,7 @@ def plan_evolution(
     narrow = {
         source.id: replace(source, type=needed_part(source.type, field.type))
         for source, field in zip(sources, wanted, strict=True)
-        if source is not None and uses[source.id] == 1 and source.type.children()
+        if source is not None and uses[source.id] == 1
     }
     return EvolutionPlan(
         tuple(narrow.get(f.id, f) for f in file_fields),
@@ -136,6 +136,8 @@ def needed_part(source: t.DataType, target: t.DataType) -> t.DataType:
         case t.MapType(), t.MapType():
             key, value = needed_part(source.key, target.key), needed_part(source.value, target.value)
             return replace(source, key=key, value=value)
+        case t.VariantType(), t.VariantType():
+            return replace(source, paths=target.paths)
     return source
 
 
@@ -167,6 +169,8 @@ def _is_read_by_name(old: t.DataType, new: t.DataType) -> bool:
             return bool(some or not new.fields) and finds_by_name(old.fields, new.fields)
         case (t.ArrayType(), t.ArrayType()) | (t.MapType(), t.MapType()):
             return all(_is_read_by_name(a, b) for a, b in zip(old.children(), new.children(), strict=True))
+        case t.VariantType(), t.VariantType():
+            return True
     return old.as_nullable() == new.as_nullable()
 
 
@@ -217,6 +221,8 @@ def _same(source: t.DataType, target: t.DataType) -> bool:
     """Whether values mean the same under both types, nullability aside."""
     if type(source) is not type(target):
         return False
+    if isinstance(source, t.VariantType):
+        return True  # whatever parts are wanted
     if isinstance(source, t.RowType) and isinstance(target, t.RowType):
         return [(f.id, f.name) for f in source.fields] == [(f.id, f.name) for f in target.fields] and all(
             _same(a, b) for a, b in zip(source.children(), target.children(), strict=True)
@@ -237,6 +243,8 @@ def _check(field: t.DataField, source: t.DataType, target: t.DataType) -> None:
         case (t.ArrayType(), t.ArrayType()) | (t.MapType(), t.MapType()) | (t.MultisetType(), t.MultisetType()):
             for a, b in zip(source.children(), target.children(), strict=True):
                 _check(field, a, b)
+        case t.VariantType(), t.VariantType():
+            return
         case _ if not can_cast(source, target):
             raise UnsupportedError(
                 f"Column '{field.name}' was written as {source.sql()} in an older file, which cannot be read as"

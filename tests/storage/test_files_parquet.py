@@ -191,11 +191,3 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path) -> None:
         list(PARQUET.read(IO, str(path), None, FIELDS, ["k"]))
     with pytest.raises(MissingFileError, match=r"gone\.parquet: it does not exist"):
         list(PARQUET.read(IO, str(tmp_path / "gone.parquet"), None, FIELDS, ["k"]))
-
-
-def test_shredded_variants_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "f.parquet"
-    shredded = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
-    pq.write_table(pa.table({"v": pa.array([{"metadata": b"\1", "value": b"", "typed_value": 5}], shredded)}), path)
-    with pytest.raises(Exception, match="shredded variants"):
-        list(PARQUET.read(IO, str(path), None, [t.DataField(0, "v", t.VariantType())], ["v"]))

@@ -16,12 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
+from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
 from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.arrow import arrow_schema, arrow_type
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.delta_varint import encoded
+from paimon_sql.format.variant.assemble import assembled
+from paimon_sql.format.variant.infer import Limits, shapes_of
+from paimon_sql.format.variant.shred import shredded
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.files.orc_runs import UnsignedRuns
 from paimon_sql.storage.files.orc_tail import TYPES, OrcTail, read_tail
@@ -105,6 +109,22 @@ def parquet() -> bytes:
     return found
 
 
+def variant() -> bytes:
+    """A dictionary behind its length, and a value."""
+    document = '{"a": [1, 2.5, {"b": "text"}], "c": null, "d": {"e": true, "f": "%s"}}' % ("long" * 20)
+    value, metadata = VariantUtils.parse_json(document)
+    return bytes([len(metadata)]) + metadata + value
+
+
+def look_at_variants(data: bytes) -> None:
+    """Variants taken apart and put together, and looked through."""
+    one = {"metadata": data[1 : 1 + data[0]], "value": data[1 + data[0] :]} if data else None
+    column = pa.array([one, None, one], arrow_type(t.VariantType()))
+    (shape,) = shapes_of([column], Limits(300, 50, 0.1))
+    for some in (shape, t.RowType(True, (t.DataField(0, "a", t.ArrayType(True, t.BigIntType())),)), t.string_type()):
+        assembled(shredded(column, some), column.type)
+
+
 FILES: dict[str, Case] = {
     "blobs": (blob(BLOB, [b"Hello", None, b"", b"x" * 300]), lambda d: read("blob", [BLOB], d)),
     "lists of blobs": (blob(BLOBS, [[b"a", None], [], None, [b"bcd"]]), lambda d: read("blob", [BLOBS], d)),
@@ -113,6 +133,7 @@ FILES: dict[str, Case] = {
 }
 DECODED: dict[str, Case] = {
     **{f"orc in {codec}": (orc(codec), look_at_orc) for codec in ("none", "zstd", "zlib", "lz4", "snappy")},
+    "variants": (variant(), look_at_variants),
     "thrift": (
         parquet()[-8 - int.from_bytes(parquet()[-8:-4], "little") : -8],
         decode,
@@ -135,7 +156,7 @@ def test_a_mutated_data_file_is_read_or_refused_as_corrupt(kind: str, data: st.D
 def test_mutated_metadata_of_a_data_file_is_decoded_or_refused(kind: str, data: st.DataObject) -> None:
     real, look = DECODED[kind]
     mutated = data.draw(
-        mutations(real) if kind == "thrift" else mutations(real[-400:]).map(lambda end: real[:-400] + end)
+        mutations(real) if kind in ("thrift", "variants") else mutations(real[-400:]).map(lambda end: real[:-400] + end)
     )
     survives(lambda: look(mutated), ValueError, ArithmeticError, LookupError, TypeError, UnsupportedError)
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_field, arrow_schema
+from paimon_sql.format.variant.adaptive import ShapeHistory
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.files.conform import Leaf, conform
 from paimon_sql.storage.files.settings import WriteSettings
@@ -222,6 +223,7 @@ class FileFormat(ABC):
         options: Mapping[str, str] | None = None,
         *,
         compression: str | None = None,
+        history: ShapeHistory | None = None,
     ) -> DataFileWriter:
         """Begin a new file.
 
@@ -231,12 +233,13 @@ class FileFormat(ABC):
             fields: the file's columns, system columns included, with their ids.
             options: the table's options.
             compression: overrules ``file.compression``, as ``file.compression.per.level`` does.
+            history: what files that the same writer wrote before tell of variants.
 
         Raises:
             InvalidOptionError: a compression or setting that the format does not have.
             UnsupportedError: a column's type that the format cannot hold.
         """
-        return self.writer(file_io, path, fields, WriteSettings.of(self.name, options, compression))
+        return self.writer(file_io, path, fields, WriteSettings.of(self.name, options, compression, history))
 
     @abstractmethod
     def writer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,6 +13,8 @@ from paimon_sql.storage.files.base import DataFileWriter, FileFormat, FileRead
 from paimon_sql.storage.files.parquet_reader import read_parquet
 from paimon_sql.storage.files.parquet_writer import ParquetWriter
 from paimon_sql.storage.files.settings import WriteSettings
+from paimon_sql.storage.files.variant_shredding import shredding_of
+from paimon_sql.storage.files.variant_writer import ShreddingWriter
 
 
 class ParquetFormat(FileFormat):
@@ -25,7 +28,10 @@ class ParquetFormat(FileFormat):
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
-        return ParquetWriter(file_io, path, fields, settings)
+        how = shredding_of(fields, settings)
+        if how is None:
+            return ParquetWriter(file_io, path, fields, settings)
+        return ShreddingWriter(path, fields, how, partial(ParquetWriter, file_io, path, settings=settings))
 
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         return None

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_sql.errors import UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.refusals import refusals
@@ -16,8 +15,8 @@ from paimon_sql.storage.files.base import ColumnRange, FileRead, batch_of, canon
 from paimon_sql.storage.files.parquet_footer import int96_as_bytes
 from paimon_sql.storage.files.parquet_leaves import leaves_of
 from paimon_sql.storage.files.parquet_schema import from_physical_leaf
+from paimon_sql.storage.files.variant_columns import put_together
 
-_STRUCTURED_VARIANT = "typed_value"
 _FEW_ROWS = 8192
 _READ_AHEAD = 64 * 1024
 """Bytes read of a column at a time: whole columns of a row group would add up where many files are merged."""
@@ -39,7 +38,6 @@ def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterat
         file = pq.ParquetFile(source, pre_buffer=remote, metadata=int96_as_bytes(source))
     present = set(file.schema_arrow.names)
     names = [name for name in wanted.columns if name in present]
-    _refuse_shredded(file, wanted)
     schema, first = wanted.schema, 0
     for group in range(file.num_row_groups):
         metadata = file.metadata.row_group(group)
@@ -75,22 +73,8 @@ def _group_batches(
 
 def _column(batch: pa.RecordBatch, field: t.DataField, path: str) -> pa.Array:
     at = batch.schema.get_field_index(field.name)
-    column = pa.nulls(batch.num_rows) if at < 0 else batch.column(at)
+    column = pa.nulls(batch.num_rows) if at < 0 else put_together(batch.column(at), field.type)
     return canonical(column, field, path, from_physical_leaf)
-
-
-def _refuse_shredded(file: pq.ParquetFile, wanted: FileRead) -> None:
-    for field in wanted.wanted:
-        holds_variant = any(isinstance(inner, t.VariantType) for inner in t.walk(field.type))
-        if holds_variant and any(
-            _STRUCTURED_VARIANT in file.metadata.schema.column(i).path.split(".")
-            for i in range(file.metadata.num_columns)
-            if file.metadata.schema.column(i).path.split(".")[0] == field.name
-        ):
-            raise UnsupportedError(
-                f"{wanted.path}: column '{field.name}' holds shredded variants, which are not read here yet.",
-                remedy="Rewrite the table without the option 'variant.shreddingSchema'.",
-            )
 
 
 def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:

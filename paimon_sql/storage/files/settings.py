@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options.data_file import ORC_PROPERTY, PARQUET_PROPERTY
 from paimon_sql.format.options.values import parse_memory_size
+from paimon_sql.format.variant.adaptive import ShapeHistory
 
 _PROPERTIES = {"parquet": PARQUET_PROPERTY, "orc": ORC_PROPERTY}
 _BOOLEANS = {"true": True, "false": False}
@@ -23,6 +24,7 @@ class WriteSettings:
         zstd_level: the level for zstd.
         block_size: ``file.block-size`` in bytes, None if not set.
         options: the table's options.
+        history: what the files that the same writer wrote before tell of variants, where a file is to heed that.
     """
 
     format: str
@@ -30,9 +32,16 @@ class WriteSettings:
     zstd_level: int
     block_size: int | None
     options: Mapping[str, str]
+    history: ShapeHistory | None = None
 
     @classmethod
-    def of(cls, name: str, options: Mapping[str, str] | None, compression: str | None) -> WriteSettings:
+    def of(
+        cls,
+        name: str,
+        options: Mapping[str, str] | None,
+        compression: str | None,
+        history: ShapeHistory | None = None,
+    ) -> WriteSettings:
         """The settings that a table's options make."""
         given = options or {}
         chosen = given.get(f"{name}.compression") or given.get(f"{name}.compress")
@@ -43,6 +52,7 @@ class WriteSettings:
             whole_number(given, "file.compression.zstd-level", 1),
             None if block is None else memory_size("file.block-size", block),
             given,
+            history,
         )
 
     def number(self, key: str, default: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format import types as t
 from paimon_sql.format.options import Option
 from paimon_sql.format.options.changelog import CHANGELOG_FILE_COMPRESSION, CHANGELOG_FILE_FORMAT
@@ -21,6 +21,7 @@ from paimon_sql.format.options.index import VECTOR_FILE_FORMAT
 from paimon_sql.format.options.merge_engine import FIELD_MAP_STORAGE_LAYOUT
 from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD
 from paimon_sql.storage.files.registry import file_format
+from paimon_sql.storage.files.variant_shredding import given_shapes
 from paimon_sql.storage.schema_validation.definition import Definition, conflict, holds
 
 _SHREDDED_FORMATS = ("parquet", "orc")
@@ -93,7 +94,11 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
 
 
 def variant_shredding(table: Definition) -> Iterator[PaimonError]:
-    """The shares that decide on a variant's fields lie between 0 and 1."""
+    """The shape of variants is one, and the shares that decide on their fields lie between 0 and 1."""
+    try:
+        given_shapes(table.options)
+    except InvalidOptionError as error:
+        yield error
     admitted = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
     kept = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
     if not 0 <= admitted <= 1:

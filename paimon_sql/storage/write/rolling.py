@@ -21,6 +21,7 @@ from paimon_sql.format.stats_mode import KEY_MODE
 from paimon_sql.storage.external_placement import external_place
 from paimon_sql.storage.files.base import DataFileWriter
 from paimon_sql.storage.files.registry import file_format
+from paimon_sql.storage.files.variant_shredding import shape_history
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.file_indexes import FileIndexes
@@ -93,6 +94,7 @@ class RollingWriter:
         self._next_sequence = first_sequence
         self._most_rows = settings.most_file_rows if source is FileSource.APPEND else sys.maxsize
         self._row_group = row_group
+        self._history = shape_history(table.schema.options)
         self._open: _OpenFile | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []
@@ -171,6 +173,7 @@ class RollingWriter:
                 s.stored_fields,
                 options,
                 compression=s.compression(self._level),
+                history=self._history,
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
             value_stats=StatsCollector(

@@ -1,0 +1,201 @@
+"""Typed columns as encoded values, and values put into objects and arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.variant.decimals import Whole, digits, from_sixteen_bytes, to_sixteen_bytes
+from paimon_sql.format.variant.encoding import (
+    DECIMAL_WIDTHS,
+    INTEGER_WIDTHS,
+    LONGEST_SHORT_STRING,
+    Basic,
+    Primitive,
+)
+from paimon_sql.format.variant.stretches import (
+    Bytes,
+    Ints,
+    Mask,
+    bitmap,
+    ordinals,
+    put_unsigned,
+    stretches_of,
+    validity,
+    width_of,
+)
+
+_EMPTY = pa.scalar(b"", pa.binary())
+_MOST_SMALL = 255
+_UUID_WIDTH = 16
+_DIGITS = {Primitive.DECIMAL4: 9, Primitive.DECIMAL8: 18, Primitive.DECIMAL16: 38}
+
+
+def encoded(column: pa.Array) -> pa.Array:
+    """A typed column as variants, null where it is null.
+
+    Raises:
+        ValueError: variants hold no values of such a type.
+    """
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    kind = column.type
+    if not len(column):
+        return pa.array([], pa.binary())
+    if pa.types.is_boolean(kind):
+        return _chosen(column, Primitive.TRUE.head, Primitive.FALSE.head)
+    if pa.types.is_signed_integer(kind):
+        return _integers(column)
+    if pa.types.is_decimal(kind):
+        return _decimals(column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _texts(column)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        content = column.cast(pa.binary())
+        _, _, lengths = stretches_of(content)
+        return pc.binary_join_element_wise(_long_heads(content, Primitive.BINARY, lengths), content, _EMPTY)
+    primitive, layout = _fixed(kind)
+    width = np.dtype(layout).itemsize
+    plain = pa.Array.from_buffers(pa.binary(width), len(column), column.buffers(), column.null_count, column.offset)
+    payload = np.frombuffer(plain.buffers()[1], np.uint8).reshape(-1, width)[plain.offset : plain.offset + len(plain)]
+    return _joined(column, np.full(len(column), primitive.head, np.uint8), payload, np.full(len(column), width))
+
+
+def _fixed(kind: pa.DataType) -> tuple[Primitive, str]:
+    if pa.types.is_float32(kind):
+        return Primitive.FLOAT, "<f4"
+    if pa.types.is_float64(kind):
+        return Primitive.DOUBLE, "<f8"
+    if pa.types.is_date32(kind):
+        return Primitive.DATE, "<i4"
+    if pa.types.is_time64(kind) and kind.unit == "us":
+        return Primitive.TIME, "<i8"
+    if pa.types.is_timestamp(kind) and kind.unit == "us":
+        return Primitive.TIMESTAMP if kind.tz else Primitive.TIMESTAMP_NTZ, "<i8"
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return Primitive.TIMESTAMP_NANOS if kind.tz else Primitive.TIMESTAMP_NTZ_NANOS, "<i8"
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _UUID_WIDTH:
+        return Primitive.UUID, f"V{_UUID_WIDTH}"
+    raise ValueError(f"a variant cannot hold values of the type {kind}")
+
+
+def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Ints) -> pa.Array:
+    """Values of a head and so many bytes of each row behind it; nothing where the column is null."""
+    present = validity(column)
+    table = np.concatenate([heads[:, None], payload], axis=1)
+    lengths = np.where(present, widths + 1, 0)
+    kept = np.arange(table.shape[1]) < lengths[:, None]
+    offsets = np.zeros(len(column) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.Array.from_buffers(
+        pa.binary(), len(column), [bitmap(present), pa.py_buffer(offsets), pa.py_buffer(table[kept])]
+    )
+
+
+def _chosen(column: pa.Array, if_true: int, if_false: int) -> pa.Array:
+    heads = np.where(column.fill_null(False).to_numpy(zero_copy_only=False), if_true, if_false).astype(np.uint8)
+    nothing = np.zeros((len(column), 0), np.uint8)
+    return _joined(column, heads, nothing, np.zeros(len(column), np.int64))
+
+
+def _integers(column: pa.Array) -> pa.Array:
+    numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
+    heads, widths = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
+    for primitive, width in reversed(INTEGER_WIDTHS.items()):
+        most = 2 ** (8 * width - 1) - 1
+        fits = (numbers <= most) & (numbers >= -most - 1)
+        heads[fits], widths[fits] = primitive.head, width
+    payload = np.ascontiguousarray(numbers.astype("<i8")).view(np.uint8).reshape(-1, 8)
+    return _joined(column, heads, payload, widths)
+
+
+def _decimals(column: pa.Array) -> pa.Array:
+    scale = column.type.scale
+    column = column.cast(pa.decimal128(38, scale))
+    raw = np.frombuffer(column.buffers()[1], np.uint8).reshape(-1, 16)[column.offset : column.offset + len(column)]
+    numbers: Whole = np.where(validity(column), from_sixteen_bytes(raw), 0)
+    length = digits(numbers)
+    heads, widths = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
+    for primitive, most in reversed(_DIGITS.items()):
+        fits = length <= most if scale <= most else np.zeros(len(numbers), np.bool_)
+        heads[fits], widths[fits] = primitive.head, 1 + DECIMAL_WIDTHS[primitive]
+    scales = np.full((len(numbers), 1), scale, np.uint8)
+    payload = np.concatenate([scales, to_sixteen_bytes(numbers).reshape(-1, 16)], axis=1)
+    return _joined(column, heads, payload, widths)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    content = column.cast(pa.string()).cast(pa.binary())
+    _, _, lengths = stretches_of(content)
+    short = (np.minimum(lengths, LONGEST_SHORT_STRING) << 2 | Basic.SHORT_STRING).astype(np.uint8)
+    heads = _long_heads(content, Primitive.STRING, lengths)
+    is_short = lengths <= LONGEST_SHORT_STRING
+    if is_short.any():
+        nothing = np.zeros((len(content), 0), np.uint8)
+        brief = _joined(content, short, nothing, np.zeros(len(content), np.int64))
+        heads = pc.if_else(pa.array(is_short), brief, heads)
+    return pc.binary_join_element_wise(heads, content, _EMPTY)
+
+
+def _long_heads(content: pa.Array, primitive: Primitive, lengths: Ints) -> pa.Array:
+    payload = np.ascontiguousarray(lengths.astype("<u4")).view(np.uint8).reshape(-1, 4)
+    heads = np.full(len(content), primitive.head, np.uint8)
+    return _joined(content, heads, payload, np.full(len(content), 4))
+
+
+def packed(counts: Ints, inside: pa.Array, present: Mask, ids: Ints | None = None) -> pa.Array:
+    """Objects, or arrays, of so many values each.
+
+    Args:
+        counts: how many values each takes; none where it is not present.
+        inside: the values, without nulls, those of one after those of the one before; of objects in the order of keys.
+        present: where there is an object or array at all; the answer is null elsewhere.
+        ids: the number of each value's key in its dictionary; None makes arrays.
+    """
+    owners, which = ordinals(counts)
+    data, starts, sizes = stretches_of(inside)
+    ends = np.cumsum(counts)
+    bounds = np.concatenate([starts[:1], starts + sizes]) if len(starts) else np.zeros(1, np.int64)
+    before = bounds[ends - counts]
+    content = bounds[ends] - before
+    offset_width = width_of(content)
+    id_width = np.zeros(len(counts), np.int64) if ids is None else width_of(_greatest(ids, counts))
+    large = counts > _MOST_SMALL
+    count_width = np.where(large, 4, 1)
+    lengths = np.where(present, 1 + count_width + counts * id_width + (counts + 1) * offset_width, 0)
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    out = np.zeros(int(offsets[-1]), np.uint8)
+    at, here = offsets[:-1], present
+    basic = Basic.ARRAY if ids is None else Basic.OBJECT
+    info = offset_width - 1 | (large << 2 if ids is None else (id_width - 1) << 2 | large << 4)
+    out[at[here]] = (info << 2 | basic)[here]
+    put_unsigned(out, at[here] + 1, counts[here], count_width[here])
+    ids_at = at + 1 + count_width
+    if ids is not None:
+        widths = id_width[owners]
+        put_unsigned(out, ids_at[owners] + which * widths, ids, widths)
+    offsets_at = ids_at + counts * id_width
+    widths = offset_width[owners]
+    put_unsigned(out, offsets_at[owners] + which * widths, starts - before[owners], widths)
+    put_unsigned(out, (offsets_at + counts * offset_width)[here], content[here], offset_width[here])
+    heads = _binary(offsets, out, bitmap(present))
+    contents = _binary(np.append(before, bounds[-1]), data)
+    return pc.binary_join_element_wise(heads, contents, _EMPTY)
+
+
+def _binary(bounds: Ints, data: Bytes, valid: pa.Buffer | None = None) -> pa.Array:
+    if bounds[-1] > np.iinfo(np.int32).max:
+        raise ValueError("the variants of a batch take more than 2 GiB")
+    buffers = [valid, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
+
+
+def _greatest(numbers: Ints, counts: Ints) -> Ints:
+    """The greatest of so many numbers after one another; 0 of none."""
+    found = np.zeros(len(counts), np.int64)
+    some = counts > 0
+    if some.any():
+        found[some] = np.maximum.reduceat(numbers, (np.cumsum(counts) - counts)[some])
+    return found

@@ -1,0 +1,30 @@
+"""Paths into variants, as functions of SQL take them: ``$.user.id``, ``$['first name']``, ``$.items[0].sku``."""
+
+from __future__ import annotations
+
+import re
+
+Path = tuple[str | int, ...]
+"""The keys and places on the way from the root."""
+
+_STEP = re.compile(r"""\.([^.\[]+)|\['([^']*)'\]|\["([^"]*)"\]|\[(\d+)\]""")
+
+
+def parse_path(text: str) -> Path | None:
+    """The steps of a path; None if it is none."""
+    if not text.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None:
+            return None
+        steps.append(int(step[4]) if step[4] is not None else next(k for k in step.groups() if k is not None))
+        at = step.end()
+    return tuple(steps)
+
+
+def path_text(path: Path) -> str:
+    """A path as it is written."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)

@@ -1,0 +1,139 @@
+"""Many encoded values at once: their kinds, sizes, and what is inside of objects and arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from paimon_sql.format.variant.dictionaries import Dictionaries
+from paimon_sql.format.variant.encoding import PRIMITIVE_SIZES, Basic, Primitive
+from paimon_sql.format.variant.stretches import Bytes, Ints, Mask, check_inside, ordinals, unsigned
+
+
+@dataclass(frozen=True)
+class Children:
+    """What is directly inside of some containers, in their order.
+
+    Attributes:
+        values: the values inside.
+        owners: for each the number of its container.
+        counts: how many each container has.
+        ids: for each its key's number in the dictionary; nothing of use for arrays.
+    """
+
+    values: Values
+    owners: Ints
+    counts: Ints
+    ids: Ints
+
+    @cached_property
+    def keys(self) -> Ints:
+        """For each its key's number among all keys."""
+        return self.values.dictionaries.key_of(self.values.dictionary, self.ids)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Some values.
+
+    Attributes:
+        data: the bytes.
+        at: where in them each value begins.
+        dictionary: which of the dictionaries each value's keys are in.
+        dictionaries: the dictionaries.
+    """
+
+    data: Bytes
+    at: Ints
+    dictionary: Ints
+    dictionaries: Dictionaries
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def some(self, chosen: Mask | Ints) -> Values:
+        """Those at some places, or where a mask is true."""
+        return replace(self, at=self.at[chosen], dictionary=self.dictionary[chosen])
+
+    @cached_property
+    def _heads(self) -> Bytes:
+        return self.data[self.at]
+
+    @cached_property
+    def basic(self) -> Bytes:
+        """The `Basic` of each."""
+        return (self._heads & 3).astype(np.uint8)
+
+    @cached_property
+    def info(self) -> Bytes:
+        """The other six bits of each first byte."""
+        return (self._heads >> 2).astype(np.uint8)
+
+    def is_primitive(self, *kinds: Primitive) -> Mask:
+        """Where a primitive of some kinds is."""
+        found: Mask = (self.basic == Basic.PRIMITIVE) & np.isin(self.info, [int(kind) for kind in kinds])
+        return found
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many bytes each takes."""
+        size = np.where(self.basic == Basic.PRIMITIVE, PRIMITIVE_SIZES[self.info], 1 + self.info.astype(np.int64))
+        if not size.all():
+            raise ValueError("a variant has a type that is not known")
+        long = self.is_primitive(Primitive.STRING, Primitive.BINARY)
+        if long.any():
+            size[long] += unsigned(self.data, self.at[long] + 1, 4)
+        nested = self.basic >= Basic.OBJECT
+        if nested.any():
+            some = self.some(nested)
+            layout = some._layout
+            last = unsigned(self.data, layout.offsets_at + layout.counts * layout.offset_width, layout.offset_width)
+            size[nested] = layout.values_at + last - some.at
+        return size
+
+    @cached_property
+    def _layout(self) -> _Layout:
+        is_object = self.basic == Basic.OBJECT
+        info = self.info.astype(np.int64)
+        large = np.where(is_object, info >> 4, info >> 2) & 1
+        count_width = np.where(large == 1, 4, 1)
+        id_width = np.where(is_object, ((info >> 2) & 3) + 1, 0)
+        offset_width = (info & 3) + 1
+        counts = unsigned(self.data, self.at + 1, count_width)
+        ids_at = self.at + 1 + count_width
+        offsets_at = ids_at + counts * id_width
+        return _Layout(counts, id_width, offset_width, ids_at, offsets_at, offsets_at + (counts + 1) * offset_width)
+
+    @property
+    def counts(self) -> Ints:
+        """How many values are in each, all of which must be objects or arrays."""
+        return self._layout.counts
+
+    def children(self) -> Children:
+        """What is inside of these, which must be all objects or all arrays."""
+        layout = self._layout
+        check_inside(self.data, layout.ids_at, layout.counts)
+        owners, which = ordinals(layout.counts)
+        ids = _numbers(self.data, layout.ids_at, layout.id_width, owners, which)
+        offsets = _numbers(self.data, layout.offsets_at, layout.offset_width, owners, which)
+        inside = Values(self.data, layout.values_at[owners] + offsets, self.dictionary[owners], self.dictionaries)
+        return Children(inside, owners, layout.counts, ids)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the parts of objects and arrays are."""
+
+    counts: Ints
+    id_width: Ints
+    offset_width: Ints
+    ids_at: Ints
+    offsets_at: Ints
+    values_at: Ints
+
+
+def _numbers(data: Bytes, at: Ints, width: Ints, owners: Ints, which: Ints) -> Ints:
+    widths = width[owners]
+    return unsigned(data, at[owners] + which * widths, widths)
