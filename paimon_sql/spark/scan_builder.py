@@ -17,7 +17,12 @@ import pyarrow as pa
 
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.options.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
+from paimon_sql.format.options.spark import (
+    READ_ALLOW_FULL_SCAN,
+    READ_CHANGELOG,
+    READ_PUSH_DOWN_ENABLED,
+    SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING,
+)
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
@@ -114,8 +119,8 @@ class ScanBuilderProxy(JavaObject):
         wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
-        if evolves(self.table):
-            self._plan = None  # others of the files may hold these columns
+        if evolves(self.table) or self.table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
+            self._plan = None  # others of the files may hold these columns, or splits be of another size
 
     def pushFilters(self, expressions: Any) -> Any:
         # Blobs are fetched for rows that are wanted, and not to find out which are.
@@ -244,7 +249,7 @@ class ScanBuilderProxy(JavaObject):
             row_ids=all_of(self._row_ids),
             answers=answers,
             top=self._top,
-            split_size=split_size(self.jvm, self.table),
+            split_size=split_size(self.jvm, self.table, self._columns),
         )
 
     def _runtime_filters(self, plan: ScanPlan) -> RuntimeFilters | None:

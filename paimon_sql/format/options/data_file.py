@@ -117,7 +117,10 @@ PARQUET_PROPERTY = string(
     " `bloom.filter.fpp`.",
 )
 ORC_COLUMN_ENCODING_DIRECT = string(
-    "orc.column.encoding.direct", None, "The columns, with commas between, that ORC files store without a dictionary."
+    "orc.column.encoding.direct",
+    None,
+    "The columns, with commas between, that ORC files store without a dictionary.",
+    status=kept_for("Java engines"),
 )
 ORC_DICTIONARY_KEY_THRESHOLD = double(
     "orc.dictionary.key.threshold",
@@ -136,74 +139,80 @@ ORC_PROPERTY = string(
 )
 AVRO_CODEC = string("avro.codec", None, "The codec of Avro data files, before the general compression.")
 AVRO_ROW_NAME_MAPPING = string(
-    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", status=kept_for("Java writers")
+    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", status=kept_for("Java engines")
 )
 AVRO_PROPERTY = string(
-    "avro.<property>", None, "A setting that is handed to the Avro writer.", status=kept_for("Java writers")
+    "avro.<property>",
+    None,
+    "A setting that is handed to the Avro writer.",
+    status=kept_for("no engine, as none of today reads it"),
 )
 MOSAIC_PROPERTY = string(
-    "mosaic.<property>", None, "A setting of the mosaic file format.", status=kept_for("Java writers")
+    "mosaic.<property>", None, "A setting of the mosaic file format.", status=kept_for("Java engines with that format")
 )
 LANCE_PROPERTY = string(
-    "lance.<property>", None, "A setting of the lance file format.", status=kept_for("Java writers")
+    "lance.<property>",
+    None,
+    "A setting of the lance file format.",
+    status=kept_for("no engine, as none of today reads it"),
 )
 VARIANT_SHREDDING_SCHEMA = string(
     "variant.shreddingSchema",
     None,
     "The row type, as JSON, whose fields are stored as columns of their own for each variant column.",
     alternatives=("parquet.variant.shreddingSchema",),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_INFER_SHREDDING_SCHEMA = boolean(
     "variant.inferShreddingSchema",
     "false",
     "Whether the fields of variants to store as columns are found in the data.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_INFERENCE_MODE = choice(
     "variant.shredding.inferenceMode",
     "per-file",
     "Whether each file looks for such fields anew or starts from those of the file before.",
     ("per-file", "adaptive"),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW = integer(
     "variant.shredding.maxInferBufferRow",
     "4096",
     "How many rows are looked at to find such fields.",
     check=at_least(1),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_MAX_SCHEMA_DEPTH = integer(
     "variant.shredding.maxSchemaDepth",
     "50",
     "How deep inside variants such fields are looked for.",
     check=at_least(1),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_MAX_SCHEMA_WIDTH = integer(
     "variant.shredding.maxSchemaWidth",
     "300",
     "How many such fields are taken at most.",
     check=at_least(1),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO = double(
     "variant.shredding.minFieldCardinalityRatio",
     "0.1",
     "In which share of the rows a field must be to be taken.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW = integer(
     "variant.shredding.adaptive.maxInferBufferRow",
     "256",
     "How many rows of later files the adaptive mode looks at.",
     check=at_least(1),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO = double(
     "variant.shredding.adaptive.retentionRatio",
     "0.05",
     "In which share of the rows a field must stay for the adaptive mode to keep it.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
