@@ -39,7 +39,7 @@ def test_each_side_reads_what_the_other_has_compressed(
     expected = theirs
     if (file_format, codec) in BOTH:
         spark.sql(
-            f"INSERT INTO {name} SELECT CAST(id AS INT), concat(id, repeat(' what is repeated shrinks', CAST(id % 5 AS INT)))"
+            f"INSERT INTO {name} SELECT CAST(id AS INT), concat(id, repeat(' what is repeated', CAST(id % 5 AS INT)))"
             " FROM range(1, 3000, 2, 1)"
         )
         expected = rows_of(spark, name)

@@ -324,3 +324,13 @@ def test_blobs_are_fetched_within_the_bounds_of_the_catalog() -> None:
 def test_blobs_are_copied_in_pieces_of_that_size(tmp_path: Path) -> None:
     own = BlobFetcher.own(make_table(tmp_path / "t", {"blob.copy-buffer-size": "3 mb"}))
     assert own.piece == 3 * 1024 * 1024
+
+
+def test_avro_files_may_have_a_codec_of_their_own(tmp_path: Path) -> None:
+    for codec in ("snappy", "deflate"):
+        table = make_table(tmp_path / codec, {"file.format": "avro", "avro.codec": codec})
+        insert(table, (1, "a", "x"))
+        (name,) = names(table)
+        (path,) = (tmp_path / codec).rglob(name)
+        assert codec.encode() in path.read_bytes()
+        assert rows(table) == [(1, "a", "x")]
