@@ -233,13 +233,14 @@ FIELD_REFINE_FACTOR = string(
 )
 VECTOR_FIELD = string("vector-field", None, "The array columns, with commas between, that are stored as vectors.")
 VECTOR_FILE_FORMAT = string(
-    "vector.file.format", None, "The file format of vector columns, if not the data's.", status=kept_for("Java engines")
+    "vector.file.format",
+    None,
+    "The format of the files of their own that columns of vectors have with data evolution; without it they have none.",
 )
 VECTOR_TARGET_FILE_SIZE = memory_size(
     "vector.target-file-size",
     None,
     "How large a file of vectors becomes; without it as other data files.",
-    status=kept_for("Java engines"),
 )
 VECTOR_SEARCH_DISTRIBUTE_ENABLED = boolean(
     "vector-search.distribute.enabled",
