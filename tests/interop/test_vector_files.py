@@ -22,6 +22,8 @@ def test_both_sides_read_and_write_files_of_vectors(spark: SparkSession, pypaimo
     theirs = pypaimon.read(name).sort_by("id").to_pylist()
     assert theirs == [{"id": 1, "e": [1.0, 2.0], "s": "a"}, {"id": 2, "e": [7.0, 8.0], "s": None}]
 
+    if file_format == "avro":
+        return  # pypaimon writes no vectors in Avro
     more = pa.table(
         {"id": pa.array([3], pa.int32()), "e": pa.array([[3.0, 4.0]], pa.list_(pa.float32(), 2)), "s": ["ü"]}
     )

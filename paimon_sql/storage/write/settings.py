@@ -176,14 +176,17 @@ class WriteSettings:
 
     def value_modes(self, level: int) -> list[StatsMode]:
         """Which statistics are kept of each column in files on a level."""
+        apart = {f.name for f in self._apart}
+        return [mode for name, mode in self._modes(level).items() if name not in apart]
+
+    def _modes(self, level: int) -> dict[str, StatsMode]:
         modes = column_modes(
             self._schema.options,
             self._schema.names,
             level=level if self.keyed else None,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
-        apart = {f.name for f in self._apart}
-        return [mode for name, mode in zip(self._schema.names, modes, strict=True) if name not in apart]
+        return dict(zip(self._schema.names, modes, strict=True))
 
 
 class TrackedSettings(WriteSettings):
@@ -261,7 +264,7 @@ class ColumnSettings(WriteSettings):
         return self._columns
 
     def value_modes(self, level: int) -> list[StatsMode]:
-        modes = dict(zip(self._schema.names, super().value_modes(level), strict=True))
+        modes = self._modes(level)
         return [modes[name] for name in self._columns]
 
 
