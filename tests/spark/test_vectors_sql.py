@@ -100,6 +100,11 @@ def test_formats_that_hold_no_vectors_are_refused(sql: Sql, option: str, reason:
 
 def test_a_vector_of_another_length_is_refused(sql: Sql) -> None:
     made(sql, "'vector.file.format' = 'parquet'")
-    with pytest.raises(Exception, match=r"Column 'e' cannot take a value .* expected size"):
+    with pytest.raises(Exception, match=r"Column 'e' cannot take a value .* a vector has 3 elements"):
         sql("INSERT INTO t VALUES (1, array(1.0, 2.0), 'a')")
+    with pytest.raises(Exception, match=r"Column 'e' cannot take a value .* a vector has no nulls"):
+        sql("INSERT INTO t VALUES (1, array(1.0, NULL, 2.0), 'a')")
     assert sql("SELECT count(*) FROM t") == [(0,)]
+    sql("INSERT INTO t VALUES (1, NULL, 'a')")
+    sql("INSERT INTO t SELECT cast(id AS INT), NULL, 'a' FROM range(2, 10, 1, 1)")
+    assert sql("SELECT count(*), count(e) FROM t") == [(9, 0)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.types import DataField, FloatType, IntType, VectorType, string_type
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.fixed_lists import as_fixed_lists
 from paimon_sql.storage.schema_validation import validate_schema
 from paimon_sql.storage.table import Table
 from tests.storage import commits
@@ -113,3 +115,24 @@ def test_a_new_column_of_vectors_is_null_in_older_rows(tmp_path: Path) -> None:
 def test_formats_that_hold_no_vectors_are_refused(tmp_path: Path, file_format: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"vector\.file\.format.*cannot be '{file_format}'"):
         validate_schema(vectors(tmp_path, file_format).schema)
+
+
+def lists(values: list[list[float | None] | None]) -> pa.Array:
+    return pa.array(values, pa.list_(pa.float64()))
+
+
+@pytest.mark.parametrize(
+    "values", [[], [None], [None, None], [[1.0, 2.0]], [None, [1.0, 2.0], None, [3.0, 4.0]], [[0.0, -0.0], None]]
+)
+def test_lists_are_brought_to_a_fixed_size(values: list[list[float | None] | None]) -> None:
+    kind = pa.list_(pa.field("element", pa.float32(), nullable=False), 2)
+    for start in range(len(values) + 1):
+        made = as_fixed_lists(lists(values).slice(start), kind)
+        made.validate(full=True)
+        assert (made.type, made.to_pylist()) == (kind, values[start:])
+
+
+@pytest.mark.parametrize(("values", "reason"), [([[1.0]], "2 elements"), ([None, [1.0, None]], "no nulls")])
+def test_lists_that_are_no_such_vectors_are_refused(values: list[list[float | None] | None], reason: str) -> None:
+    with pytest.raises(pa.ArrowInvalid, match=reason):
+        as_fixed_lists(lists(values), pa.list_(pa.float32(), 2))
