@@ -77,25 +77,23 @@ def test_every_option_that_is_supported_is_read_somewhere() -> None:
 
 
 @cache
-def trials() -> str:
+def words() -> frozenset[str]:
+    """The words of all trials, keys as a statement, a session's setting or a call has them among them."""
     paths = (path for folder in TRIALS for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".sql", ".slt"))
     texts = [path.read_text() for path in paths if path.name not in NO_TRIALS]
     for page in sorted((ROOT / "docs").glob("*.md")):  # whose blocks are run by tests
         texts += re.findall(r"```\w+\n(.*?)```", page.read_text(), re.DOTALL)
-    return "\n".join(texts)
+    return frozenset(word.strip(".") for text in texts for word in re.findall(r"[\w.-]+", text))
 
 
 def is_tried(option: Option[Any]) -> bool:
-    """Whether a test names the option: by a key as statements have it, as an argument of calls, or by its constant."""
+    """Whether a test names the option: by a key, as an argument of a call, or by its constant."""
     constant = next(name for (_, name), key in NAMES.items() if key == option.key)
-    if re.search(rf"\b{constant}\b", trials()):
-        return True
-    for key in (option.key, *option.alternatives):
-        text = r"[^'\"` =]+".join(re.escape(part) for part in re.split(r"<[^>]+>", key))
-        plain = re.escape(key.replace(".", "_").replace("-", "_"))
-        if re.search(rf"(?<![\w-])(?:{text}(?![\w-])(?!\.\w)|{plain}\b)", trials()):
-            return True
-    return False
+    if option.pattern is not None:
+        return constant in words() or any(option.pattern.fullmatch(word) for word in words())
+    keys = (option.key, *option.alternatives)
+    named = {constant, *keys, *(f"spark.paimon.{k}" for k in keys), *(re.sub(r"[.-]", "_", k) for k in keys)}
+    return not named.isdisjoint(words())
 
 
 def test_every_option_that_is_supported_is_tried_somewhere() -> None:

@@ -359,3 +359,15 @@ def test_folders_of_a_format_table_are_listed_by_so_many_threads(
     monkeypatch.setattr(partitions, "spread", counted)
     assert sql("SELECT * FROM f ORDER BY p") == [("a", 1), ("b", 2)]
     assert set(asked) == {7}
+
+
+@pytest.mark.parametrize(("escape", "stored"), [("^", '^"'), ("\\\\", '\\"')])
+def test_signs_in_csv_files_are_escaped_as_the_option_says(sql: Sql, tmp_path: Path, escape: str, stored: str) -> None:
+    sql(
+        "CREATE TABLE f (s STRING) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'csv',"
+        f" 'csv.escape-character' = '{escape}', 'path' = '{tmp_path / 'files'}')"
+    )
+    sql("INSERT INTO f VALUES ('a\"b, c')")
+    assert sql("SELECT * FROM f") == [('a"b, c',)]
+    (text,) = [p.read_text() for p in (tmp_path / "files").iterdir() if p.is_file() and p.name[0] not in "._"]
+    assert stored in text
