@@ -25,9 +25,7 @@ TRIALS = (ROOT / "tests", ROOT / "sql_examples", ROOT.parent / "shared/conforman
 """Where statements and calls try options; what is only defined, checked or listed is not tried."""
 UNTRIED = {
     *("alter-table-cascade", "client-pool-cache.eviction-interval-ms", "hive.skip-update-stats"),
-    *("metadata.iceberg.glue.skip-archive", "metadata.iceberg.hive-conf-dir"),
-    *("metadata.iceberg.delete-after-commit.enabled", "metadata.iceberg.storage-location"),
-    *("blob-descriptor.source-table", "blob.split-by-file-size"),
+    *("metadata.iceberg.glue.skip-archive", "metadata.iceberg.hive-conf-dir", "blob-descriptor.source-table"),
 }
 """What no test tries yet; nothing may join them."""
 NO_TRIALS = {"test_options.py", "test_options_have_effect.py", "test_schema_validation.py"}

@@ -16,6 +16,7 @@ from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.global_index.blocks import Compression, sealed
 from paimon_sql.format.options import TableOptions, check_changes
+from paimon_sql.format.types import BlobType, DataField, IntType
 from paimon_sql.storage import lost_files
 from paimon_sql.storage.blob_fetch import BlobFetcher
 from paimon_sql.storage.buckets import cross_partition
@@ -29,10 +30,13 @@ from paimon_sql.storage.compact.scope import EVERYTHING
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.iceberg import metadata_folder
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.merge import spill
 from paimon_sql.storage.order.clustering import clustering_of
 from paimon_sql.storage.scan.changes import plan_changes
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position
@@ -334,3 +338,32 @@ def test_avro_files_may_have_a_codec_of_their_own(tmp_path: Path) -> None:
         (path,) = (tmp_path / codec).rglob(name)
         assert codec.encode() in path.read_bytes()
         assert rows(table) == [(1, "a", "x")]
+
+
+def test_the_size_of_blobs_counts_for_splits_where_asked_for(tmp_path: Path) -> None:
+    columns = (DataField(0, "id", IntType()), DataField(1, "b", BlobType()))
+    evolving = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob-field": "b"}
+    counts = {}
+    for counted in ("true", "false"):
+        table = make_table(tmp_path / counted, {**evolving, "blob.split-by-file-size": counted}, columns=columns)
+        for number in range(4):
+            insert(table, (number, b"x" * 100_000))
+        counts[counted] = len(plan_scan(again(table), split_size=SplitSize(50_000, 0)).splits)
+    assert counts == {"true": 4, "false": 1}
+
+
+def test_metadata_for_iceberg_stand_and_stay_as_the_options_say(tmp_path: Path) -> None:
+    on = {"metadata.iceberg.storage": "table-location"}
+    here = make_table(tmp_path / "db.db/here", on)
+    there = make_table(tmp_path / "db.db/there", {**on, "metadata.iceberg.storage-location": "catalog-location"})
+    assert metadata_folder(here).startswith(here.path)
+    assert not metadata_folder(there).startswith(there.path)
+    left = {}
+    for deletes in ("true", "false"):
+        table = make_table(
+            tmp_path / f"db.db/t{deletes}", {**on, "metadata.iceberg.delete-after-commit.enabled": deletes}
+        )
+        for number in range(3):
+            insert(table, (number, "a", "x"))
+        left[deletes] = len(list(Path(metadata_folder(table)).glob("v*.metadata.json")))
+    assert left["true"] < left["false"] == 3
