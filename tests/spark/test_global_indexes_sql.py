@@ -224,6 +224,7 @@ def test_kinds_of_indexes_are_refused_for_columns_that_they_are_not_of(sql: Sql)
             build(sql, column, kind)
 
 
+@pytest.mark.smoke
 def test_conditions_on_arrays_are_those_of_spark_where_workers_decide_them(sql: Sql) -> None:
     for name, options in (
         ("k", "'primary-key' = 'id', 'bucket' = '1', 'file.format' = 'orc'"),

@@ -79,6 +79,7 @@ def test_who_writes_sees_every_bucket(sql: Sql) -> None:
     assert sql("SELECT count(*), count_if(v = 'new'), count_if(p = 'm') FROM t") == [(111, 10, 110)]
 
 
+@pytest.mark.smoke
 def test_changes_are_those_of_the_bucket(sql: Sql) -> None:
     sql(
         "CREATE TABLE t (id INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '4',"

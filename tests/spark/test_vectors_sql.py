@@ -68,6 +68,7 @@ def test_vectors_in_files_of_their_own_are_changed(sql: Sql, size: str) -> None:
     assert sql("SELECT * FROM t ORDER BY id") == expected[:3]
 
 
+@pytest.mark.smoke
 def test_one_of_several_vectors_is_changed(sql: Sql) -> None:
     sql(
         f"CREATE TABLE t (id INT, e ARRAY<FLOAT>, f ARRAY<INT>) TBLPROPERTIES ({EVOLVING}, 'vector-field' = 'e,f',"
