@@ -14,7 +14,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.global_index.build import build_index, index_column, plan_index
 
 INDEX_COLUMN = Argument("index_column", string_type(), "The column.", required=True)
-INDEX_TYPE = Argument("index_type", string_type(), "The type of the index: btree or bitmap.", required=True)
+INDEX_TYPE = Argument("index_type", string_type(), "The type of the index: btree, bitmap or multivalue.", required=True)
 
 
 class CreateGlobalIndex(Procedure):

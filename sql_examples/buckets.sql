@@ -12,6 +12,9 @@ CALL sys.rescale(table => 'default.fixed_orders');
 INSERT INTO fixed_orders VALUES (3, 'paid');
 SELECT bucket, record_count FROM fixed_orders$buckets ORDER BY bucket;
 
+-- One bucket alone, for whoever shares the work out.
+SELECT count(*) FROM fixed_orders /*+ OPTIONS('scan.bucket' = '2') */;
+
 -- Dynamic: a key stays in its bucket, new keys open new buckets when those there are full.
 CREATE TABLE dynamic_orders (id INT, state STRING, PRIMARY KEY (id) NOT ENFORCED)
 WITH ('bucket' = '-1', 'dynamic-bucket.target-row-num' = '10');

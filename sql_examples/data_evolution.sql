@@ -32,3 +32,11 @@ INSERT INTO visits VALUES (2, 'tue');
 INSERT INTO visits VALUES (3, 'mon');
 CALL sys.reassign_row_id(table => 'visits');
 SELECT *, _ROW_ID FROM visits ORDER BY id;
+
+-- Vectors in files of their own, which queries of other columns do not open.
+CREATE TABLE pictures (id INT, embedding ARRAY<FLOAT>) TBLPROPERTIES (
+    'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'vector-field' = 'embedding',
+    'field.embedding.vector-dim' = '3', 'vector.file.format' = 'parquet');
+INSERT INTO pictures VALUES (1, array(0.5, 0.25, 1.0)), (2, array(0.0, 1.0, 0.0));
+SELECT id, embedding[0] FROM pictures ORDER BY id;
+SELECT record_count, write_cols FROM pictures$files ORDER BY ALL;

@@ -32,3 +32,12 @@ CALL sys.create_global_index(table => 'parcels', index_column => 'code', index_t
 
 CALL sys.drop_global_index(table => 'parcels', index_column => 'state', index_type => 'bitmap');
 SELECT count(*) FROM parcels$table_indexes;
+
+-- Elements of arrays: which rows hold one of them.
+DROP TABLE IF EXISTS posts;
+CREATE TABLE posts (id INT, tags ARRAY<STRING>)
+TBLPROPERTIES ('row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true');
+INSERT INTO posts SELECT id, array(concat('t', id % 100), concat('u', id % 7)) FROM range(0, 1000);
+CALL sys.create_global_index(table => 'posts', index_column => 'tags', index_type => 'multivalue');
+SELECT count(*) FROM posts WHERE array_contains(tags, 't42');
+SELECT id FROM posts WHERE arrays_overlap(tags, array('t42', 't43')) AND array_contains(tags, 'u0') ORDER BY id;

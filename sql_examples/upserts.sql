@@ -16,3 +16,12 @@ INSERT INTO prices VALUES
     ('desk', 85.00, TIMESTAMP_NTZ '2024-04-01 10:00:00');
 
 SELECT item, price FROM prices ORDER BY item;
+
+-- Where several writers work for long, the order of their commits can decide: rows of the later snapshot win.
+DROP TABLE IF EXISTS readings;
+CREATE TABLE readings (id INT, value INT) TBLPROPERTIES (
+    'primary-key' = 'id', 'bucket' = '1', 'sequence.snapshot-ordering' = 'true', 'write-only' = 'true');
+INSERT INTO readings VALUES (1, 10), (2, 20);
+INSERT INTO readings VALUES (1, 11);
+CALL sys.compact(table => 'default.readings');
+SELECT * FROM readings ORDER BY id;

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import array
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -165,14 +165,34 @@ def write_deletion_vectors(
     Raises:
         ValueError: a position is too great for the 32-bit layout.
     """
+    (file,) = files_of_deletion_vectors(vectors, bitmap64=bitmap64)
+    return file
+
+
+def files_of_deletion_vectors(
+    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
+) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
+    """Index files of deletion vectors, at least one, each as `write_deletion_vectors` gives it.
+
+    Args:
+        vectors: the vectors by the name of their data file.
+        bitmap64: as of `write_deletion_vectors`.
+        target: behind how many bytes another file is begun; None for one file.
+
+    Raises:
+        ValueError: a position is too great for the 32-bit layout.
+    """
     out = bytearray(_FILE_VERSION)
-    ranges = []
+    ranges: list[DeletionVectorRange] = []
     for name, vector in vectors.items():
+        if target is not None and ranges and len(out) > target:
+            yield bytes(out), tuple(ranges)
+            out, ranges = bytearray(_FILE_VERSION), []
         body = _body(vector, bitmap64)
         length = len(body) + (2 * _INT if bitmap64 else 0)
         ranges.append(DeletionVectorRange(name, len(out), length, vector.cardinality))
         out += len(body).to_bytes(_INT, "big") + body + zlib.crc32(body).to_bytes(_INT, "big")
-    return bytes(out), tuple(ranges)
+    yield bytes(out), tuple(ranges)
 
 
 def _body(vector: DeletionVector, bitmap64: bool) -> bytes:

@@ -17,6 +17,8 @@ from pyspark import SparkContext
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import DEFAULT_DATABASE
 from paimon_sql.spark.analysis_rules import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
@@ -91,7 +93,7 @@ class AttachedSession:
                 self.session.conf().set(_CHECKSUM + key, "true")
 
     def add(self, name: str, options: dict[str, str]) -> bool:
-        """Make a catalog with its database ``default``; False if the session has one of that name."""
+        """Make a catalog with the database that is its default; False if the session has one of that name."""
         if name == PATHS or self._registered.contains(name):
             return False
         is_shared = name == SESSION_CATALOG
@@ -102,7 +104,7 @@ class AttachedSession:
         catalog = open_catalog(name, given)
         # A server may let many read it whom it lets make nothing.
         with contextlib.suppress(DatabaseExistsError, NotAllowedError):
-            catalog.create_database("default", {})
+            catalog.create_database(TableOptions(given).get(DEFAULT_DATABASE), {})
         if is_shared:
             self._replace_session_catalog(catalog)
         else:

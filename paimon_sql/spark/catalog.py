@@ -22,6 +22,8 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.catalog import DEFAULT_DATABASE
 from paimon_sql.format.options.spark import READ_CHANGELOG
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
@@ -108,7 +110,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.catalog.name
 
     def defaultNamespace(self) -> Any:
-        return self.jvm.constant("namespace default", lambda: self.jvm.strings(["default"]))
+        name = TableOptions(self.catalog.options).get(DEFAULT_DATABASE)
+        return self.jvm.constant(f"namespace {name}", lambda: self.jvm.strings([name]))
 
     # Databases
 

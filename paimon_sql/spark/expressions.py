@@ -19,8 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.types import BooleanType, CharType, DataField, DataType, MapType, VarCharType
+from paimon_sql.format.types import ArrayType, BooleanType, CharType, DataField, DataType, MapType, VarCharType
 from paimon_sql.spark.types import spark_type
+from paimon_sql.storage.array_predicates import HoldsAny
 from paimon_sql.storage.map_predicates import OfMapKey
 from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, Term, TermComparison, Widened
@@ -238,12 +239,39 @@ def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate
 def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
     place = _place(node.children[0], types)
     values = [_literal(child, place.type) for child in node.children[1:]]
-    return place.where(In(place.name, pa.array([v.as_py() for v in values], arrow_type(place.type))))
+    return place.where(In(place.name, _values(values, place.type)))
 
 
 def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
     place = _place(node.children[0], types)
     return place.where(StartsWith(place.name, str(_literal(node.children[1], place.type).as_py())))
+
+
+def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    column, kind = _array(node.children[0], types)
+    return HoldsAny(column, _values([_literal(node.children[1], kind)], kind))
+
+
+def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    array, elements = sorted(node.children, key=lambda child: child.kind == "CreateArray")
+    if elements.kind != "CreateArray":
+        raise UntranslatableError
+    column, kind = _array(array, types)
+    told = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
+    return HoldsAny(column, _values([_literal(child, kind) for child in told], kind))
+
+
+def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
+    """The name of a column of arrays, and the type of their elements."""
+    column = _column(node, types)
+    kind = types[column]
+    if not isinstance(kind, ArrayType):
+        raise UntranslatableError
+    return column, kind.element
+
+
+def _values(literals: Sequence[pa.Scalar], kind: DataType) -> pa.Array:
+    return pa.array([v.as_py() for v in literals], arrow_type(kind))
 
 
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -270,6 +298,8 @@ _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
     "IsNotNull": lambda n, t: _null(n, t, True),
     "In": _in,
     "StartsWith": _starts_with,
+    "ArrayContains": _array_contains,
+    "ArraysOverlap": _arrays_overlap,
 }
 
 

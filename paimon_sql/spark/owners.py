@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import arrow_udf, col
 
+from paimon_sql.format.options.partition import PARTITION_SINK_STRATEGY
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.special_fields import BUCKET
 from paimon_sql.spark.key_moves import relocated
@@ -28,6 +29,7 @@ from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.hash_assigner import HashAssigner, key_hashes, lane_of
 from paimon_sql.storage.buckets.laid_out import LaidOutTask
 from paimon_sql.storage.buckets.postpone import DefaultNumberTask, StagedTask
+from paimon_sql.storage.buckets.registry import POSTPONE, UNAWARE, bucket_mode
 from paimon_sql.storage.order.plain import Plain
 from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.write_task import WriteTask
@@ -43,6 +45,15 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
     if not isinstance(task, LaidOutTask) or task.layout.strategy != Plain.name:
         return frame
     return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
+
+
+def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows of a batch, those of a partition together if the table asks for that and no buckets do so."""
+    schema = task.table.schema
+    apart = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
+    if apart or not schema.partition_keys or bucket_mode(schema) not in (UNAWARE, POSTPONE):
+        return frame
+    return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
 
 
 @singledispatch

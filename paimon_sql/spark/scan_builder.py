@@ -17,7 +17,12 @@ import pyarrow as pa
 
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError, UnsupportedError
 from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.options.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
+from paimon_sql.format.options.spark import (
+    READ_ALLOW_FULL_SCAN,
+    READ_CHANGELOG,
+    READ_PUSH_DOWN_ENABLED,
+    SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING,
+)
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
 from paimon_sql.format.types import DataField, is_floating
@@ -120,8 +125,8 @@ class ScanBuilderProxy(JavaObject):
             wanted = self._variants.of(wanted)
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
-        if evolves(self.table):
-            self._plan = None  # others of the files may hold these columns
+        if evolves(self.table) or self.table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
+            self._plan = None  # others of the files may hold these columns, or splits be of another size
 
     def pushVariantExtractions(self, told: Any) -> Any:
         # Spark asks for the whole plan above the scan first, and then again for parts of it, which know less.
@@ -280,7 +285,7 @@ class ScanBuilderProxy(JavaObject):
             row_ids=all_of(self._row_ids),
             answers=answers,
             top=self._top,
-            split_size=split_size(self.jvm, self.table),
+            split_size=split_size(self.jvm, self.table, self._columns),
         )
 
     def _runtime_filters(self, plan: ScanPlan) -> RuntimeFilters | None:

@@ -13,7 +13,7 @@ from paimon_sql.spark.arrow_batches import unmeasured_batches
 from paimon_sql.spark.compat import local_batches
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
-from paimon_sql.spark.owners import in_ranges, owned
+from paimon_sql.spark.owners import in_partitions, in_ranges, owned
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import fits_one_task
 from paimon_sql.storage.blob_columns import has_blobs
@@ -99,6 +99,6 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     named = frame.toDF(*names[: len(frame.columns)])
     alone = task.grows_with_rows and fits_one_task(jvm, plan)
     with unmeasured_batches(frame, blobs=has_blobs(task.table.schema.fields)):
-        writer, rows = (task, named.coalesce(1)) if alone else owned(task, in_ranges(task, named))
+        writer, rows = (task, named.coalesce(1)) if alone else owned(task, in_ranges(task, in_partitions(task, named)))
         shares = shared_out(task.table, rows, writer.run, lambda messages: messages)
     return list(task.settled([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError
+from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError, UnsupportedError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.global_index.meta import source_snapshot, written_source
 from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry
@@ -35,6 +35,7 @@ from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.maintenance import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.live_files import filter_partitions, live_files
 from paimon_sql.storage.schemas import descends
@@ -135,7 +136,15 @@ def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
     Args:
         source: the table or branch.
         partitions: a condition on partition columns; None for all.
+
+    Raises:
+        UnsupportedError: the files mean something under the table's own snapshots alone.
     """
+    if is_ordered_by_snapshots(source.schema):
+        raise UnsupportedError(
+            f"The rows of {source.name} are ordered by its snapshots, of which a copy has others.",
+            remedy="CREATE TABLE .. AS SELECT, or INSERT INTO another table, what it holds.",
+        )
     latest, definition = _newest(source)
     files = entries(filter_partitions(source, live_files(source, latest).entries, partitions))
     chosen = {e.partition for e in files}

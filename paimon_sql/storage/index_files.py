@@ -5,14 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from paimon_sql.format.deletion_vectors import DeletionVector, write_deletion_vectors
+from paimon_sql.format.deletion_vectors import DeletionVector, files_of_deletion_vectors
 from paimon_sql.format.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     IndexFileMeta,
     IndexManifestEntry,
 )
-from paimon_sql.format.options.index import DELETION_VECTORS_BITMAP64, INDEX_FILE_IN_DATA_FILE_DIR
+from paimon_sql.format.options.bucket import BUCKET
+from paimon_sql.format.options.index import (
+    DELETION_VECTOR_INDEX_FILE_TARGET_SIZE,
+    DELETION_VECTORS_BITMAP64,
+    INDEX_FILE_IN_DATA_FILE_DIR,
+)
 from paimon_sql.format.paths import index_name
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.table import Table
@@ -60,12 +65,28 @@ def write_index_file(
 
 def write_deletions(
     table: Table, partition: bytes, bucket: int, vectors: Mapping[str, DeletionVector]
-) -> IndexFileMeta:
-    """Write the deletion vectors of data files of one bucket, by file name, as one index file."""
-    data, ranges = write_deletion_vectors(vectors, bitmap64=table.options.get(DELETION_VECTORS_BITMAP64))
-    return write_index_file(
-        table, partition, bucket, DELETION_VECTORS_INDEX, data, row_count=len(ranges), deletion_vectors=ranges
-    )
+) -> tuple[IndexFileMeta, ...]:
+    """Write the deletion vectors of data files of one bucket, by file name; on an error no file is left."""
+    options = table.options
+    target = None if has_one_vectors_file(table) else options.get(DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
+    found: list[IndexFileMeta] = []
+    try:
+        for data, ranges in files_of_deletion_vectors(
+            vectors, bitmap64=options.get(DELETION_VECTORS_BITMAP64), target=target
+        ):
+            kind, count = DELETION_VECTORS_INDEX, len(ranges)
+            found.append(
+                write_index_file(table, partition, bucket, kind, data, row_count=count, deletion_vectors=ranges)
+            )
+    except BaseException:
+        table.file_io.delete_many([_path(table, partition, bucket, file) for file in found])
+        raise
+    return tuple(found)
+
+
+def has_one_vectors_file(table: Table) -> bool:
+    """Whether each bucket has its deletion vectors in one file."""
+    return bool(table.schema.primary_keys) or table.options.get(BUCKET) > 0
 
 
 def _path(table: Table, partition: bytes, bucket: int, file: IndexFileMeta) -> str:

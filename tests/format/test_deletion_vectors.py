@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.deletion_vectors import (
     DeletionVector,
+    files_of_deletion_vectors,
     read_deletion_vector,
     read_deletion_vectors,
     write_deletion_vectors,
@@ -62,6 +63,20 @@ def test_written_vectors_are_read_again(rows: dict[str, list[int]], bitmap64: bo
     for stated in ranges:
         part = data[stated.offset : stated.offset + stated.length + 8]
         assert read_deletion_vector(part, "f", stated) == vectors[stated.data_file_name]
+
+
+@pytest.mark.parametrize("bitmap64", [False, True])
+def test_another_file_is_begun_behind_so_many_bytes(bitmap64: bool) -> None:
+    vectors = {f"data-{i}.orc": DeletionVector([i, 70000]) for i in range(5)}
+    (whole,) = files_of_deletion_vectors(vectors, bitmap64=bitmap64)
+    each = list(files_of_deletion_vectors(vectors, bitmap64=bitmap64, target=1))
+    pairs = list(files_of_deletion_vectors(vectors, bitmap64=bitmap64, target=len(each[0][0])))
+    assert [len(ranges) for _, ranges in each] == [1] * 5
+    assert [len(ranges) for _, ranges in pairs] == [2, 2, 1]
+    for files in ([whole], each, pairs):
+        read = [read_deletion_vectors(data, "f", ranges) for data, ranges in files]
+        assert {name: vector for held in read for name, vector in held.items()} == vectors
+    assert list(files_of_deletion_vectors({}, target=1)) == [(b"\x01", ())]
 
 
 def test_a_file_without_vectors_holds_its_version_only() -> None:

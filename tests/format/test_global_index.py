@@ -19,7 +19,7 @@ from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, rows_of
 from paimon_sql.format.global_index.blocks import Compression, opened, sealed
-from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange, source_snapshot, written_source
 from paimon_sql.format.global_index.registry import KINDS
 from paimon_sql.format.global_index.varints import decoded, decoded_at, encoded, sizes_of
@@ -70,7 +70,7 @@ def columns(draw: st.DrawFn) -> tuple[t.DataType, pa.Array]:
     return data_type, pa.array(values, arrow_type(data_type))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["btree", "bitmap"])
 @settings(max_examples=120)
 @given(columns(), st.sampled_from(["none", "zstd", "lz4"]), st.booleans(), st.data())
 def test_an_index_finds_the_rows_that_hold_its_keys(
@@ -97,6 +97,53 @@ def test_an_index_finds_the_rows_that_hold_its_keys(
     assert rows_of(index.between(None, high, with_high=False)).tolist() == where(pc.less(held, high))
     inside = pc.and_(pc.greater(held, low), pc.less_equal(held, high))
     assert rows_of(index.between(low, high, with_low=False)).tolist() == where(inside)
+
+
+@st.composite
+def array_columns(draw: st.DrawFn) -> tuple[t.ArrayType, pa.Array]:
+    element = draw(st.sampled_from(sorted(VALUES, key=str)))
+    some = draw(st.lists(VALUES[element], min_size=1, max_size=8))
+    arrays = st.none() | st.lists(st.none() | st.sampled_from(some), max_size=5)
+    data_type = t.ArrayType(True, element)
+    return data_type, pa.array(draw(st.lists(arrays, min_size=1, max_size=40)), arrow_type(data_type))
+
+
+@given(array_columns(), st.sampled_from(["none", "zstd", "lz4"]), st.booleans())
+def test_an_index_of_elements_finds_the_rows_whose_arrays_hold_them(
+    column: tuple[t.ArrayType, pa.Array], compression: str, small: bool
+) -> None:
+    data_type, values = column
+    options = {"multivalue-index.compression": compression}
+    if small:
+        options["multivalue-index.dictionary-block-size"] = "30 b"
+    kind, keys = KINDS["multivalue"], keys_of(data_type)
+    held, owners = kind.keyed(data_type, values, np.arange(len(values)))
+    order = pc.sort_indices(held)
+    rows = SortedRows(held.take(order), owners[order.to_numpy().astype(np.int64)], owners[:0])
+    data = b"".join(kind.write(rows, keys, TableOptions(options)))
+    index = kind.reader(lambda at, size: data[at : at + size], len(data), keys)
+    assert not index.nulls()
+    for element in {str(v): v for v in pc.list_flatten(values).drop_null()}.values():
+        wanted = keys.equals(pa.array([element.as_py()], element.type))
+        expected = [
+            i
+            for i, array in enumerate(values)
+            if array.is_valid and pc.any(pc.is_in(keys.ordered(array.values), value_set=wanted)).as_py()
+        ]
+        assert rows_of(index.among(wanted)).tolist() == expected
+
+
+def test_an_index_of_elements_tells_no_nulls_and_holds_each_row_of_a_key_once() -> None:
+    kind, data_type = KINDS["multivalue"], t.ArrayType(True, t.string_type())
+    values = pa.array([["b", "a", "b"], None, [], [None, "a"]], arrow_type(data_type))
+    held, owners = kind.keyed(data_type, values, np.array([5, 6, 7, 8]))
+    assert sorted(zip(held.to_pylist(), owners.tolist(), strict=True)) == [(b"a", 5), (b"a", 8), (b"b", 5)]
+    rows = SortedRows(pa.array([b"a", b"a", b"b"]), np.array([5, 8, 5]), owners[:0])
+    data = b"".join(kind.write(rows, keys_of(data_type), TableOptions({})))
+    nulls, filled = int.from_bytes(data[-48:-40], "big"), int.from_bytes(data[-36:-28], "big")
+    assert data[nulls : nulls + 8] == data[filled : filled + 8] == bytes(8)
+    assert kind.takes(data_type) and not kind.takes(t.string_type())
+    assert not kind.takes(t.ArrayType(True, data_type))
 
 
 @pytest.mark.parametrize("data_type", VALUES, ids=str)

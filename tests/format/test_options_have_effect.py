@@ -1,4 +1,4 @@
-"""Every option has its status: what is supported some code reads, what is kept for other engines none."""
+"""Every option has its status: what is supported some code reads and some test tries, what is kept none reads."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
 CHECKS = ROOT / "paimon_sql/storage/schema_validation"
 """Where definitions of tables are checked, by options that others heed and such that are refused."""
+NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/option_columns.py"}
+"""Which changes of options are allowed, and the columns that they name: none of it is what an option says."""
+CHANGES_ALONE = {"deletion-vectors.modifiable"}
+"""Options that do nothing but allow changes of others."""
+TRIALS = (ROOT / "tests", ROOT / "sql_examples", ROOT.parent / "shared/conformance")
+"""Where statements and calls try options; what is only defined, checked or listed is not tried."""
+UNTRIED = {
+    *("alter-table-cascade", "client-pool-cache.eviction-interval-ms", "hive.skip-update-stats"),
+    *("metadata.iceberg.glue.skip-archive", "metadata.iceberg.hive-conf-dir", "blob-descriptor.source-table"),
+}
+"""What no test tries yet; nothing may join them."""
+NO_TRIALS = {"test_options.py", "test_options_have_effect.py", "test_schema_validation.py"}
 PACKAGE = "paimon_sql.format.options"
 OPTIONS = [option for topic in TOPICS.values() for option in declared(topic)]
 NAMES = {
@@ -31,7 +43,7 @@ NAMES = {
 def sources() -> dict[Path, str]:
     folders = ("paimon_sql", "procedures", "system_tables")
     paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return {path: path.read_text() for path in paths if path.parent != CHECKS}
+    return {path: path.read_text() for path in paths if path.parent != CHECKS and path not in NO_READERS}
 
 
 @cache
@@ -58,7 +70,32 @@ def of_standing(standing: Standing) -> list[Option[Any]]:
 
 
 def test_every_option_that_is_supported_is_read_somewhere() -> None:
-    assert [o.key for o in of_standing(Standing.SUPPORTED) if o.key not in references()] == []
+    unread = {o.key for o in of_standing(Standing.SUPPORTED)} - references()
+    assert unread == CHANGES_ALONE
+
+
+@cache
+def words() -> frozenset[str]:
+    """The words of all trials, keys as a statement, a session's setting or a call has them among them."""
+    paths = (path for folder in TRIALS for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".sql", ".slt"))
+    texts = [path.read_text() for path in paths if path.name not in NO_TRIALS]
+    for page in sorted((ROOT / "docs").glob("*.md")):  # whose blocks are run by tests
+        texts += re.findall(r"```\w+\n(.*?)```", page.read_text(), re.DOTALL)
+    return frozenset(word.strip(".") for text in texts for word in re.findall(r"[\w.-]+", text))
+
+
+def is_tried(option: Option[Any]) -> bool:
+    """Whether a test names the option: by a key, as an argument of a call, or by its constant."""
+    constant = next(name for (_, name), key in NAMES.items() if key == option.key)
+    if option.pattern is not None:
+        return constant in words() or any(option.pattern.fullmatch(word) for word in words())
+    keys = (option.key, *option.alternatives)
+    named = {constant, *keys, *(f"spark.paimon.{k}" for k in keys), *(re.sub(r"[.-]", "_", k) for k in keys)}
+    return not named.isdisjoint(words())
+
+
+def test_every_option_that_is_supported_is_tried_somewhere() -> None:
+    assert {o.key for o in of_standing(Standing.SUPPORTED) if not is_tried(o)} == UNTRIED
 
 
 def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> None:

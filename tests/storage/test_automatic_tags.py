@@ -129,6 +129,13 @@ def test_a_write_can_bring_a_watermark_that_never_goes_back(tmp_path: Path) -> N
     assert insert(table.with_options({"end-input.watermark": "500"}), (1, "v", "x")).watermark == 1000
 
 
+def test_days_of_watermarks_begin_by_the_clock_of_their_zone(tmp_path: Path) -> None:
+    for zone, name in (("UTC", "2024-03-04"), ("Asia/Tokyo", "2024-03-05")):
+        table = make_table(tmp_path / name, {**BY_WATERMARK, "sink.watermark-time-zone": zone})
+        commit_at(table, "2024-03-05T20:00", member="watermark")
+        assert run(table) == [name]
+
+
 def test_days_begin_by_the_clock_of_the_zone(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {**BY_CLOCK, "sink.process-time-zone": "Asia/Tokyo"})
     commit_at(table, "2024-03-05T14:59", "2024-03-05T15:00")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import NotAllowedError
+from paimon_sql.format.manifest import entries
 from paimon_sql.format.options.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.compact.plan import plan_compaction
@@ -193,3 +194,18 @@ def test_manifests_are_read_by_as_many_threads_as_the_option_says(
     made = [insert(table, (i, "v", "p")) for i in range(3)]
     assert len(rows_at(fresh(table), made[-1])) == 3
     assert set(used) == {threads}
+
+
+def test_entries_that_delete_a_file_have_no_statistics_where_the_option_says_so(tmp_path: Path) -> None:
+    table = make_table(tmp_path, {"manifest.delete-file-drop-stats": "true"}, primary_keys=("id",))
+    insert(table, (1, "a", "p"))
+    insert(table, (2, "b", "p"))
+    compact(table)
+    latest = fresh(table).snapshots.latest()
+    assert latest is not None
+    (held,) = fresh(table).manifests.read_all(
+        [m.file_name for m in fresh(table).manifests.read_list(latest.delta_manifest_list)]
+    )
+    told = [(e.kind.name, len(e.file.value_stats.null_counts or ())) for e in entries(held)]
+    assert sorted(told) == [("ADD", 3), ("DELETE", 0), ("DELETE", 0)]
+    assert len(rows_at(fresh(table), latest)) == 2

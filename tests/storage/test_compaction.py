@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,11 +31,12 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import parse_schema
+from paimon_sql.storage.compact import universal
 from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.compact.strategy import pick_full
+from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.universal import UniversalCompaction
 from paimon_sql.storage.executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
@@ -133,6 +135,58 @@ def test_size_ratio_from_write_to_write() -> None:
 @pytest.mark.parametrize(("ratio", "picked"), [(10, None), (20, [8, 9, 10])])
 def test_the_ratio_allows_a_run_that_is_a_little_bigger(ratio: int, picked: list[int] | None) -> None:
     assert sizes_of(strategy(ratio=ratio, trigger=2)._by_ratio(fresh(8, 9, 10), 1)) == picked
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "picked"),
+    [
+        ("compaction.total-size-threshold", "52 b", [1, 50]),
+        ("compaction.total-size-threshold", "51 b", None),
+        ("compaction.incremental-size-threshold", "0 b", [1, 50]),
+        ("compaction.incremental-size-threshold", "1 b", None),
+        ("compaction.force-up-level-0", "true", [1]),
+        ("compaction.force-up-level-0", "false", None),
+    ],
+)
+def test_options_make_a_compaction_due_that_the_runs_alone_do_not(
+    option: str, value: str, picked: list[int] | None
+) -> None:
+    assert sizes_of(pick_due(runs((0, 1), (5, 50)), TableOptions({option: value}))) == picked
+
+
+def test_a_gentle_look_up_takes_fresh_rows_after_so_many_compactions() -> None:
+    gentle = {"changelog-producer": "lookup", "lookup-compact": "gentle", "num-sorted-run.compaction-trigger": "9"}
+    held = runs((0, 1), (0, 1), (0, 1), (9, 5000))
+    assert pick_due(held, TableOptions(gentle)) is None
+    assert sizes_of(pick_due(held, TableOptions(gentle | {"lookup-compact.max-interval": "3"}))) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "quiet"),
+    [(0, 6, range(6)), (22, 3, (22, 23, 0, 1, 2)), (5, 5, ()), (-1, 5, ()), (5, -1, ()), (23, 0, (23,))],
+)
+def test_in_quiet_time_the_ratio_is_greater(
+    monkeypatch: pytest.MonkeyPatch, start: int, end: int, quiet: Collection[int]
+) -> None:
+    options = TableOptions(
+        {
+            "compaction.size-ratio": "2",
+            "compaction.offpeak-ratio": "30",
+            "compaction.offpeak.start.hour": str(start),
+            "compaction.offpeak.end.hour": str(end),
+        }
+    )
+    for hour in range(24):
+        monkeypatch.setattr(universal, "datetime", _Clock(hour))
+        assert UniversalCompaction.of(options).size_ratio == (32 if hour in quiet else 2)
+
+
+class _Clock:
+    def __init__(self, hour: int) -> None:
+        self._hour = hour
+
+    def now(self) -> datetime:
+        return datetime(2024, 1, 1, self._hour, 59, 59)
 
 
 def test_one_run_on_the_deepest_level_needs_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -33,6 +34,7 @@ URL = f"{ACTION}.http.url"
 
 class Server(BaseHTTPRequestHandler):
     asked: ClassVar[list[str]] = []
+    sent: ClassVar[list[bytes]] = []
     status: ClassVar[int] = 200
     headers_too: ClassVar[dict[str, str]] = {}
     body: ClassVar[bytes] = b'{"result": "SUCCESS"}'
@@ -40,6 +42,7 @@ class Server(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.asked.append(self.path)
+        self.sent.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         self.send_response(self.status)
         for key, value in self.headers_too.items():
             self.send_header(key, value)
@@ -93,6 +96,14 @@ def test_other_addresses_of_an_allowed_server_stay_forbidden(tmp_path: Path, url
             done_actions(table)
     mark_done(done_actions(replace(reporting(tmp_path / "u", f"{url}/a?b=c"), access=listed)), ["p=a"])
     assert Server.asked == ["/hook/a?b=c"]
+
+
+def test_a_report_sends_along_what_the_table_says(tmp_path: Path, url: str) -> None:
+    Server.sent.clear()
+    table = reporting(tmp_path / "t", url, url, **{"partition.mark-done-action.http.params": "ünïcode, a=b"})
+    mark_done(done_actions(table), ["p=a"])
+    (body,) = map(json.loads, Server.sent)
+    assert (body["partition"], body["params"]) == ("p=a", "ünïcode, a=b")
 
 
 @pytest.mark.parametrize("other", ["file:///etc/passwd", "gopher://x/", "hooks", "http://", "http://a b/"])

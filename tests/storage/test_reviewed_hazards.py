@@ -14,7 +14,7 @@ import pytest
 
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import NoSuchSnapshotError, NoSuchTableError, PaimonError, UnsafePathError, UnsupportedError
+from paimon_sql.errors import NoSuchSnapshotError, NoSuchTableError, PaimonError, UnsafePathError
 from paimon_sql.format import manifest_records, paths
 from paimon_sql.format.schema import new_schema
 from paimon_sql.format.snapshot import Snapshot
@@ -36,7 +36,7 @@ from paimon_sql.storage.tagging import create_tag
 from paimon_sql.storage.versioned import EARLIEST, LATEST, VersionedDirectory
 from paimon_sql.storage.write.task import plan_write
 from tests.storage import commits
-from tests.storage.core_tables import again, compact, insert, make_table, overwrite, rows, written
+from tests.storage.core_tables import again, insert, make_table, overwrite, rows, written
 from tests.storage.small_tables import on_disk, reachable
 
 QUICK = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms"}
@@ -261,14 +261,3 @@ def test_files_that_a_manifest_names_outside_of_the_table_are_never_deleted(
     with pytest.raises(UnsafePathError):
         rows(table)
     assert victim.exists()
-
-
-def test_a_table_whose_latest_rows_the_order_of_snapshots_chooses_is_neither_written_nor_merged(tmp_path: Path) -> None:
-    table = make_table(tmp_path / "t", keys=["id"])
-    insert(table, (1, "a", "x"))
-    insert(table, (1, "b", "x"))
-    ordered = again(table, {"sequence.snapshot-ordering": "true"})
-    for statement in (rows, lambda made: insert(made, (2, "c", "x")), compact):
-        with pytest.raises(UnsupportedError, match=r"sequence\.snapshot-ordering"):
-            statement(ordered)
-    assert rows(table) == [(1, "b", "x")]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.storage.commit.epochs import newest_identifier
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.streams import source as source_module
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position, parse_position
 from paimon_sql.storage.streams.source import StreamSource
@@ -130,3 +131,15 @@ def test_a_numbered_commit_is_found_again(tmp_path: Path) -> None:
     latest = fresh(table).snapshots.latest()
     assert newest_identifier(fresh(table), "me", latest) == 4
     assert newest_identifier(fresh(table), "you", latest) is None
+
+
+def test_a_stream_waits_until_snapshots_are_old_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = filled(tmp_path, 3)
+    times = [table.snapshots.get(n).time_millis for n in (1, 2, 3)]
+    delayed = StreamSource(fresh(table).with_options({"streaming.read.snapshot.delay": "1 min"}))
+    for now, newest in ((times[0], 0), (times[0] + 60_000, times.count(times[0])), (times[2] + 60_000, 3)):
+        monkeypatch.setattr(source_module, "present_millis", lambda now=now: now)
+        assert delayed.newest().snapshot_id == newest
+        end = delayed.end(Position(1))
+        assert (end.snapshot_id if end else 0) == newest
+    assert StreamSource(fresh(table)).newest().snapshot_id == 3

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.format import types as t
-from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
 
@@ -113,14 +113,26 @@ class GlobalIndexKind(ABC):
     Attributes:
         name: what calls and index manifests name it.
         most_to_search: the option that says how many bytes of index files a search for more than single keys reads.
+        is_of_elements: whether keys are elements of arrays, so that a row may have several of them, or none.
     """
 
     name: ClassVar[str]
     most_to_search: ClassVar[Option[int]]
+    is_of_elements: ClassVar[bool] = False
 
     def takes(self, data_type: t.DataType) -> bool:
         """Whether columns of a type can be indexed."""
         return IndexKeys.takes(data_type)
+
+    def keyed(self, data_type: t.DataType, values: pa.Array, rows: Longs) -> tuple[pa.Array, Longs]:
+        """The keys of rows, as `IndexKeys.ordered` gives them, and the row of each.
+
+        Args:
+            data_type: the type of the column.
+            values: its values.
+            rows: the rows, which ascend.
+        """
+        return keys_of(data_type).ordered(values), rows
 
     @abstractmethod
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,7 @@ from paimon_sql.format.options.index import (
     BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE,
 )
 from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import Option
 
 _MAGIC, _VERSION = 0x42474958, 1
 _FOOTER = struct.Struct(">qiqiqiiii")
@@ -120,9 +122,12 @@ class Bitmap(GlobalIndexKind):
 
     name = "bitmap"
     most_to_search = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    compression: ClassVar[Option[str]] = BITMAP_INDEX_COMPRESSION
+    compression_level: ClassVar[Option[int]] = BITMAP_INDEX_COMPRESSION_LEVEL
+    block_size: ClassVar[Option[int]] = BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(options.get(BITMAP_INDEX_COMPRESSION), options.get(BITMAP_INDEX_COMPRESSION_LEVEL))
+        compression = Compression(options.get(self.compression), options.get(self.compression_level))
         starts = rows.starts()
         counts = np.diff(starts, append=len(rows.rows))
         lengths = np.zeros(len(starts), np.int64)
@@ -134,7 +139,7 @@ class Bitmap(GlobalIndexKind):
         dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
         at = int(lengths.sum())
         firsts, offsets, sizes = [], [], []
-        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(BITMAP_INDEX_DICTIONARY_BLOCK_SIZE))):
+        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
             block, size = sealed(dictionary.part(start, end).block(), compression)
             firsts.append(start)
             offsets.append(at)
@@ -142,7 +147,8 @@ class Bitmap(GlobalIndexKind):
             at += len(block)
             yield block
         places = []
-        for some_rows in (rows.nulls, np.sort(rows.rows)):
+        none = rows.nulls[:0]
+        for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
             body = serialized_rows(some_rows)
             places += [at, len(body)]
             at += len(body)

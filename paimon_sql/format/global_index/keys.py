@@ -142,6 +142,11 @@ class IndexKeys:
         return self.ordered(pa.array([value.as_py()], value.type))[0]
 
 
+def keys_of(data_type: t.DataType) -> IndexKeys:
+    """How the keys of a column are kept: its values, and of arrays their elements."""
+    return IndexKeys(data_type.element if isinstance(data_type, t.ArrayType) else data_type)
+
+
 def stretches(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
     """The bytes of large binaries, and where each begins; the last place is where they end."""
     _, offsets, held = data.buffers()

@@ -47,7 +47,7 @@ BUCKET_APPEND_ORDERED = boolean(
     "bucket-append-ordered",
     "true",
     "Whether the rows of a bucket of an append table keep the order in which they were written; here they do always.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM = long(
     "dynamic-bucket.target-row-num", "2000000", "How many rows a dynamic bucket takes before the next one is opened."
@@ -116,5 +116,5 @@ POSTPONE_MERGE_ON_READ = boolean(
     "postpone.merge-on-read",
     "false",
     "Whether batch reads see rows that still wait in the postponed bucket.",
-    status=kept_for("Java engines"),
+    status=kept_for("Flink and Java's Spark connector"),
 )

@@ -39,7 +39,7 @@ CASE_SENSITIVE = boolean(
     "Whether names may have upper case; without it the catalog's kind decides.",
     scope=_CATALOG,
     alternatives=("allow-upper-case",),
-    status=kept_for("Java's catalogs"),
+    status=kept_for("Flink's CDC"),
 )
 SYNC_ALL_PROPERTIES = boolean(
     "sync-all-properties", "true", "Whether the metastore is told all properties of a table.", scope=_CATALOG
@@ -267,7 +267,7 @@ HADOOP_CONF_DIR = string(
     None,
     "The directory of core-site.xml and its kin.",
     scope=_CATALOG,
-    status=kept_for("Java's catalogs"),
+    status=kept_for("Java's Hive catalogs"),
 )
 ALTER_TABLE_CASCADE = boolean(
     "alter-table-cascade", "true", "Whether a change of columns also changes Hive's partitions.", scope=_CATALOG
@@ -283,7 +283,7 @@ METASTORE_CLIENT_CLASS = string(
     "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
     "The Java class of the client of Hive's metastore.",
     scope=_CATALOG,
-    status=kept_for("Java's catalogs"),
+    status=kept_for("Java's Hive catalogs"),
 )
 CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS = long(
     "client-pool-cache.eviction-interval-ms",
@@ -296,7 +296,7 @@ CLIENT_POOL_CACHE_KEYS = string(
     None,
     "What tells connections to Hive apart: ugi, user_name or conf:<name>.",
     scope=_CATALOG,
-    status=kept_for("Java's catalogs"),
+    status=kept_for("Java's Hive catalogs"),
 )
 HIVE_SKIP_UPDATE_STATS = boolean(
     "hive.skip-update-stats", "false", "Whether Hive leaves its statistics alone when a table changes.", scope=_CATALOG
@@ -311,9 +311,8 @@ CREATE_UNDERLYING_SESSION_CATALOG = boolean(
 DEFAULT_DATABASE = string(
     "defaultDatabase",
     "default",
-    "The database that a session starts in.",
+    "The database in which a session is that has chosen the catalog and none of its databases; it is made.",
     scope=_CATALOG,
-    status=kept_for("Java's Spark connector"),
 )
 V1_FUNCTION_ENABLED = boolean(
     "v1Function.enabled",

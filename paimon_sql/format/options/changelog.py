@@ -47,7 +47,7 @@ CHANGELOG_LIFECYCLE_DECOUPLED = boolean(
     "changelog.lifecycle-decoupled",
     "false",
     "Said by documents of changelogs that outlive their snapshots; what decides is how long and how many are retained.",
-    status=kept_for("Java engines"),
+    status=kept_for("no engine, as none of today reads it"),
 )
 DELETE_FORCE_PRODUCE_CHANGELOG = boolean(
     "delete.force-produce-changelog", "false", "Whether a DELETE that rewrites files writes a changelog of its rows."

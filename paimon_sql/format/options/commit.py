@@ -29,7 +29,7 @@ COMMIT_FORCE_COMPACT = boolean(
     "commit.force-compact",
     "false",
     "Whether all pending compactions are finished before a commit.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 COMMIT_FORCE_CREATE_SNAPSHOT = boolean(
     "commit.force-create-snapshot",
@@ -40,7 +40,7 @@ COMMIT_DISCARD_DUPLICATE_FILES = boolean(
     "commit.discard-duplicate-files",
     "false",
     "Whether a file that a commit adds twice is taken once and not refused.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT = long(
     "commit.strict-mode.last-safe-snapshot",
@@ -85,7 +85,7 @@ MANIFEST_FORMAT = choice(
     "avro",
     "The file format of manifests that versions before 2 write; here manifests are Avro, and all three are read.",
     ("avro", "orc", "parquet"),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines older than 2.0"),
 )
 MANIFEST_TARGET_FILE_SIZE = memory_size("manifest.target-file-size", "8 mb", "How large a manifest becomes.")
 MANIFEST_MERGE_MIN_COUNT = integer(
@@ -100,13 +100,12 @@ MANIFEST_MERGE_OPTIMIZE_ENABLED = boolean(
     "manifest.merge-optimize.enabled",
     "true",
     "Whether manifests are merged block by block without decoding all entries.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 MANIFEST_DELETE_FILE_DROP_STATS = boolean(
     "manifest.delete-file-drop-stats",
     "false",
     "Whether entries that delete a file leave its statistics out.",
-    status=kept_for("Java writers"),
 )
 MANIFEST_SORT_ENABLED = boolean(
     "manifest-sort.enabled", "false", "Whether merging manifests sorts their entries by partition."

@@ -11,6 +11,7 @@ from paimon_sql.format.options.values import (
     integer,
     kept_for,
     memory_size,
+    refused,
     string,
 )
 
@@ -72,20 +73,17 @@ COMPACTION_OFFPEAK_START_HOUR = integer(
     "-1",
     "The hour at which quiet time begins; -1 for none.",
     check=_hour,
-    status=kept_for("Java writers"),
 )
 COMPACTION_OFFPEAK_END_HOUR = integer(
     "compaction.offpeak.end.hour",
     "-1",
     "The hour before which quiet time ends; -1 for none.",
     check=_hour,
-    status=kept_for("Java writers"),
 )
 COMPACTION_OFFPEAK_RATIO = integer(
     "compaction.offpeak-ratio",
     "0",
-    "The percentage that takes the place of the size ratio in quiet time.",
-    status=kept_for("Java writers"),
+    "The percentage that is added to the size ratio in quiet time, by the machine's clock.",
 )
 COMPACTION_MIN_FILE_NUM = integer(
     "compaction.min.file-num",
@@ -103,7 +101,7 @@ COMPACTION_FILE_NUM_LIMIT = integer(
     "compaction.file-num-limit",
     "100000",
     "How many files the plan of an append table's compaction holds at a time.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 COMPACTION_FORCE_UP_LEVEL_0 = boolean(
     "compaction.force-up-level-0", "false", "Whether every compaction takes all files of level 0."
@@ -126,7 +124,7 @@ LOOKUP_WAIT = boolean(
     "true",
     "Whether a stream's commit waits for the compaction that looks old rows up; a statement always does.",
     alternatives=("changelog-producer.lookup-wait",),
-    status=kept_for("Flink's streams"),
+    status=kept_for("Java engines"),
 )
 LOOKUP_COMPACT = choice(
     "lookup-compact",
@@ -176,20 +174,21 @@ PK_CLUSTERING_OVERRIDE = boolean(
     "false",
     "Whether the files of a primary-key table are ordered by the clustering columns and not by the key.",
     immutable=True,
+    status=refused("files are ordered by the key here; what such a table has settled is read"),
 )
 SORT_COMPACTION_RANGE_STRATEGY = choice(
     "sort-compaction.range-strategy",
     "SIZE",
     "Whether ordering by ranges gives each task the same amount of data or the same number of rows.",
     ("SIZE", "QUANTITY"),
-    status=kept_for("Java writers"),
+    status=kept_for("Flink"),
 )
 SORT_COMPACTION_SAMPLE_MAGNIFICATION = integer(
     "sort-compaction.local-sample.magnification",
     "1000",
     "How many rows of each task are sampled to find the ranges, times the number of tasks.",
     check=at_least(20),
-    status=kept_for("Java writers"),
+    status=kept_for("Flink"),
 )
 ZORDER_VAR_LENGTH_CONTRIBUTION = integer(
     "zorder.var-length-contribution",

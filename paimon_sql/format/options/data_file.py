@@ -117,7 +117,10 @@ PARQUET_PROPERTY = string(
     " `bloom.filter.fpp`.",
 )
 ORC_COLUMN_ENCODING_DIRECT = string(
-    "orc.column.encoding.direct", None, "The columns, with commas between, that ORC files store without a dictionary."
+    "orc.column.encoding.direct",
+    None,
+    "The columns, with commas between, that ORC files store without a dictionary.",
+    status=kept_for("Java engines"),
 )
 ORC_DICTIONARY_KEY_THRESHOLD = double(
     "orc.dictionary.key.threshold",
@@ -136,16 +139,22 @@ ORC_PROPERTY = string(
 )
 AVRO_CODEC = string("avro.codec", None, "The codec of Avro data files, before the general compression.")
 AVRO_ROW_NAME_MAPPING = string(
-    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", status=kept_for("Java writers")
+    "avro.row-name-mapping", None, "Other names for the records in Avro data files.", status=kept_for("Java engines")
 )
 AVRO_PROPERTY = string(
-    "avro.<property>", None, "A setting that is handed to the Avro writer.", status=kept_for("Java writers")
+    "avro.<property>",
+    None,
+    "A setting that is handed to the Avro writer.",
+    status=kept_for("no engine, as none of today reads it"),
 )
 MOSAIC_PROPERTY = string(
-    "mosaic.<property>", None, "A setting of the mosaic file format.", status=kept_for("Java writers")
+    "mosaic.<property>", None, "A setting of the mosaic file format.", status=kept_for("Java engines with that format")
 )
 LANCE_PROPERTY = string(
-    "lance.<property>", None, "A setting of the lance file format.", status=kept_for("Java writers")
+    "lance.<property>",
+    None,
+    "A setting of the lance file format.",
+    status=kept_for("no engine, as none of today reads it"),
 )
 VARIANT_SHREDDING_SCHEMA = string(
     "variant.shreddingSchema",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import boolean, choice, integer, kept_for, string
+from paimon_sql.format.options.values import at_least, boolean, choice, integer, kept_for, string
 
 FORMAT_TABLE_IMPLEMENTATION = choice(
     "format-table.implementation",
@@ -26,13 +26,13 @@ FORMAT_TABLE_COMMIT_HIVE_SYNC_URL = string(
     "format-table.commit-hive-sync-url",
     None,
     "The Hive metastore that is told of new partitions.",
-    status=kept_for("Hive"),
+    status=kept_for("Java engines with a Hive metastore"),
 )
 FORMAT_TABLE_SCAN_LIST_PARALLELISM = integer(
     "format-table.scan.list-parallelism",
     "64",
-    "How many partition directories are listed at a time.",
-    status=kept_for("Java readers"),
+    "How many partition directories are listed at a time; where nothing is set 16 in object stores, 4 elsewhere.",
+    check=at_least(1),
 )
 CSV_FIELD_DELIMITER = string(
     "csv.field-delimiter",
@@ -64,13 +64,13 @@ JSON_MAP_NULL_KEY_MODE = choice(
     "fail",
     "What becomes of a null key of a map in JSON: an error, nothing, or a text.",
     ("fail", "drop", "literal"),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 JSON_MAP_NULL_KEY_LITERAL = string(
     "json.map-null-key-literal",
     "null",
     "The text that stands for a null key of a map.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 JSON_LINE_DELIMITER = string("json.line-delimiter", "\n", "What ends a JSON row.")
 TEXT_LINE_DELIMITER = string("text.line-delimiter", "\n", "What ends a row of a text file.", alternatives=("lineSep",))

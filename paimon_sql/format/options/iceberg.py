@@ -60,7 +60,7 @@ METADATA_ICEBERG_HADOOP_CONF_DIR = string(
     "metadata.iceberg.hadoop-conf-dir",
     None,
     "The folder of Hadoop's configuration for `hive-catalog`, which Java engines read.",
-    status=kept_for("Java engines"),
+    status=kept_for("Java engines with a Hive metastore"),
 )
 METADATA_ICEBERG_MANIFEST_COMPRESSION = string(
     "metadata.iceberg.manifest-compression",
@@ -76,7 +76,7 @@ METADATA_ICEBERG_HIVE_CLIENT_CLASS = string(
     "metadata.iceberg.hive-client-class",
     "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
     "The class by which Java engines speak with the Hive metastore.",
-    status=kept_for("Java engines"),
+    status=kept_for("Java engines with a Hive metastore"),
 )
 METADATA_ICEBERG_DATABASE = string(
     "metadata.iceberg.database",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, integer, kept_for, refused, string
+from paimon_sql.format.options.values import at_least, boolean, choice, integer, kept_for, string
 
 MERGE_ENGINE = choice(
     "merge-engine",
@@ -26,9 +26,9 @@ SEQUENCE_FIELD_SORT_ORDER = choice(
 SEQUENCE_SNAPSHOT_ORDERING = boolean(
     "sequence.snapshot-ordering",
     "false",
-    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table.",
+    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table; it"
+    " needs `write-only`, so that only compactions of their own merge rows.",
     immutable=True,
-    status=refused("rows of a key would be merged in another order than Java's engines merge them"),
 )
 ROWKIND_FIELD = string(
     "rowkind.field", None, "The column that says with +I, -U, +U or -D what a written row does.", immutable=True
@@ -111,23 +111,26 @@ FIELD_DEFAULT_VALUE = string(
     "fields.<column>.default-value",
     None,
     "What reads show where the column is null (a default in DDL is better).",
-    status=kept_for("Java engines"),
+    status=kept_for("Java engines older than 1.3"),
 )
 FIELD_MAP_STORAGE_LAYOUT = choice(
     "fields.<column>.map.storage-layout",
     "default",
     "Whether a map column is stored as keys and values or as columns that frequent keys share.",
     ("default", "shared-shredding"),
+    status=kept_for("Java engines"),
 )
 FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS = integer(
     "fields.<column>.map.shared-shredding.max-columns",
     "256",
     "How many columns a shredded map may take in a data file.",
     check=at_least(1),
+    status=kept_for("Java engines"),
 )
 FIELD_MAP_SHARED_SHREDDING_PLACEMENT = choice(
     "fields.<column>.map.shared-shredding.column-placement-policy",
     "lru",
     "Which keys of a shredded map get a column: the first of a row, the first ever seen or those used lately.",
     ("plain", "sequential", "lru"),
+    status=kept_for("Java engines"),
 )

@@ -41,9 +41,9 @@ PARTITION_TIMESTAMP_FORMAT_STRICT = boolean(
 PARTITION_SINK_STRATEGY = choice(
     "partition.sink-strategy",
     "NONE",
-    "How rows of an append table are spread over writers: as they come, by partition, or by partition and its size.",
+    "Whether the rows of a partition come to one writer, where they need not come to those of their buckets; otherwise"
+    " they are written where they are. By the size of partitions Flink alone spreads them.",
     ("NONE", "HASH", "PARTITION_DYNAMIC"),
-    status=kept_for("Flink's streams"),
 )
 PARTITION_MARK_DONE_ACTION = string(
     "partition.mark-done-action",
@@ -67,7 +67,7 @@ PARTITION_IDLE_TIME_TO_REPORT_STATISTIC = duration(
     "partition.idle-time-to-report-statistic",
     "0 ms",
     "After what time without data the numbers of a partition are told to the metastore.",
-    status=kept_for("Flink's streams"),
+    status=kept_for("Flink and Java's Spark connector"),
 )
 RECORD_LEVEL_EXPIRE_TIME = duration(
     "record-level.expire-time", None, "How long a row lives; compaction drops older ones."

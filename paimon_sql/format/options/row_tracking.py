@@ -42,7 +42,7 @@ DATA_EVOLUTION_ROW_ID_CONFLICT_REWRITE_MAX_SIZE = memory_size(
     "data-evolution.row-id-conflict-rewrite.max-size",
     "256 mb",
     "How much data an update adapts to a compaction that overtook it; 0 for none.",
-    status=kept_for("Java's Spark connector"),
+    status=kept_for("no engine, as none of today reads it"),
 )
 DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS = boolean(
     "data-evolution.compaction.rewrite-row-ids",

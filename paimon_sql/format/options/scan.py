@@ -60,14 +60,13 @@ SCAN_FILE_CREATION_TIME_MILLIS = long(
     "The time, in milliseconds since the epoch, after which a file must have been created to be read.",
 )
 SCAN_BOUNDED_WATERMARK = long(
-    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", status=kept_for("Flink's streams")
+    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", status=kept_for("Java's streams")
 )
 SCAN_BUCKET = integer(
     "scan.bucket",
     None,
-    "The one bucket to read, of a primary-key table with fixed buckets.",
+    "The one bucket to read, by its number; UPDATE, DELETE and MERGE see them all.",
     check=at_least(0),
-    status=kept_for("Java engines"),
 )
 SCAN_FALLBACK_BRANCH = string(
     "scan.fallback-branch", None, "The branch that is read for partitions that the current branch lacks."
@@ -106,13 +105,12 @@ SCAN_MAX_SPLITS_PER_TASK = integer(
     "10",
     "How many splits a stream plans ahead for each task.",
     check=at_least(1),
-    status=kept_for("Flink's streams"),
+    status=kept_for("Flink"),
 )
 SCAN_PLAN_SORT_PARTITION = boolean(
     "scan.plan-sort-partition",
     "false",
     "Whether partitions are read in their order and not in that of writing.",
-    status=kept_for("Flink's streams"),
 )
 SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED = duration(
     "scan.plan-auto-tag-for-read.time-retained",
@@ -164,19 +162,18 @@ FILE_READER_ASYNC_THRESHOLD = memory_size(
     "file-reader-async-threshold",
     "10 mb",
     "From which size on a file is read ahead in the background.",
-    status=kept_for("Java readers"),
+    status=kept_for("Java engines"),
 )
 CONTINUOUS_DISCOVERY_INTERVAL = duration(
     "continuous.discovery-interval",
     "10 s",
     "How often a stream looks for a new snapshot.",
-    status=kept_for("Flink's streams"),
+    status=kept_for("Flink"),
 )
 STREAMING_READ_SNAPSHOT_DELAY = duration(
     "streaming.read.snapshot.delay",
     None,
-    "How long a stream waits before it reads a new snapshot.",
-    status=kept_for("Flink's streams"),
+    "How old a snapshot must be for a stream to read it.",
 )
 STREAMING_READ_OVERWRITE = boolean(
     "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
@@ -188,13 +185,13 @@ STREAM_SCAN_MODE = string(
     "stream-scan-mode",
     "none",
     "Which special stream Java engines start inside; set by them alone.",
-    status=kept_for("Java engines"),
+    status=kept_for("Flink"),
 )
 BATCH_SCAN_MODE = string(
     "batch-scan-mode",
     "none",
     "Which special read Java engines start inside; set by them alone.",
-    status=kept_for("Java engines"),
+    status=kept_for("Flink"),
 )
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
     "table-read.sequence-number.enabled",
@@ -222,5 +219,5 @@ CHAIN_TABLE_STREAMING_MERGE_SNAPSHOT = boolean(
     "chain-table.streaming.merge-snapshot",
     "false",
     "Whether a stream of a chain table starts with the merged chains.",
-    status=kept_for("Flink's streams"),
+    status=kept_for("Java's streams"),
 )

@@ -44,7 +44,7 @@ SNAPSHOT_WATERMARK_IDLE_TIMEOUT = duration(
     "snapshot.watermark-idle-timeout",
     None,
     "After what time without data a stream makes a snapshot all the same, so that tags by watermark appear.",
-    status=kept_for("Flink's streams"),
+    status=kept_for("Flink"),
 )
 CONSUMER_ID = string(
     "consumer-id", None, "The name under which a stream records how far it has read, so that snapshots wait for it."
@@ -54,7 +54,7 @@ CONSUMER_MODE = choice(
     "exactly-once",
     "Whether a stream records its progress with its checkpoints or when it finds the next snapshot.",
     ("exactly-once", "at-least-once"),
-    status=kept_for("Flink's streams"),
+    status=kept_for("Flink"),
 )
 CONSUMER_EXPIRATION_TIME = duration(
     "consumer.expiration-time",

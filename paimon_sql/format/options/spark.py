@@ -32,16 +32,14 @@ WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED = boolean(
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS = integer(
     "write.data-evolution.update-conflict-retry.max-attempts",
     "20",
-    "How often an update of single columns is tried when others update them too.",
+    "How often a change of single columns of rows is tried where others change them too.",
     scope=Scope.SPARK,
-    status=kept_for("Java's Spark connector"),
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS = long(
     "write.data-evolution.update-conflict-retry.wait-ms",
     "10",
-    "How many milliseconds lie between two such tries.",
+    "How many milliseconds lie between two such tries; without either option eight are made, ever farther apart.",
     scope=Scope.SPARK,
-    status=kept_for("Java's Spark connector"),
 )
 READ_CHANGELOG = boolean(
     "read.changelog",
@@ -117,9 +115,8 @@ READ_STREAM_MAX_TRIGGER_DELAY_MS = long(
 SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING = boolean(
     "source.split.target-size-with-column-pruning",
     "false",
-    "Whether only the columns that are read count for the size of a split.",
+    "Whether only the columns that are read count for the size of a split, by the widths that Spark reckons with.",
     scope=Scope.SPARK,
-    status=kept_for("Java's Spark connector"),
 )
 LEGACY_TIMESTAMP_MAPPING_ENABLED = boolean(
     "legacy-timestamp-mapping.enabled",
@@ -156,5 +153,5 @@ VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "Over how many tasks the input of a lateral vector search is spread.",
     scope=Scope.SPARK,
     check=at_least(1),
-    status=kept_for("vector and text indexes of Java engines"),
+    status=kept_for("Java's Spark connector"),
 )

@@ -65,5 +65,5 @@ METASTORE_TAG_TO_PARTITION_PREVIEW = choice(
     "none",
     "Whether Hive shows the next tag before it is made, and what tells its name.",
     ("none", "process-time", "watermark", "batch"),
-    status=kept_for("Hive"),
+    status=kept_for("Java engines with a Hive metastore"),
 )

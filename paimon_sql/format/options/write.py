@@ -28,13 +28,13 @@ WRITE_BUFFER_FOR_APPEND = boolean(
     "write-buffer-for-append",
     "false",
     "Whether writers of append tables gather rows in the write buffer too.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 WRITE_MAX_WRITERS_TO_SPILL = integer(
     "write-max-writers-to-spill",
     "10",
     "How many open writers make an append buffer its rows and spill them.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 WRITE_BATCH_SIZE = integer(
     "write.batch-size",
@@ -42,26 +42,26 @@ WRITE_BATCH_SIZE = integer(
     "How many rows a file format takes at a time when it writes.",
     check=at_least(1),
     alternatives=("orc.write.batch-size",),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 WRITE_BATCH_MEMORY = memory_size(
     "write.batch-memory",
     "128 mb",
     "How much memory the rows take that a file format writes at a time.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 WRITE_SEQUENCE_NUMBER_INIT_MODE = choice(
     "write.sequence-number-init-mode",
     "scan",
     "Whether a writer learns the next sequence number from the files of its bucket or from the snapshot.",
     ("scan", "snapshot"),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 ASYNC_FILE_WRITE = boolean(
     "async-file-write",
     "true",
     "Whether files are written while the next rows are prepared.",
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 LOCAL_MERGE_BUFFER_SIZE = memory_size(
     "local-merge-buffer-size",
@@ -73,14 +73,14 @@ LOCAL_SORT_MAX_NUM_FILE_HANDLES = integer(
     "128",
     "How many spilled files a sort merges at a time.",
     check=at_least(2),
-    status=kept_for("Java writers"),
+    status=kept_for("Java engines"),
 )
 SORT_ENGINE = choice(
     "sort-engine",
     "loser-tree",
     "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
     ("min-heap", "loser-tree"),
-    status=kept_for("Java readers"),
+    status=kept_for("Java engines"),
 )
 SORT_SPILL_THRESHOLD = integer(
     "sort-spill-threshold",
@@ -93,9 +93,9 @@ SPILL_COMPRESSION = string("spill-compression", "zstd", "The compression of spil
 SPILL_COMPRESSION_ZSTD_LEVEL = integer(
     "spill-compression.zstd-level", "1", "How hard zstd works on spilled data, from 1 on."
 )
-PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.", status=kept_for("Java writers"))
+PAGE_SIZE = memory_size("page-size", "64 kb", "The size of a page of working memory.", status=kept_for("Java engines"))
 CACHE_PAGE_SIZE = memory_size(
-    "cache-page-size", "64 kb", "The size of a page of cached memory.", status=kept_for("Java writers")
+    "cache-page-size", "64 kb", "The size of a page of cached memory.", status=kept_for("Java engines")
 )
 FILE_OPERATION_THREAD_NUM = integer(
     "file-operation.thread-num",

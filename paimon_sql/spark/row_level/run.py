@@ -12,7 +12,11 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
-from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
+from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
+from paimon_sql.format.options.spark import (
+    WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS,
+    WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS,
+)
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.snapshot import Operation, Snapshot
 from paimon_sql.format.special_fields import ROW_ID
@@ -35,10 +39,13 @@ from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, PARTITION,
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.row_level.whole import remove_partitions
+from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.two_branches import OTHER_BRANCHES
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 
+_MAX_ATTEMPTS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS
+_WAIT_MILLIS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS
 _ATTEMPTS = 8
 _LONGEST_WAIT = 2.0
 
@@ -72,14 +79,17 @@ class RowLevelRun:
         Raises:
             CommitConflictError: rivals changed the same rows each time it was tried.
         """
-        for attempt in range(_ATTEMPTS):
+        attempt = 0
+        while True:
+            table = self._table()
             try:
-                return self._once()
+                return self._once(table)
             except CommitConflictError:
-                if attempt + 1 == _ATTEMPTS:
+                attempts, wait = _patience(table, attempt)
+                attempt += 1
+                if attempt >= attempts:
                     raise
-                time.sleep(min(_LONGEST_WAIT, 0.05 * 2**attempt) * random.random())
-        raise AssertionError("unreachable")
+                time.sleep(wait)
 
     def explain(self, mode: str) -> str:
         """What `run` would do, and the plan by which it would find the rows; nothing changes.
@@ -97,8 +107,7 @@ class RowLevelRun:
         read = f"snapshot {base.id}" if base else "no snapshot"
         return f"== {self._operation.value} of {table.name} at {read}: {way.value} ==\n{told}"
 
-    def _once(self) -> Counts:
-        table = self._table()
+    def _once(self, table: Table) -> Counts:
         home = replace(self._identifier, branch=table.branch)
         table, text = evolve(self._analyzer, self._catalog, home, table, self._statement)
         way = way_of(table, self._operation, self._deletes())
@@ -197,9 +206,18 @@ class RowLevelRun:
         return isinstance(statement, DeleteFrom)
 
 
+def _patience(table: Table, attempt: int) -> tuple[int, float]:
+    """How often a statement is tried in all, and the seconds that it waits behind an attempt."""
+    attempts, millis = _MAX_ATTEMPTS, _WAIT_MILLIS
+    if not evolves(table) or not (table.options.has(attempts) or table.options.has(millis)):
+        return _ATTEMPTS, min(_LONGEST_WAIT, 0.05 * 2**attempt) * random.random()
+    return table.options.get(attempts), table.options.get(millis) / 1000
+
+
 def pinned(table: Table, snapshot: Snapshot | None) -> Table:
-    """The table as reads of the statement see it: at that snapshot, with today's columns, without other branches."""
-    options = {k: v for k, v in table.schema.options.items() if k not in TRAVEL_KEYS | OTHER_BRANCHES}
+    """The table as reads of the statement see it: at that snapshot, with today's columns, all of its own branch."""
+    left_out = TRAVEL_KEYS | OTHER_BRANCHES | {SCAN_BUCKET.key}
+    options = {k: v for k, v in table.schema.options.items() if k not in left_out}
     if snapshot is not None:
         options[SCAN_SNAPSHOT_ID.key] = str(snapshot.id)
     return replace(table, schema=replace(table.schema, options=options))

@@ -7,7 +7,7 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format import types as t
 from paimon_sql.format.binary_field import from_epoch_nanos
-from paimon_sql.format.options.scan import SCAN_SNAPSHOT_ID
+from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.table_statistics import ColumnStatistics, TableStatistics
 from paimon_sql.format.value_text import cast_text, java_text
 from paimon_sql.spark.java import EXECUTION, Jvm
@@ -37,6 +37,10 @@ class RunAnalyzeTable(Runner):
             )
         if statement.noscan:
             raise UnsupportedError("NOSCAN does not help: the size of the files is known.", remedy="Leave NOSCAN out.")
+        if table.options.has(SCAN_BUCKET):
+            raise InvalidInputError(
+                f"Statistics are those of all buckets, and '{SCAN_BUCKET.key}' reads one.", remedy="Unset the option."
+            )
         chain = Chain.read_by(table)
         if chain is not None:
             raise UnsupportedError(

@@ -27,6 +27,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.levels import max_level
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.read.merge_reader import merge_section
 from paimon_sql.storage.read.raw_reader import with_inserts
 from paimon_sql.storage.read.task import ReadTask
@@ -129,7 +130,7 @@ class RescaleTask:
             bucket,
             namer=FileNamer(settings.file_prefix),
             level=deepest,
-            source=FileSource.COMPACT,
+            source=FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT,
         )
         result = write_all(writer, merged())
         locations = self.table.locations

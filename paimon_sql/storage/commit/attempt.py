@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
-from paimon_sql.format.options.commit import END_INPUT_WATERMARK
+from paimon_sql.format.options.commit import END_INPUT_WATERMARK, MANIFEST_DELETE_FILE_DROP_STATS
 from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
 from paimon_sql.storage.commit.carried import carried_on
@@ -18,6 +18,7 @@ from paimon_sql.storage.commit.messages import Changes
 from paimon_sql.storage.commit.row_ids import numbered
 from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.materialized.state import inherited_properties
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, numbered_by_snapshot
 from paimon_sql.storage.rewinds import WRITER_VERSION, Rewind, with_generation
 from paimon_sql.storage.scan.live_files import manifests_of
 from paimon_sql.storage.table import Table
@@ -92,6 +93,11 @@ class Attempt:
             together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
             free = max(next_row_id or 0, changes.taken_row_ids)
             entries, next_row_id = numbered(entries, number, free, by_partition=together)
+        if kind is not CommitKind.COMPACT and is_ordered_by_snapshots(self.table.schema):
+            entries = numbered_by_snapshot(entries, number)
+        if options.get(MANIFEST_DELETE_FILE_DROP_STATS):
+            gone = FileKind.DELETE
+            entries = [replace(e, file=e.file.without_stats()) if e.kind is gone else e for e in entries]
         added = sum(_rows(e) for e in entries)
         total = (latest.total_record_count or 0 if latest else 0) + added
         if latest is not None and max(next_row_id or 0, total) > _GREATEST:

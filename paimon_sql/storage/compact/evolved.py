@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import InvalidOptionError, UnsupportedError
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.data_file import DataFileMeta, FileSource
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.options.compaction import COMPACTION_MIN_FILE_NUM
@@ -66,9 +66,8 @@ class EvolvedTask:
     @property
     def files(self) -> list[DataFileMeta]:
         """The files that go."""
-        kept = () if self.renumbers else (f.file_name for f in self._all_files if is_dedicated(f.file_name))
-        staying = set(kept)
-        return [f for f in self._all_files if f.file_name not in staying]
+        stays = is_dedicated if self._vectors_stay() else is_blob_file
+        return [f for f in self._all_files if self.renumbers or not stays(f.file_name)]
 
     @property
     def _all_files(self) -> list[DataFileMeta]:
@@ -100,18 +99,25 @@ class EvolvedTask:
 
     def _columns(self) -> tuple[str, ...]:
         """The columns that are written; those in dedicated files stay there, if rows keep their ids."""
-        vectors = {
-            f.id
-            for file in self._all_files
-            if is_dedicated(file.file_name) and not is_blob_file(file.file_name)
-            for f in stored_fields(self.table.schemas.get(file.schema_id), file)
-        }
-        if vectors and self.renumbers:
-            raise UnsupportedError(
-                f"{self.table.name}: rows with vectors in files of their own cannot get new ids yet."
-            )
-        blobs = set() if self.renumbers else {f.id for f in fields_in_blob_files(self.table.schema)}
+        if self.renumbers:
+            return tuple(self.table.schema.names)
+        vectors = self._columns_apart(self._all_files) if self._vectors_stay() else frozenset()
+        blobs = {f.id for f in fields_in_blob_files(self.table.schema)}
         return tuple(f.name for f in self.table.schema.fields if f.id not in vectors | blobs)
+
+    def _vectors_stay(self) -> bool:
+        """Whether files of vectors have the last word on the same columns in all groups, so that they may stay."""
+        apart = [self._columns_apart(placed.group.files) for placed in self.groups]
+        others = (f for f in self._all_files if not is_dedicated(f.file_name))
+        return len(set(apart)) == 1 and not any(apart[0] & self._columns_of(file) for file in others)
+
+    def _columns_apart(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
+        """The columns of files of vectors, by their ids."""
+        vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
+        return frozenset().union(*map(self._columns_of, vectors))
+
+    def _columns_of(self, file: DataFileMeta) -> frozenset[int]:
+        return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Where blobs lie is told to the writer, which copies them without ever holding one whole.

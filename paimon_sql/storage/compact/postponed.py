@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.manifest import ManifestEntry, entries
 from paimon_sql.format.options.compaction import WRITE_ONLY
+from paimon_sql.format.options.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.buckets.bucket_number import amounts, numbers_for_compaction
 from paimon_sql.storage.buckets.state import WriteState
@@ -17,6 +19,7 @@ from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.table import Table
 
 
@@ -28,6 +31,12 @@ def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = Fals
         scope: which partitions.
         full: whether buckets are merged fully, those that got no rows, too; otherwise only what is due.
     """
+    if is_ordered_by_snapshots(table.schema):
+        raise UnsupportedError(
+            f"{table.name}: the rows that wait for their buckets would lose the order of their snapshots"
+            f" ('{SEQUENCE_SNAPSHOT_ORDERING.key}').",
+            remedy="Copy the table's rows into one with another 'bucket'.",
+        )
     state = WriteState(table, None, table.snapshots.latest())
     waiting = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
     rest = plan_compaction(table, full=full, scope=scope)

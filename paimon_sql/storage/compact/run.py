@@ -24,6 +24,7 @@ from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run
 from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.order.clustering import clusters
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.table import Table
@@ -34,13 +35,15 @@ def compact_due(
 ) -> list[CommitMessage]:
     """The compactions that new files make due in their buckets; none for a table that is only written to.
 
+    Nor are there any where snapshots decide which row is the latest: the new files have no snapshot yet.
+
     Args:
         table: the table, its newest snapshot not yet holding the messages' files.
         messages: what is about to be committed.
         executor: runs the tasks.
         overwrite: what the write replaces; None for one that appends.
     """
-    if table.options.get(WRITE_ONLY) or only_grows(table):
+    if table.options.get(WRITE_ONLY) or only_grows(table) or is_ordered_by_snapshots(table.schema):
         return []
     if table.schema.primary_keys:
         return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))

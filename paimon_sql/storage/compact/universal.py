@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.compaction import (
     COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
+    COMPACTION_OFFPEAK_END_HOUR,
+    COMPACTION_OFFPEAK_RATIO,
+    COMPACTION_OFFPEAK_START_HOUR,
     COMPACTION_SIZE_RATIO,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
@@ -29,11 +33,12 @@ class UniversalCompaction:
 
     @classmethod
     def of(cls, options: TableOptions) -> UniversalCompaction:
-        """The strategy that a table's options describe."""
+        """The strategy that a table's options describe, at this hour."""
+        quiet = _is_quiet(options, datetime.now().hour)  # the machine's clock, as the hours are those of its users
         return cls(
             trigger=options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER),
             max_size_amplification=options.get(COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
-            size_ratio=options.get(COMPACTION_SIZE_RATIO),
+            size_ratio=options.get(COMPACTION_SIZE_RATIO) + quiet * options.get(COMPACTION_OFFPEAK_RATIO),
             deepest=max_level(options),
         )
 
@@ -85,3 +90,11 @@ class UniversalCompaction:
         if count == len(runs):
             output = deepest
         return CompactUnit(output, tuple(f for run in runs[:count] for f in run.files))
+
+
+def _is_quiet(options: TableOptions, hour: int) -> bool:
+    """Whether an hour lies in the quiet time, which may go beyond midnight."""
+    start, end = options.get(COMPACTION_OFFPEAK_START_HOUR), options.get(COMPACTION_OFFPEAK_END_HOUR)
+    if -1 in (start, end) or start == end:
+        return False
+    return start <= hour < end if start < end else hour < end or start <= hour

@@ -63,7 +63,7 @@ def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[P
     found, parts, seen = [Partition(table.location)], conjuncts(predicate), 0
     for level, field in enumerate(table.partition_fields):
         look = partial(_children, table, level, field)
-        found = [child for children in spread(look, found, table.threads) for child in children]
+        found = [child for children in spread(look, found, table.listing_threads) for child in children]
         known = {f.name for f in table.partition_fields[: level + 1]}
         decidable = [p for p in parts if p.columns() <= known]
         if len(decidable) > seen or level == len(table.partition_fields) - 1:
@@ -85,8 +85,8 @@ def folders_of(table: FormatTable, partition: Partition) -> list[str]:
 
 def files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
     """The files of some partitions."""
-    folders = [f for found in spread(partial(folders_of, table), partitions, table.threads) for f in found]
-    listed = spread(table.file_io.list, folders, table.threads)
+    folders = [f for found in spread(partial(folders_of, table), partitions, table.listing_threads) for f in found]
+    listed = spread(table.file_io.list, folders, table.listing_threads)
     return [s.path for found in listed for s in found if not s.is_dir and not is_hidden(s.name)]
 
 

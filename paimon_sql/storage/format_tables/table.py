@@ -11,7 +11,10 @@ from functools import cached_property
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.data_file import FILE_FORMAT
-from paimon_sql.format.options.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
+from paimon_sql.format.options.format_table import (
+    FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE,
+    FORMAT_TABLE_SCAN_LIST_PARALLELISM,
+)
 from paimon_sql.format.options.table import PATH
 from paimon_sql.format.partition import DEFAULT_NAME, DEFAULT_NAME_KEY
 from paimon_sql.format.schema import TableSchema
@@ -94,6 +97,12 @@ class FormatTable:
     def threads(self) -> int:
         """How many files or folders are looked at or moved at a time."""
         return 16 if self.file_io.is_object_store(self.location) else 4
+
+    @property
+    def listing_threads(self) -> int:
+        """How many folders are listed at a time."""
+        option = FORMAT_TABLE_SCAN_LIST_PARALLELISM
+        return self.options.get(option) if self.options.has(option) else self.threads
 
     def with_options(self, changes: Mapping[str, str]) -> FormatTable:
         """The same table under dynamic options, which hold for one statement and are not stored."""

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.global_index.base import GlobalIndexKind, SortedRows
-from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.keys import keys_of
 from paimon_sql.format.global_index.meta import KeyRange, written_source
 from paimon_sql.format.global_index.registry import KINDS, NATIVE
 from paimon_sql.format.global_index.row_bitmaps import MOST_ROWS
@@ -125,6 +126,8 @@ class IndexTask:
         files: list[IndexFileMeta] = []
         try:
             files.extend(map(self._written, sorted_portions(self._keyed(), portions, per_file)))
+            if not files and self.column.kind.is_of_elements:
+                files.append(self._written(self._without_keys()))  # it covers the rows all the same
         except BaseException:
             self.table.file_io.delete_many([self._path(f) for f in files])
             raise
@@ -132,7 +135,7 @@ class IndexTask:
 
     def _keyed(self) -> Iterator[Keyed]:
         """The keys of the rows that live, each with its distance from the first row."""
-        keys = IndexKeys(self.column.field.type)
+        field, kind = self.column.field, self.column.kind
         start, end = self.rows
         for placed in self.groups:
             group = placed.group
@@ -143,7 +146,7 @@ class IndexTask:
                 placed.partition,
                 placed.bucket,
                 group,
-                [self.column.field.name],
+                [field.name],
                 deletion=self.deletions.get(group.anchor.file_name),
                 row_ids=wanted,
             )
@@ -153,10 +156,15 @@ class IndexTask:
                     kept = (rows >= start) & (rows < end)
                     rows, values = rows[kept], values.filter(pa.array(kept))
                 if len(rows):
-                    yield keys.ordered(values), rows - start
+                    yield kind.keyed(field.type, values, rows - start)
+
+    def _without_keys(self) -> SortedRows:
+        none = np.zeros(0, np.int64)
+        values = pa.array([], arrow_type(self.column.field.type))
+        return SortedRows(self.column.kind.keyed(self.column.field.type, values, none)[0], none, none)
 
     def _written(self, rows: SortedRows) -> IndexFileMeta:
-        keys, kind = IndexKeys(self.column.field.type), self.column.kind
+        keys, kind = keys_of(self.column.field.type), self.column.kind
         name = global_index_name(kind.name, str(uuid.uuid4()))
         folder = self.table.options.get(GLOBAL_INDEX_EXTERNAL_PATH)
         external = f"{folder.rstrip('/')}/{name}" if folder else None
@@ -182,7 +190,8 @@ class IndexTask:
             index_meta=KeyRange(first, last, has_nulls=bool(len(rows.nulls))).write(),
             source_meta=written_source(self.snapshot_id),
         )
-        return IndexFileMeta(kind.name, name, size, len(rows), external_path=external, global_index=meta)
+        count = self.rows[1] - self.rows[0] if kind.is_of_elements else len(rows)
+        return IndexFileMeta(kind.name, name, size, count, external_path=external, global_index=meta)
 
     def _path(self, file: IndexFileMeta) -> str:
         return self.table.paths.index(file.file_name, file.external_path)

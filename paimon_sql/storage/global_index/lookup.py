@@ -21,7 +21,7 @@ from pyroaring import BitMap64
 from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
 from paimon_sql.format.bounded import MAX_INDEXED_ROWS, decoding, exactly
 from paimon_sql.format.global_index.base import GlobalIndexKind, GlobalIndexReader, check_rows, rows_of
-from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.global_index.registry import KINDS
 from paimon_sql.format.index_manifest import IndexManifestEntry
@@ -192,7 +192,7 @@ class _Look:
         changed = changed_since(self.table, self.files, held, field.id)
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(held):
-            chosen = _concerned(asked, entries, IndexKeys(field.type))
+            chosen = _concerned(asked, entries, keys_of(field.type))
             most = self.table.options.get(kind.most_to_search)
             if asked.is_range and sum(e.file.file_size for e in chosen) > most:
                 continue
@@ -248,7 +248,7 @@ def ask_index(
         with table.file_io.open_input(path) as stream, decoding(f"the {kind.name} index of '{field.name}'", path):
             size = int(stream.size())
             read = exactly(lambda start, length: bytes(stream.read_at(length, start)), size, "a part of the index")
-            return ask(kind.reader(read, size, IndexKeys(field.type)))
+            return ask(kind.reader(read, size, keys_of(field.type)))
     except (MissingFileError, UnsupportedError, CorruptFileError) as error:
         _LOG.warning("%s: a global index is left aside: %s", table.name, error)
         return None

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.format.global_index.base import GlobalIndexReader
-from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange
-from paimon_sql.format.types import DataField
+from paimon_sql.format.types import ArrayType, DataField
+from paimon_sql.storage.array_predicates import HoldsAny
 from paimon_sql.storage.predicates import Comparison, In, IsNull, Predicate, StartsWith
 
 
@@ -83,7 +84,9 @@ class Question:
 
 def question(predicate: Predicate, field: DataField) -> Question | None:
     """What a condition on a column asks; None for conditions that indexes do not answer."""
-    keys = IndexKeys(field.type)
+    keys = keys_of(field.type)
+    if isinstance(field.type, ArrayType):
+        return Question(keys=keys.equals(predicate.values)) if isinstance(predicate, HoldsAny) else None
     if isinstance(predicate, IsNull):
         return Question(nulls=True, inverted=predicate.negated)
     if isinstance(predicate, In):

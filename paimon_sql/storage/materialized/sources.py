@@ -8,7 +8,7 @@ from enum import Enum
 from paimon_sql.errors import NoSuchSnapshotError, PaimonError
 from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.partition import RECORD_LEVEL_EXPIRE_TIME
-from paimon_sql.format.options.scan import SCAN_MODE
+from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_MODE
 from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.format.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.chains import Chain
@@ -47,7 +47,8 @@ def is_tracked(table: Table) -> bool:
     if any(key in TRAVEL_KEYS | OTHER_BRANCHES or key.startswith(_CHANGES) for key in options):
         return False
     aged = table.options.get(RECORD_LEVEL_EXPIRE_TIME) is not None
-    return not aged and not table.options.has(SCAN_MODE) and not table.read_optimized and Chain.read_by(table) is None
+    partly = table.options.has(SCAN_MODE) or table.options.has(SCAN_BUCKET)
+    return not aged and not partly and not table.read_optimized and Chain.read_by(table) is None
 
 
 def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:

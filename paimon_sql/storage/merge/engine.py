@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
+from paimon_sql.format.options.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.merge.engines.aggregation import Aggregation
 from paimon_sql.storage.merge.engines.base import MergeEngine
@@ -20,13 +20,13 @@ def merge_engine(schema: TableSchema) -> MergeEngine:
     """The engine that a table's options name.
 
     Raises:
-        UnsupportedError: there is no such engine here, or the order of snapshots decides which row is the latest.
+        UnsupportedError: there is no such engine here, or files are not ordered by the key.
     """
-    if SEQUENCE_SNAPSHOT_ORDERING.read(schema.options.get(SEQUENCE_SNAPSHOT_ORDERING.key, "false")):
+    if PK_CLUSTERING_OVERRIDE.read(schema.options.get(PK_CLUSTERING_OVERRIDE.key, "false")):
         raise UnsupportedError(
-            f"A table with '{SEQUENCE_SNAPSHOT_ORDERING.key}' = 'true' cannot be merged: the latest row is chosen by"
-            " sequence numbers here, and would be another one.",
-            remedy="Use an engine that knows the option.",
+            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' is neither merged nor written here: its files are"
+            " not ordered by the key.",
+            remedy="Use a Java engine, and read what it has compacted.",
         )
     name = schema.options.get("merge-engine", Deduplicate.name)
     if name not in ENGINES:

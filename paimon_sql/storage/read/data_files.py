@@ -19,6 +19,7 @@ from paimon_sql.format.types import DataField
 from paimon_sql.storage.evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.files.base import BATCH_ROWS
 from paimon_sql.storage.files.registry import file_format
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
 from paimon_sql.storage.predicates import Predicate, about
 from paimon_sql.storage.read.file_indexes import IndexLook, as_ranges
 from paimon_sql.storage.read.forgiveness import forgiven
@@ -133,6 +134,9 @@ def read_stretches(
     """
     plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
     lacking = _partition_columns(table, partition, file, columns)
+    if SEQUENCE_NUMBER.name in columns and is_ordered_by_snapshots(table.schema):
+        number = number_of_rows(file)
+        lacking |= {} if number is None else {SEQUENCE_NUMBER.name: pa.scalar(number, pa.int64())}
     for first, batch in read:
         rows = plan.apply(batch)
         for name, value in lacking.items():

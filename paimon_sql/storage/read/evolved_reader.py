@@ -153,6 +153,8 @@ def _sources(
         else:
             sources.append(_Source(names, [(0, file)]))
             left = {i: name for i, name in left.items() if i not in held}
+    for source in parts.values():
+        source.files = _newest(source.files)
     fields = {f.id: f for f in table.schema.fields}
     described: bool = table.options.get(BLOB_AS_DESCRIPTOR)
     return [
@@ -164,6 +166,19 @@ def _sources(
             for i, files in blobs.items()
         ),
     ]
+
+
+def _newest(files: Sequence[tuple[int, DataFileMeta]]) -> list[tuple[int, DataFileMeta]]:
+    """The files that newer ones do not stand for, in the order of their rows."""
+    kept: list[tuple[int, DataFileMeta]] = []
+    for start, file in sorted(files, key=lambda placed: -placed[1].max_sequence_number):
+        ends = [(at, at + held.row_count) for at, held in sorted(kept, key=lambda placed: placed[0])]
+        at = start
+        for low, high in ends:
+            at = max(at, high) if low <= at else at
+        if at < start + file.row_count:
+            kept.append((start, file))
+    return sorted(kept, key=lambda placed: placed[0])
 
 
 @dataclass(frozen=True)

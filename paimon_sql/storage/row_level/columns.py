@@ -30,16 +30,17 @@ from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.read.evolved_reader import read_group
 from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
-from paimon_sql.storage.scan.file_groups import FileGroup, is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.scan.live_files import partition_values
 from paimon_sql.storage.scan.placed_groups import PlacedGroup
 from paimon_sql.storage.table import Table
+from paimon_sql.storage.vector_columns import fields_in_vector_files
 from paimon_sql.storage.write.file_names import FileNamer
 from paimon_sql.storage.write.precision import cut_to_precision
 from paimon_sql.storage.write.references import check_references
 from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.routing import conform_batch
-from paimon_sql.storage.write.settings import ColumnSettings
+from paimon_sql.storage.write.settings import ColumnSettings, VectorSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
 """The number of a group, and some of its rows that change, with their places."""
@@ -105,14 +106,16 @@ class ColumnTask:
     ) -> CommitMessage:
         group = placed.group
         apart = {f.name for f in fields_in_blob_files(self.table.schema)}
-        columns = tuple(name for name in self.written if name not in apart)
-        settings = ColumnSettings(self.table.schema, columns)
-        self._refuse_vectors(group)
+        beside = self._vectors_beside(group)
+        columns = tuple(name for name in self.written if name not in apart and name not in beside)
+        changing = (*columns, *(name for name in self.written if name in beside))
+        vectors = VectorSettings(self.table.schema, beside) if beside else None
+        settings = ColumnSettings(self.table.schema, columns, vectors) if columns or vectors is None else vectors
         blobs = BlobOverlays(self.table, settings, placed, [n for n in self.written if n in apart], namer)
         with blobs:
-            changed = blobs.passing(self._staying(placed, new), columns)
+            changed = blobs.passing(self._staying(placed, new), changing)
             files: list[DataFileMeta] = []
-            if columns:
+            if changing:
                 writer = RollingWriter(
                     self.table,
                     settings,
@@ -121,25 +124,24 @@ class ColumnTask:
                     namer=namer,
                     first_sequence=group.sequence_number,
                 )
-                old = read_group(self.table, placed.partition, placed.bucket, group, columns)
-                files = write_all(writer, _overlaid(old, changed))
-                assert len(files) == 1 and files[0].row_count == group.row_count
-                files = [replace(files[0], first_row_id=group.first_row_id)]
+                old = read_group(self.table, placed.partition, placed.bucket, group, (*columns, *beside))
+                files = _in_their_places(group, write_all(writer, _overlaid(old, changed)))
             else:
                 deque(changed, maxlen=0)
             files += blobs.finish()
         return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=tuple(files))
 
-    def _refuse_vectors(self, group: FileGroup) -> None:
-        written = {self.table.schema.field(name).id: name for name in self.written}
-        for file in group.files:
-            vectors = is_dedicated(file.file_name) and not is_blob_file(file.file_name)
-            held = _column_ids(self.table, file) & written.keys() if vectors else ()
-            for column in held:
-                raise UnsupportedError(
-                    f"{self.table.name}: column '{written[column]}' has files of vectors of its own, which cannot be"
-                    " changed yet."
-                )
+    def _vectors_beside(self, group: FileGroup) -> tuple[str, ...]:
+        """The columns that go into files of vectors, all of them if one changes; none where data files hold them.
+
+        Readers take a column from data files before they look into files of vectors.
+        """
+        fields = {f.id: f.name for f in fields_in_vector_files(self.table.schema)}
+        whole = (f for f in group.files if not is_dedicated(f.file_name))
+        changes = not fields.keys().isdisjoint(self.table.schema.field(name).id for name in self.written)
+        if not changes or any(_column_ids(self.table, f) & fields.keys() for f in whole):
+            return ()
+        return tuple(fields.values())
 
     def _staying(
         self, placed: PlacedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
@@ -164,7 +166,10 @@ def _overlaid(
     old: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
     new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:
-    """All old rows in their order, with the new ones in their places; both come in the order of their places."""
+    """All old rows in their order, with the new ones in their places; both come in the order of their places.
+
+    New rows may lack columns, which stay what they are.
+    """
     head = next(new, None)
     for places, rows in old:
         end = places[-1] + 1
@@ -178,13 +183,29 @@ def _overlaid(
     assert head is None, "rows changed behind the last of their group"
 
 
+def _in_their_places(group: FileGroup, files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
+    """New files with the ids of the group's rows, of all of which the data file and the files of vectors tell."""
+    found, vectors = [], group.first_row_id
+    for file in files:
+        if is_dedicated(file.file_name):
+            found.append(replace(file, first_row_id=vectors))
+            vectors += file.row_count
+        else:
+            assert file.row_count == group.row_count
+            found.append(replace(file, first_row_id=group.first_row_id))
+    assert vectors in (group.first_row_id, group.first_row_id + group.row_count)
+    return found
+
+
 def _replaced(rows: pa.RecordBatch, at: npt.NDArray[np.int64], new: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     order = np.arange(rows.num_rows, dtype=np.int64)
     order[at] = rows.num_rows + np.arange(len(at))
-    chosen = pa.array(order)
+    chosen, changed = pa.array(order), set(new[0].schema.names)
     columns = [
-        pa.concat_arrays([column, *(part.column(i) for part in new)]).take(chosen)
-        for i, column in enumerate(rows.columns)
+        pa.concat_arrays([rows.column(name), *(part.column(name) for part in new)]).take(chosen)
+        if name in changed
+        else rows.column(name)
+        for name in rows.schema.names
     ]
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 

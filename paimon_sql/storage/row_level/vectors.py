@@ -10,10 +10,9 @@ from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.index_files import index_entries, index_path, write_deletions
+from paimon_sql.storage.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
 from paimon_sql.storage.scan.deletions import Deletion, deletions_of
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.table import Table
@@ -110,13 +109,13 @@ def replaced_vectors(
         changed: the vectors that change.
     """
     files = [e for e in held if e.file.index_type == DELETION_VECTORS_INDEX]
-    if table.schema.primary_keys or table.options.get(BUCKET) > 0:
-        stale = files  # a bucket has one file
+    if has_one_vectors_file(table):
+        stale = files
     else:
         stale = [e for e in files if any(v.data_file_name in changed for v in e.file.deletion_vectors or ())]
     vectors: dict[str, DeletionVector | None] = {**read_vectors(table, stale), **changed}
     left = {name: vector for name, vector in vectors.items() if vector is not None}
     if not left and not stale:
         return message
-    new = (write_deletions(table, message.partition, message.bucket, left),) if left else ()
+    new = write_deletions(table, message.partition, message.bucket, left) if left else ()
     return replace(message, new_indexes=new, deleted_indexes=tuple(e.file for e in stale))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from paimon_sql.format.options.scan import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.chain import ChainFiles, files_of_chain
+from paimon_sql.storage.scan.scanned_bucket import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.scan.two_branches import BranchFiles, files_of_branches
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import Version, version_to_read
@@ -59,9 +60,18 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
     """
     chain, version = Chain.read_by(table), version_to_see(table)
     if chain is None:
-        return FilesToRead(version, files_of_branches(table, version, predicate))
+        return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
     found = files_of_chain(chain, version, predicate)
+    chained = [
+        replace(c, files=[(owner, partition, in_scanned_bucket(table, held)) for owner, partition, held in c.files])
+        for c in found.chained
+    ]
+    found = replace(found, whole=_of_bucket(table, found.whole), chained=chained)
     return FilesToRead(version, found.whole, found)
+
+
+def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
+    return [replace(part, live=live_in_scanned_bucket(table, part.live)) for part in parts]
 
 
 def newest_entries(table: Table) -> pa.Table:

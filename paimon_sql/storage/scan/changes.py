@@ -21,6 +21,7 @@ from paimon_sql.storage.scan.live_files import (
     partition_predicate,
 )
 from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.scanned_bucket import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.scan.sections import sections_of
 from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
 from paimon_sql.storage.span import CHANGELOG, DIFF, Span
@@ -77,7 +78,7 @@ def told_by_commit(
     for held in table.manifests.read_all([m.file_name for m in manifests]):
         metrics.files += len(held)
         buckets: dict[_Bucket, list[DataFileMeta]] = {}
-        for e in entries(filter_partitions(table, held, predicate)):
+        for e in entries(in_scanned_bucket(table, filter_partitions(table, held, predicate))):
             if e.kind is FileKind.ADD:
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket), files in buckets.items():
@@ -109,8 +110,8 @@ def differences(
         images: whether readers tell what changed rows were before, too.
     """
     by_partition = partition_predicate(table, predicate)
-    before = _State(table, live_files(table, first, by_partition))
-    after = _State(table, live_files(table, last, by_partition))
+    before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
+    after = _State(table, live_in_scanned_bucket(table, live_files(table, last, by_partition)))
     metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
     metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
     metrics.files += after.live.metrics.files + before.live.metrics.files

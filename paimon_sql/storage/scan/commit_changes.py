@@ -29,6 +29,7 @@ from paimon_sql.storage.scan.evolved import evolved_splits, grown_splits, whole_
 from paimon_sql.storage.scan.file_groups import FileGroup, evolves, file_groups, groups_of_entries, stored_fields
 from paimon_sql.storage.scan.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.scanned_bucket import in_scanned_bucket
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.span import CHANGELOG, DELTA, told_snapshot
@@ -143,7 +144,7 @@ class _Commit:
         found: dict[FileKind, dict[_Bucket, list[DataFileMeta]]] = {FileKind.ADD: {}, FileKind.DELETE: {}}
         for held in self.table.manifests.read_all([m.file_name for m in manifests]):
             self.metrics.files += len(held)
-            for e in entries(filter_partitions(self.table, held, by_partition)):
+            for e in entries(in_scanned_bucket(self.table, filter_partitions(self.table, held, by_partition))):
                 found[e.kind].setdefault((e.partition, e.bucket), []).append(e.file)
         return found[FileKind.ADD], found[FileKind.DELETE]
 
@@ -215,7 +216,7 @@ class _Commit:
 
     def _marked(self, marked: _Deletions, old: _Deletions) -> Iterator[CommitSplit]:
         by_partition = partition_predicate(self.table, self.predicate)
-        live = live_files(self.table, self.snapshot, by_partition).entries
+        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, by_partition).entries)
         chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
         if evolves(self.table):  # the other columns of the rows lie in files beside
             numbers = pa.array(groups_of_entries(live))

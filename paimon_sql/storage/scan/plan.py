@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.manifest import entries
+from paimon_sql.format.options.scan import SCAN_PLAN_SORT_PARTITION
 from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.format.special_fields import ROW_ID
@@ -26,6 +27,7 @@ from paimon_sql.storage.evolution import finds_by_name
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.global_index.first_rows import first_rows
 from paimon_sql.storage.global_index.lookup import IndexAnswers
+from paimon_sql.storage.merge.order import SortColumn, comparable, sort_order
 from paimon_sql.storage.metrics import METRICS, SCAN
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.row_ids import RowIds
@@ -36,9 +38,10 @@ from paimon_sql.storage.scan.evolved import evolved_splits
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.group_pruning import prune_row_ids
 from paimon_sql.storage.scan.index_pruning import prune_by_indexes
-from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files
+from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files, partition_values
 from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
+from paimon_sql.storage.scan.scanned_bucket import live_in_scanned_bucket
 from paimon_sql.storage.scan.sections import is_raw, sections_of
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
@@ -214,7 +217,8 @@ def plan_scan(
     if snapshot is None:
         found = files_to_read(table, predicate)
     else:
-        own = BranchFiles(table, snapshot, live_files(table, snapshot, predicate))
+        live = live_in_scanned_bucket(table, live_files(table, snapshot, predicate))
+        own = BranchFiles(table, snapshot, live)
         found = FilesToRead(Version(snapshot, table.schema.id), [own])
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
@@ -244,10 +248,19 @@ def plan_scan(
     if any(isinstance(s, EvolvedSplit) for s in splits) or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
+    if table.options.get(SCAN_PLAN_SORT_PARTITION) and table.schema.partition_keys:
+        splits = _by_partition(table, splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
     _note(table, found.version.snapshot, metrics, time.monotonic() - started)
     return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
+
+
+def _by_partition(table: Table, splits: Sequence[Split]) -> list[Split]:
+    """The splits in the order of their partitions' values, those of one partition in the order that they had."""
+    values = partition_values(table, pa.array([s.partition for s in splits], pa.binary()))
+    order = sort_order([SortColumn(comparable(column)) for column in values.values()])
+    return [splits[i] for i in order]
 
 
 def _note(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:

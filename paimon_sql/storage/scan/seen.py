@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.scan import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS
+from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS
 from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.scan.all_branches import version_to_see
@@ -24,10 +24,10 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
 
 
 def is_told_by_snapshot(table: Table) -> bool:
-    """Whether all rows of a snapshot are read: no changes between two, and not only files that came behind a time."""
+    """Whether all rows of a snapshot are read: no changes between two, and neither files since a time nor a bucket."""
     options = table.options
-    since = any(options.has(option) for option in (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS))
-    return sees_one_branch(table) and not since and span_to_read(table) is None
+    some = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_BUCKET)
+    return sees_one_branch(table) and not any(options.has(option) for option in some) and span_to_read(table) is None
 
 
 def sees_one_branch(table: Table) -> bool:

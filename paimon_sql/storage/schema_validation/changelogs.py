@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.format.options.bucket import BUCKET
 from paimon_sql.format.options.changelog import (
     CHANGELOG_NUM_RETAINED_MAX,
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
 )
-from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS, PK_CLUSTERING_OVERRIDE
+from paimon_sql.format.options.compaction import FULL_COMPACTION_DELTA_COMMITS, PK_CLUSTERING_OVERRIDE, WRITE_ONLY
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.merge_engine import SEQUENCE_FIELD, SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.format.options.scan import (
@@ -19,6 +20,7 @@ from paimon_sql.format.options.scan import (
     TABLE_READ_SEQUENCE_NUMBER_ENABLED,
 )
 from paimon_sql.format.options.snapshot import SNAPSHOT_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MIN
+from paimon_sql.format.paths import POSTPONE_BUCKET
 from paimon_sql.storage.schema_validation.definition import Definition, conflict
 
 
@@ -69,12 +71,26 @@ def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
 
 
 def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
-    """Rows are merged by sequence numbers, and never by the order of snapshots."""
-    if table.is_on(SEQUENCE_SNAPSHOT_ORDERING):
+    """Only the order of snapshots decides then, which compactions must find in their input."""
+    if not table.is_on(SEQUENCE_SNAPSHOT_ORDERING):
+        return
+    if not table.has_key:
+        yield conflict(SEQUENCE_SNAPSHOT_ORDERING, "is for tables with a primary key.", "Define one.")
+    if table.options.get(SEQUENCE_FIELD):
+        yield conflict(
+            SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
+        )
+    if not table.is_on(WRITE_ONLY):
         yield conflict(
             SEQUENCE_SNAPSHOT_ORDERING,
-            "is not offered: the latest row of a key is chosen by sequence numbers here.",
-            f"Leave it out, or name columns in '{SEQUENCE_FIELD.key}'.",
+            "needs tables that writers do not compact: rows are compacted when they have their snapshots.",
+            f"Set '{WRITE_ONLY.key}' = 'true', and CALL sys.compact of the table.",
+        )
+    if table.bucket == POSTPONE_BUCKET:
+        yield conflict(
+            SEQUENCE_SNAPSHOT_ORDERING,
+            "does not go with postponed buckets, whose rows get the snapshot of a compaction.",
+            f"Set '{BUCKET.key}' to a number above 0, or to -1.",
         )
 
 

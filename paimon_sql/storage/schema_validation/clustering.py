@@ -15,7 +15,6 @@ from paimon_sql.format.options.partition import (
     PARTITION_EXPIRATION_TIME,
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
-    RECORD_LEVEL_EXPIRE_TIME,
 )
 from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.options.scan import CHAIN_TABLE_CHAIN_PARTITION_KEYS, CHAIN_TABLE_ENABLED
@@ -36,21 +35,13 @@ def incremental_clustering(table: Definition) -> Iterator[PaimonError]:
 
 
 def clustered_keys(table: Definition) -> Iterator[PaimonError]:
-    """A table with a key whose files are ordered otherwise finds old rows by look-ups alone."""
-    if not table.is_on(PK_CLUSTERING_OVERRIDE):
-        return
-    key = PK_CLUSTERING_OVERRIDE
-    if not table.names_of(CLUSTERING_COLUMNS):
-        yield conflict(key, f"needs '{CLUSTERING_COLUMNS.key}'.")
-    if not table.is_on(DELETION_VECTORS_ENABLED) and table.merge_engine != "first-row":
-        yield conflict(key, f"needs '{DELETION_VECTORS_ENABLED.key}' = 'true'.")
-    if table.merge_engine not in ("deduplicate", "first-row"):
-        yield conflict(key, f"does not go with 'merge-engine' = '{table.merge_engine}'.")
-    if table.producer not in ("none", "input"):
-        yield conflict(key, f"does not go with 'changelog-producer' = '{table.producer}'.")
-    for option in (RECORD_LEVEL_EXPIRE_TIME, SEQUENCE_FIELD):
-        if table.options.has(option):
-            yield conflict(key, f"does not go with '{option.key}'.")
+    """The files of a table with a key are ordered by it."""
+    if table.is_on(PK_CLUSTERING_OVERRIDE):
+        yield conflict(
+            PK_CLUSTERING_OVERRIDE,
+            "is not offered: files of a table with a primary key are ordered by it.",
+            f"Leave it out; '{CLUSTERING_COLUMNS.key}' order tables without a key.",
+        )
 
 
 def manifest_order(table: Definition) -> Iterator[PaimonError]:

@@ -91,6 +91,12 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         yield conflict(VECTOR_FILE_FORMAT, f"needs '{DATA_EVOLUTION_ENABLED.key}' = 'true'.")
     if own_format.lower() not in format_names():
         yield conflict(VECTOR_FILE_FORMAT, f"cannot be '{own_format}'.", f"Use one of {', '.join(format_names())}.")
+        return
+    for field in (f for f in table.schema.fields if isinstance(f.type, t.VectorType)):
+        try:
+            file_format(own_format).check_fields([field])
+        except PaimonError as error:
+            yield conflict(VECTOR_FILE_FORMAT, f"cannot be '{own_format}': {error.message}")
     if all(isinstance(f.type, t.VectorType) for f in table.schema.fields):
         yield wrong("A table cannot consist of vectors alone.", "Add a column of another type.")
 

@@ -18,9 +18,11 @@ from paimon_sql.format.options.scan import (
     INCREMENTAL_TO_AUTO_TAG,
     STREAMING_READ_APPEND_OVERWRITE,
     STREAMING_READ_OVERWRITE,
+    STREAMING_READ_SNAPSHOT_DELAY,
 )
 from paimon_sql.format.options.snapshot import CONSUMER_ID
 from paimon_sql.storage.chains import Chain
+from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
@@ -76,7 +78,18 @@ class StreamSource:
     def newest(self) -> Position:
         """A position behind all that there is now."""
         self.table.snapshots.forget()
-        return Position(self.table.snapshots.latest_id() or 0, _BEHIND_LAST)
+        return Position(self._newest_id(), _BEHIND_LAST)
+
+    def _newest_id(self) -> int:
+        """The newest snapshot that is old enough; 0 without one."""
+        newest = self.table.snapshots.latest_id() or 0
+        delay = self.table.options.get(STREAMING_READ_SNAPSHOT_DELAY)
+        if delay is None:
+            return newest
+        until = present_millis() - int(delay.total_seconds() * 1000)
+        while newest and self.table.snapshots.exists(newest) and self.table.snapshots.get(newest).time_millis > until:
+            newest -= 1
+        return newest
 
     def end(self, start: Position, limits: Limits | None = None, until: Position | None = None) -> Position | None:
         """Where the next step ends; None if there is nothing to take yet.
@@ -119,7 +132,7 @@ class StreamSource:
     def _after(self, start: Position, last: int | None = None) -> Iterator[tuple[Position, Split]]:
         """All splits behind a position, with their own."""
         self.table.snapshots.forget()
-        newest = self.table.snapshots.latest_id() or 0
+        newest = self._newest_id()
         first = start.snapshot_id + start.ends_snapshot
         for snapshot_id in range(first, (newest if last is None else min(newest, last)) + 1):
             full = start.full and snapshot_id == start.snapshot_id

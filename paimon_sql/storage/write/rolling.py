@@ -105,21 +105,31 @@ class RollingWriter:
             BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source, copies=copies_blobs)
             for f in settings.blob_fields
         ]
+        self._vectors: RollingWriter | None = None
+        if settings.vectors is not None:
+            self._vectors = RollingWriter(
+                table, settings.vectors, partition, bucket, namer=namer, source=source, row_group=row_group
+            )
+            self._vector_names = [f.name for f in settings.vectors.stored_fields]
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows; a file that becomes big enough is closed, and the rest goes into the next."""
         step = min(_STEP_BYTES, self._settings.target_file_size)
-        own = batch.select([f.name for f in self._settings.stored_fields]) if self._blobs else batch
+        apart = self._blobs or self._vectors is not None
+        own = batch.select([f.name for f in self._settings.stored_fields]) if apart else batch
         rows, first = max(1, batch.num_rows * step // max(1, own.nbytes)), 0
         while first < batch.num_rows:
             some = min(rows, self._most_rows - (self._open.rows if self._open else 0))
+            if self._vectors is not None:
+                self._vectors.write(batch.select(self._vector_names).slice(first, some))
             self._write(own.slice(first, some), [batch.column(w.name).slice(first, some) for w in self._blobs])
             first += some
 
     @property
     def unfinished(self) -> int:
         """The bytes of rows that the file now open holds in memory at most."""
-        return min(self._open.size, self._open.row_group) if self._open else 0
+        apart = self._vectors.unfinished if self._vectors is not None else 0
+        return apart + (min(self._open.size, self._open.row_group) if self._open else 0)
 
     def finish(self) -> None:
         """Close the file now open; the next rows go into another."""
@@ -131,6 +141,12 @@ class RollingWriter:
         self.finish()
         return self._done
 
+    def taken(self) -> list[DataFileMeta]:
+        """Finish the file now open; the files since the last call, in the order of writing."""
+        self.finish()
+        done, self._done = self._done, []
+        return done
+
     def abort(self) -> None:
         """Remove whatever was written."""
         if self._open is not None:
@@ -138,6 +154,8 @@ class RollingWriter:
             self._open = None
         for writer in self._blobs:
             writer.abort()
+        if self._vectors is not None:
+            self._vectors.abort()
         self._table.file_io.delete_many(self._paths)
 
     def _write(self, batch: pa.RecordBatch, blobs: Sequence[pa.Array]) -> None:
@@ -151,11 +169,10 @@ class RollingWriter:
 
     def _begin(self) -> _OpenFile:
         s = self._settings
-        name = self._namer.next(
-            data_extension(
-                s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
-            )
+        extension = data_extension(
+            s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
         )
+        name = self._namer.next(f"{s.mark}{extension}")
         folder = self._table.locations.bucket(self._partition, self._bucket)
         path = f"{folder}/{name}" if self._place is None else self._place(name)
         kind = s.file_format(self._level)
@@ -254,6 +271,8 @@ class RollingWriter:
         )
         for writer in self._blobs:
             self._done += writer.finish()
+        if self._vectors is not None:
+            self._done += self._vectors.taken()
         self._open = None
 
     def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from paimon_sql.format.binary_row import RowCodec
 from paimon_sql.format.bucket import BucketFunction, bucket_function
 from paimon_sql.format.row_encode import encode_rows
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.storage.fixed_lists import as_fixed_lists
 from paimon_sql.storage.partition_times import StrictPartitions
 
 UNAWARE = -1
@@ -130,6 +131,8 @@ def _conform(column: pa.Array, target: pa.Field) -> pa.Array:
     if column.type == target.type:
         return column
     try:
+        if pa.types.is_fixed_size_list(target.type) and pa.types.is_list(column.type):
+            return as_fixed_lists(column, target.type)
         return column.cast(target.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InvalidInputError(f"Column '{target.name}' cannot take a value of type {column.type}: {error}") from error

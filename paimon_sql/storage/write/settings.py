@@ -26,7 +26,11 @@ from paimon_sql.format.options.data_file import (
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
 )
-from paimon_sql.format.options.index import FILE_INDEX_IN_MANIFEST_THRESHOLD
+from paimon_sql.format.options.index import (
+    FILE_INDEX_IN_MANIFEST_THRESHOLD,
+    VECTOR_FILE_FORMAT,
+    VECTOR_TARGET_FILE_SIZE,
+)
 from paimon_sql.format.options.row_tracking import BLOB_TARGET_FILE_SIZE
 from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.schema import TableSchema
@@ -34,12 +38,19 @@ from paimon_sql.format.special_fields import TRACKED, key_value_fields
 from paimon_sql.format.stats_mode import StatsMode, column_modes
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.blob_columns import fields_in_blob_files
+from paimon_sql.storage.vector_columns import fields_in_vector_files
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
 
 class WriteSettings:
-    """What a table's options say of writing."""
+    """What a table's options say of writing.
+
+    Attributes:
+        mark: what stands before the extension in names of data files.
+    """
+
+    mark = ""
 
     def __init__(self, schema: TableSchema) -> None:
         self._schema = schema
@@ -85,7 +96,7 @@ class WriteSettings:
         """The columns of a data file."""
         if self.keyed:
             return key_value_fields(self._schema, thin=self.thin)
-        return tuple(f for f in self._schema.fields if f not in self.blob_fields)
+        return tuple(f for f in self._schema.fields if f not in self._apart)
 
     @cached_property
     def blob_fields(self) -> tuple[DataField, ...]:
@@ -93,9 +104,20 @@ class WriteSettings:
         return fields_in_blob_files(self._schema)
 
     @cached_property
+    def vectors(self) -> VectorSettings | None:
+        """What files of vectors are written by, beside the data files; None where vectors stand in these."""
+        fields = fields_in_vector_files(self._schema)
+        return VectorSettings(self._schema, [f.name for f in fields]) if fields else None
+
+    @property
+    def _apart(self) -> tuple[DataField, ...]:
+        """The columns that have files of their own."""
+        return (*self.blob_fields, *(self.vectors.stored_fields if self.vectors else ()))
+
+    @cached_property
     def brought_columns(self) -> tuple[str, ...]:
         """The columns that rows bring to be written."""
-        return tuple(f.name for f in (*self.stored_fields, *self.blob_fields))
+        return tuple(f.name for f in (*self.stored_fields, *self._apart))
 
     @cached_property
     def blob_target_file_size(self) -> int:
@@ -105,7 +127,7 @@ class WriteSettings:
     @cached_property
     def write_columns(self) -> tuple[str, ...] | None:
         """What a data file tells of its columns; None where it has just those of the table."""
-        return tuple(f.name for f in self.stored_fields) if self.blob_fields else None
+        return tuple(f.name for f in self.stored_fields) if self._apart else None
 
     @cached_property
     def names_counted(self) -> bool:
@@ -125,7 +147,7 @@ class WriteSettings:
     @cached_property
     def counted_fields(self) -> Sequence[DataField]:
         """The columns of which statistics may be kept."""
-        return self.stored_fields if self.blob_fields else self._schema.fields
+        return self.stored_fields if self._apart else self._schema.fields
 
     @cached_property
     def carries_numbers(self) -> bool:
@@ -154,14 +176,17 @@ class WriteSettings:
 
     def value_modes(self, level: int) -> list[StatsMode]:
         """Which statistics are kept of each column in files on a level."""
+        apart = {f.name for f in self._apart}
+        return [mode for name, mode in self._modes(level).items() if name not in apart]
+
+    def _modes(self, level: int) -> dict[str, StatsMode]:
         modes = column_modes(
             self._schema.options,
             self._schema.names,
             level=level if self.keyed else None,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
-        apart = {f.name for f in self.blob_fields}
-        return [mode for name, mode in zip(self._schema.names, modes, strict=True) if name not in apart]
+        return dict(zip(self._schema.names, modes, strict=True))
 
 
 class TrackedSettings(WriteSettings):
@@ -174,6 +199,10 @@ class TrackedSettings(WriteSettings):
     @cached_property
     def blob_fields(self) -> tuple[DataField, ...]:
         return ()  # columns of blobs and rows that move do not go together
+
+    @cached_property
+    def vectors(self) -> VectorSettings | None:
+        return None  # rows that move may have theirs among the other columns
 
     @cached_property
     def names_counted(self) -> bool:
@@ -194,11 +223,13 @@ class ColumnSettings(WriteSettings):
     Args:
         schema: the table's schema.
         columns: the columns, none of which has files of blobs.
+        vectors: what the vectors that come with them are written by, if they go into files of their own.
     """
 
-    def __init__(self, schema: TableSchema, columns: Sequence[str]) -> None:
+    def __init__(self, schema: TableSchema, columns: Sequence[str], vectors: VectorSettings | None = None) -> None:
         super().__init__(schema)
         self._columns = tuple(columns)
+        self._vectors_beside = vectors
 
     @cached_property
     def target_file_size(self) -> int:
@@ -217,6 +248,10 @@ class ColumnSettings(WriteSettings):
         return ()
 
     @cached_property
+    def vectors(self) -> VectorSettings | None:
+        return self._vectors_beside
+
+    @cached_property
     def names_counted(self) -> bool:
         return True
 
@@ -229,8 +264,25 @@ class ColumnSettings(WriteSettings):
         return self._columns
 
     def value_modes(self, level: int) -> list[StatsMode]:
-        modes = dict(zip(self._schema.names, super().value_modes(level), strict=True))
+        modes = self._modes(level)
         return [modes[name] for name in self._columns]
+
+
+class VectorSettings(ColumnSettings):
+    """What a table's options say of writing files of vectors."""
+
+    mark = ".vector"
+
+    @cached_property
+    def target_file_size(self) -> int:
+        return self._options.get(VECTOR_TARGET_FILE_SIZE) or WriteSettings(self._schema).target_file_size
+
+    @cached_property
+    def file_indexes(self) -> tuple[DeclaredIndex, ...]:
+        return ()
+
+    def file_format(self, level: int) -> str:
+        return (self._options.get(VECTOR_FILE_FORMAT) or super().file_format(level)).lower()
 
 
 class ChangelogSettings(WriteSettings):

@@ -206,4 +206,4 @@ class Rewriter:
         old = (w.vectors_file,) if w.vectors_file else ()
         if not vectors:
             return old, ()
-        return old, (write_deletions(self.table, w.partition, w.bucket, vectors),)
+        return old, write_deletions(self.table, w.partition, w.bucket, vectors)

@@ -1,0 +1,48 @@
+"""Rows whose age is the number of the snapshot that wrote them (``sequence.snapshot-ordering``).
+
+Nobody knows that number before the snapshot is made. So files of new rows hold numbers of their writers, the commit
+puts its own into their metadata, and readers give it to all of their rows. Compactions write it down for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.data_file import DataFileMeta, FileSource
+from paimon_sql.format.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
+from paimon_sql.format.schema import TableSchema
+
+
+def is_ordered_by_snapshots(schema: TableSchema) -> bool:
+    """Whether the order of snapshots decides which row of a key is the latest."""
+    text = schema.options.get(SEQUENCE_SNAPSHOT_ORDERING.key)
+    return text is not None and bool(schema.primary_keys) and SEQUENCE_SNAPSHOT_ORDERING.read(text)
+
+
+def numbered_by_snapshot(entries: Sequence[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:
+    """The entries of a commit that is no compaction, new rows with the number of its snapshot."""
+
+    def numbered(entry: ManifestEntry) -> ManifestEntry:
+        if entry.kind is not FileKind.ADD or entry.file.file_source == FileSource.COMPACT:
+            return entry
+        file = replace(entry.file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+        return replace(entry, file=file)
+
+    return [numbered(e) for e in entries]
+
+
+def number_of_rows(file: DataFileMeta) -> int | None:
+    """The sequence number of all rows of a file; None if each row tells its own.
+
+    Raises:
+        UnsupportedError: the file does not say how it came to be, as those of old versions do not.
+    """
+    if file.file_source is None:
+        raise UnsupportedError(
+            f"{file.file_name} does not say whether it was compacted, so that its rows cannot be ordered by snapshots.",
+            remedy=f"Use '{SEQUENCE_SNAPSHOT_ORDERING.key}' for new tables only.",
+        )
+    return None if file.file_source == FileSource.COMPACT else file.min_sequence_number
