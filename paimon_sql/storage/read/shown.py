@@ -99,7 +99,7 @@ _FUNCTIONS: dict[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
     "CONTAINS": lambda v, x: pc.match_substring(v, x[0].as_py()),
     "LIKE": lambda v, x: pc.match_like(v, x[0].as_py()),
     "IN": _contained,
-    "NOT_IN": lambda v, x: pc.invert(_contained(v, x)),
+    "NOT_IN": lambda v, x: pc.invert(_contained(v, x)) if not x.null_count else pa.nulls(len(v), pa.bool_()),
     "BETWEEN": _between,
     "NOT_BETWEEN": lambda v, x: pc.invert(_between(v, x)),
 }
