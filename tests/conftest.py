@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from . import object_stores, packages, rest_server, servers
 from .interop import java
+from .newer_rest import NewerRest, fronted
 
 # Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -119,3 +120,10 @@ def rest() -> Iterator[rest_server.RestServer]:
         pytest.skip("the REST server needs Maven, which fetches it once, and a JDK")
     with rest_server.rest_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def newer_rest(rest: rest_server.RestServer) -> Iterator[NewerRest]:
+    """The same server as newer versions are: it keeps partitions of format tables, and replaces tables."""
+    with fronted(rest) as front:
+        yield front

@@ -22,6 +22,7 @@ ARTIFACTS = (
     "com.squareup.okio:okio:1.17.6",
     "junit:junit:4.13.2",
 )
+_SOURCES = ("RestServer.java", "RestRights.java", "RestReplace.java", "CatalogServer.java")
 TOKEN = "a token: x=y"
 _FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
 
@@ -70,7 +71,7 @@ def rest_server() -> Iterator[RestServer]:
     """A server with a warehouse of its own."""
     folder = Path(tempfile.mkdtemp(prefix="paimon-sql-rest-"))
     jars = ":".join([str(folder), *classpath(), *(str(packages.fetched(a)) for a in ARTIFACTS)])
-    sources = [str(Path(__file__).parent / "interop" / name) for name in ("RestServer.java", "CatalogServer.java")]
+    sources = [str(Path(__file__).parent / "interop" / name) for name in _SOURCES]
     subprocess.run(["javac", "-cp", jars, "-d", str(folder), *sources], check=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(

@@ -11,7 +11,13 @@ import paimon_sql.catalog.iceberg  # noqa: F401 - makes the kinds of registratio
 from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.errors import DatabaseNotEmptyError, PaimonError, TableExistsError, WrongKindError
+from paimon_sql.errors import (
+    DatabaseNotEmptyError,
+    PaimonError,
+    TableExistsError,
+    UnsupportedError,
+    WrongKindError,
+)
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.executor import Executor
@@ -29,15 +35,17 @@ class Catalog(DefinedObjects, ABC):
         options: the catalog's options, among them ``warehouse``.
 
     Attributes:
+        keeps_owners: whether it keeps who made a database.
         places_tables: whether it keeps the place of each table, so that new ones may stand anywhere.
         run_log: where it records what is done for the maintenance of its tables; None for a catalog that does not.
         executor: who plans of its tables that are large are given to; None where the process makes them by itself.
         is_taken: whether a name is that of a table outside the catalog, beside which it cannot have one of that name.
-        replaces_definitions: whether REPLACE TABLE can put a definition in the place of another.
+        replaces_definitions: whether REPLACE TABLE writes the new definition itself; otherwise `replace_table` does it.
         renames_tables: whether a table can get another name.
     """
 
     places_tables: ClassVar[bool] = False
+    keeps_owners: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
     renames_tables: ClassVar[bool] = True
 
@@ -112,7 +120,7 @@ class Catalog(DefinedObjects, ABC):
 
         Raises:
             NoSuchTableError: there is none.
-            UnsupportedError: tables of its kind are not offered here.
+            UnsupportedError: tables of its kind are not offered here, or not all of it is shown to its readers.
         """
 
     def table(self, identifier: Identifier) -> Table:
@@ -124,6 +132,15 @@ class Catalog(DefinedObjects, ABC):
             UnsupportedError: tables of its kind are not offered here.
         """
         return with_snapshots(self.any_table(identifier))
+
+    def guarded_table(self, identifier: Identifier) -> AnyTable:
+        """Open a table of any kind to read what its `Table.guard` lets be seen, or to write rows into it.
+
+        Raises:
+            NoSuchTableError: there is none.
+            UnsupportedError: tables of its kind are not offered here.
+        """
+        return self.any_table(identifier)
 
     def damaged_table(self, identifier: Identifier) -> Table | None:
         """Open a table whose newest definition cannot be read by the newest one that can, to repair it.
@@ -154,6 +171,15 @@ class Catalog(DefinedObjects, ABC):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Give a table another name or database; the target must not exist."""
 
+    def replace_table(self, identifier: Identifier, schema: TableSchema) -> None:
+        """Empty a table with snapshots and give it another definition, its snapshots staying readable.
+
+        Raises:
+            NoSuchTableError: there is none.
+            UnsupportedError: that is not done by the catalog, but by whoever commits the rows, or cannot be done.
+        """
+        raise UnsupportedError(f"Catalog {self.name} does not replace tables by itself.")
+
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError where a table outside the catalog has the name of one that is to be made."""
         if self.is_taken(identifier):
@@ -182,7 +208,7 @@ class Catalog(DefinedObjects, ABC):
     def has_materialized(self, identifier: Identifier) -> bool:
         """Whether a table is a materialized one; what cannot be opened is none."""
         try:
-            return is_materialized(self.any_table(identifier).schema)
+            return is_materialized(self.guarded_table(identifier).schema)
         except (PaimonError, OSError):
             return False
 

@@ -24,7 +24,8 @@ def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> Non
     def shape(schema: TableSchema) -> tuple[Any, ...]:
         return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
 
-    options = {k: v for k, v in wanted.options.items() if k != PATH.key and existing.options.get(k) != v}
+    said = {k: v for k, v in wanted.options.items() if k not in (PATH.key, "external")}
+    options = {k: v for k, v in said.items() if existing.options.get(k) != v}
     if shape(existing) != shape(wanted) or options:
         what = (
             f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"

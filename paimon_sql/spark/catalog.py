@@ -47,6 +47,7 @@ from paimon_sql.spark.placement import placed, refuse_parts
 from paimon_sql.spark.procedures import load_procedure, offered_procedures, procedure_names
 from paimon_sql.spark.scanned_table import DerivedTableProxy
 from paimon_sql.spark.schema_table import SchemaTable
+from paimon_sql.spark.server_replaced import ServerReplacedTableProxy
 from paimon_sql.spark.session_options import session_options, session_zone, under_session
 from paimon_sql.spark.sql_functions import FunctionMaker
 from paimon_sql.spark.statements import Surroundings
@@ -58,9 +59,11 @@ from paimon_sql.spark.unheeded import tell_of_unheeded
 from paimon_sql.spark.views import ViewsOfCatalog
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
 from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.schema_change.options import SetOption
+from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -133,7 +136,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
         given = self.jvm.texts(properties)
-        given.pop("owner", None)
+        if not self.catalog.keeps_owners:
+            given.pop("owner", None)
         try:
             self.catalog.create_database(namespace[0], given)
         except DatabaseExistsError:
@@ -236,9 +240,14 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             catalog_options=self.catalog.options,
             case_sensitive=self._is_case_sensitive(),
             default_provider=self.session.conf().get("spark.sql.sources.default"),
+            standing=self._standing if self.catalog.places_tables else None,
         )
         tell_of_unheeded(self.session, schema.options)
         return schema
+
+    def _standing(self, place: str) -> TableSchema | None:
+        """The definition of the table that stands at a place."""
+        return SchemaManager(file_io_of(place, self.catalog.options), place.rstrip("/")).latest()
 
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
@@ -255,11 +264,6 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         identifier = self._identifier(ident)
         old = self.catalog.any_table(identifier)
         self._refuse_materialized(old, "replaced")
-        if not self.catalog.replaces_definitions:
-            raise UnsupportedError(
-                f"{old.name} cannot be replaced: the catalog's server only takes changes of a definition.",
-                remedy="DROP the table and CREATE it anew.",
-            )
         schema = self._placed(identifier, self._schema(ident, definition))
         kind, shown = kind_of(schema), in_spark(old)
         if not kind.is_replacing:
@@ -267,6 +271,14 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
                 f"{old.name} cannot be replaced by a materialized table.",
                 remedy="DROP the table, and CREATE MATERIALIZED TABLE.",
             )
+        if not self.catalog.replaces_definitions:
+            if not isinstance(old, Table) or kind is not kind_of(old.schema) or not shown.keeps_history(old, schema):
+                raise UnsupportedError(
+                    f"{old.name} cannot be replaced by a table of other partition columns or of another kind, and no"
+                    " format table can be replaced: the catalog's server does not do that.",
+                    remedy="DROP the table and CREATE it anew.",
+                )
+            return ServerReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
         if kind is kind_of(old.schema) and shown.keeps_history(old, schema):
             return shown.replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
         return self._succeed(identifier, old, schema)
@@ -445,7 +457,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)
         writes = is_write(context)
-        opened = self.catalog.any_table(identifier)
+        opened = self.catalog.guarded_table(identifier)
         if isinstance(opened, FormatTable):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # which says that it has none
@@ -465,6 +477,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             name = "audit_log"
         if name is None:
             return self._seen(table, newest, writes=writes)
+        if table.guard is not None:
+            self.catalog.table(identifier)  # which says that nothing else is shown of it
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:
             return DerivedTableProxy(self.jvm, table, derived, self.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from py4j.java_collections import JavaArray
 from paimon_sql.catalog.kinds import kind_named
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
 from paimon_sql.format.options import canonical
-from paimon_sql.format.options.catalog import TABLE_DEFAULT_PROPERTY
+from paimon_sql.format.options.catalog import METASTORE, TABLE_DEFAULT_PROPERTY
 from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
 from paimon_sql.format.options.table_options import TableOptions
@@ -46,6 +46,7 @@ def schema_of_create(
     catalog_options: Mapping[str, str] | None = None,
     case_sensitive: bool = False,
     default_provider: str | None = None,
+    standing: Callable[[str], TableSchema | None] | None = None,
 ) -> TableSchema:
     """The schema that a ``createTable`` call describes, checked.
 
@@ -60,6 +61,7 @@ def schema_of_create(
         case_sensitive: whether ``A`` and ``a`` are two columns.
         default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table, unless the
             option ``type`` says otherwise, as it does for a statement that says USING.
+        standing: the definition of the table that stands at a place; a statement without columns means it.
 
     Raises:
         InvalidSchemaError: a column, key or partition is not possible.
@@ -74,6 +76,9 @@ def schema_of_create(
     given = {**(named or {}), **{str(key): str(properties.get(key)) for key in properties.keySet()}}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
+    place = given.get("location") or given.get(PATH.key)
+    if place and standing is not None and not len(columns) and not _kind_of(given.get("provider")):
+        return _as_it_stands(standing(place), place, _said(given, catalog_options or {}))
     schema = build_schema(
         _with_literal_defaults(jvm, struct_json(jvm, columns)),
         [_partition_column(p) for p in partitions],
@@ -88,6 +93,20 @@ def schema_of_create(
     return schema
 
 
+def _as_it_stands(found: TableSchema | None, place: str, said: Mapping[str, str]) -> TableSchema:
+    """The definition of a table that stands at a place, with the options that a statement says of it."""
+    if found is None:
+        raise InvalidSchemaError(f"No table stands in {place}, and a new one needs at least one column.")
+    return replace(found, id=0, options={**canonical(said), PATH.key: place})
+
+
+def _said(properties: Mapping[str, str], catalog_options: Mapping[str, str]) -> dict[str, str]:
+    """Those properties that are options of the table."""
+    # Hive leaves the files of an EXTERNAL TABLE, wherever it stands.
+    own = _SPARKS_OWN - {"external"} if catalog_options.get(METASTORE.key) == "hive" else _SPARKS_OWN
+    return {k: v for k, v in properties.items() if k not in own and not k.startswith(_OPTION)}
+
+
 def build_schema(
     struct: Mapping[str, Any],
     partitions: Sequence[str],
@@ -100,7 +119,7 @@ def build_schema(
     exact, given = take_types(properties)
     options = {
         **_defaults_of(catalog_options),
-        **{k: v for k, v in given.items() if k not in _SPARKS_OWN and not k.startswith(_OPTION)},
+        **_said(given, catalog_options),
         **_kind_of(given.get("provider")),
     }
     if location := given.get("location"):

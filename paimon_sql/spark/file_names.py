@@ -16,6 +16,7 @@ from paimon_sql.spark.expression_mapping import with_expressions
 from paimon_sql.spark.java import CATALYST, EXECUTION, behind
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.storage.read.hidden_columns import FILE_PATH
+from paimon_sql.storage.scan.waiting import merges_waiting
 from paimon_sql.storage.table import Table
 
 _FUNCTION = f"{CATALYST}.expressions.InputFileName"
@@ -62,7 +63,7 @@ class FileNames(AnalysisRule):
         if [a.name() for a in self.jvm.items(plan.metadataOutput())].count(_PATH) != 1:
             return False
         return all(
-            table is None or not table.schema.primary_keys or bool(table.options.get(DELETION_VECTORS_ENABLED))
+            table is None or not table.schema.primary_keys or _merges_nothing(table)
             for table in map(self._table, self.jvm.items(plan.collectLeaves()))
         )
 
@@ -77,3 +78,7 @@ class FileNames(AnalysisRule):
         if expression.getClass().getName() != _FUNCTION:
             return expression
         return self.session.sessionState().sqlParser().parseExpression(_NAME)
+
+
+def _merges_nothing(table: Table) -> bool:
+    return bool(table.options.get(DELETION_VECTORS_ENABLED)) and not merges_waiting(table)

@@ -12,6 +12,7 @@ from paimon_sql.format.options.table import TYPE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.spark.format_tables.staged import CreatedFormatTable, ReplacedFormatTable
 from paimon_sql.spark.format_tables.table import FormatTableProxy
+from paimon_sql.spark.guarded_table import GuardedTableProxy
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.staged_table import CreatedTableProxy, ReplacedTableProxy
@@ -69,7 +70,7 @@ class _Snapshots(KindInSpark):
     staged = CreatedTableProxy
 
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return TableProxy(jvm, table, session)
+        return (TableProxy if table.guard is None else GuardedTableProxy)(jvm, table, session)
 
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
         return keeps_history(old.schema, schema)

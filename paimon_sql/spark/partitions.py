@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.partition import PartitionPaths
+from paimon_sql.format.partition import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.snapshot import Operation
+from paimon_sql.format.types import DataField
 from paimon_sql.spark import cached_tables
 from paimon_sql.spark.interfaces import PartitionInterface
 from paimon_sql.spark.internal_rows import internal_rows
@@ -100,15 +101,21 @@ def holds_partition(table: Table, partitions: Predicate | None) -> bool:
 
 
 def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
-    """The condition that columns have the values of an ``InternalRow``; None without columns."""
+    """The condition that columns have the values of an ``InternalRow``; None without columns.
+
+    The name that stands in paths for null asks for null, too.
+    """
     fields = schema.select(names)
     values = row_values(row, [f.type for f in fields])
-    return all_of(
-        [
-            IsNull(f.name) if v is None else Comparison(f.name, "=", pa.scalar(v, arrow_type(f.type)))
-            for f, v in zip(fields, values, strict=True)
-        ]
-    )
+    default_name = schema.options.get(DEFAULT_NAME_KEY, DEFAULT_NAME)
+    return all_of([_having(f, v, default_name) for f, v in zip(fields, values, strict=True)])
+
+
+def _having(field: DataField, value: Any, default_name: str) -> Predicate:
+    if value is None:
+        return IsNull(field.name)
+    equal = Comparison(field.name, "=", pa.scalar(value, arrow_type(field.type)))
+    return Or((IsNull(field.name), equal)) if value == default_name else equal
 
 
 def any_of_rows(schema: TableSchema, rows: Any) -> Predicate:

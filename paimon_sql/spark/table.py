@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import InvalidInputError, PaimonError
@@ -38,7 +38,7 @@ class TableProxy(SchemaTable, PartitionManagement):
             were to see an older one.
     """
 
-    abilities = (
+    abilities: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
         *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
     )

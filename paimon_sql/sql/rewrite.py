@@ -28,6 +28,7 @@ from paimon_sql.sql.create_table import create_table
 from paimon_sql.sql.ctes import skip_ctes
 from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.describe_function import describe_function
+from paimon_sql.sql.describe_partition import describe_partition
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.functions_ddl import create_function, drop_function
 from paimon_sql.sql.insert import insert
@@ -75,6 +76,7 @@ READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("SHOW", "CREATE", "MATERIALIZED", "TABLE"), show_create_materialized),
     (("SHOW", "MATERIALIZED", "TABLES"), show_materialized),
     (("DESCRIBE|DESC", "FUNCTION"), describe_function),
+    (("DESCRIBE|DESC", "TABLE|EXTENDED|FORMATTED"), describe_partition),
     (("CALL",), call),
     (("COPY", "INTO"), copy_into),
     (("USE", "CATALOG"), use_catalog),

@@ -323,6 +323,14 @@ class DropPartitions(Statement):
 
 
 @dataclass(frozen=True)
+class DescribePartition(Statement):
+    """DESCRIBE EXTENDED of a partition that is written ``(a = 1)``."""
+
+    table: TableName
+    partition: str
+
+
+@dataclass(frozen=True)
 class RepairPartitions(Statement):
     """MSCK REPAIR TABLE: the catalog's list of partitions is brought up to date, by what it lacks or has over."""
 

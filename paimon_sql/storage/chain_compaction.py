@@ -20,6 +20,7 @@ from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
 from paimon_sql.storage.commit.proposal import Proposal, Validation
 from paimon_sql.storage.commit.staged_files import gather
 from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.executor import Executor
 from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.raw_reader import with_inserts
@@ -137,15 +138,16 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
     with Transaction(table) as transaction:
         answers = gather(table, executor.map(run_make_whole, plan.tasks), lambda written: written)
         messages = transaction.staged.take(message for written in answers for message in written)
-        if plan.whole:
-            what = Overwrite(dynamic=True)
+        what = Overwrite(dynamic=True) if plan.whole else None
+        due = transaction.staged.take(compact_due(table, messages, executor, what))
+        if what is not None:
             made = operations.overwrite(
-                transaction, messages, lambda latest: overwritten(table, latest, what, messages)
+                transaction, [*messages, *due], lambda latest: overwritten(table, latest, what, messages)
             )
             return MadeWhole(messages, made)
         transaction.require(_partitions_are_new(messages))
-        snapshots = operations.append(transaction, messages)
-        return MadeWhole(messages, snapshots[0] if snapshots else None)
+        snapshots = operations.append(transaction, [*messages, *due])
+        return MadeWhole(messages, snapshots[-1] if snapshots else None)
 
 
 def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:

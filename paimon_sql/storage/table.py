@@ -21,6 +21,7 @@ from paimon_sql.storage.locks import UNLOCKED, TableLock
 from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.manifest_store import ManifestStore
 from paimon_sql.storage.partition_listing import PartitionListing
+from paimon_sql.storage.rights import Guard
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.snapshots import SnapshotManager
 from paimon_sql.storage.tags import TagManager
@@ -48,6 +49,7 @@ class Table:
         authority: who keeps its versions in the place of its folder; None where the files decide.
         access: what its catalog allows its data and options to name outside of it.
         executor: who reads its manifests where they hold very much; None where the process does so by itself.
+        guard: who says which of its rows and values are shown; None where all are.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Table:
     authority: VersionAuthority | None = None
     access: ExternalAccess = NO_ACCESS
     executor: Executor | None = field(default=None, compare=False, repr=False)
+    guard: Guard | None = None
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"} - {"executor"}

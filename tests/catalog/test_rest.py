@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 import time
@@ -51,6 +52,7 @@ from paimon_sql.format.view import ViewSchema
 from paimon_sql.procedures import call
 from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
 from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.storage.rights import Rights
 from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.schema_change import (
     FIRST,
@@ -67,6 +69,7 @@ from paimon_sql.storage.schema_change import (
     UpdateComment,
     apply_changes,
 )
+from paimon_sql.storage.table import Table
 from paimon_sql.storage.tagging import create_tag
 from tests.object_stores import BUCKET
 from tests.rest_server import RestServer
@@ -490,16 +493,20 @@ def test_files_are_reached_with_what_the_server_lends(
         asked[0]._lent()
 
 
-def test_tables_of_which_the_server_hides_something_are_refused(
+def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_it(
     catalog: RestCatalog, rest: RestServer, name: Name
 ) -> None:
-    hiding = replace(SCHEMA, options={"bucket": "1", "query-auth.enabled": "true"})
-    with pytest.raises(UnsupportedError, match=r"has 'query-auth\.enabled': what its server hides"):
-        catalog.create_table(name("t"), hiding)
     rest.java("create", name("t"))
     rest.java("alter", name("t"), "query-auth.enabled", "true")
-    with pytest.raises(UnsupportedError, match="cannot be hidden here"):
+    with pytest.raises(UnsupportedError, match="its server decides what of it is shown"):
         catalog.table(name("t"))
+    table = catalog.guarded_table(name("t"))
+    assert isinstance(table, Table) and table.guard is not None and table.guard.rights(["id"]) == Rights((), {})
+    condition = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
+    leaf = {"kind": "LEAF", "transform": condition, "function": "EQUAL", "literals": [1]}
+    rest.java("rights", name("t"), json.dumps(leaf), 'v={"name": "NULL"}')
+    told = table.guard.rights(["id", "v"])
+    assert [f["function"] for f in told.filters] == ["EQUAL"] and told.masks == {"v": {"name": "NULL"}}
 
 
 def test_external_tables_stand_anywhere_and_commit_by_their_files(

@@ -110,6 +110,12 @@ public class RestServer {
                 long end = System.currentTimeMillis() + Long.parseLong(words[2]);
                 server.setDataToken(CatalogServer.name(words[1]), new RESTToken(options, end));
                 return Collections.emptyList();
+            case "rights":
+                RestRights.tell(server, words);
+                return Collections.emptyList();
+            case "replace": // a table, a schema as JSON
+                RestReplace.replace(server, client, CatalogServer.name(words[1]), words[2]);
+                return Collections.emptyList();
             case "fail":
                 RESTCatalogServer.commitSuccessThrowException = true;
                 return Collections.emptyList();

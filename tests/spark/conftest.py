@@ -13,6 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from tests.newer_rest import NewerRest
+from tests.spark.server_lake import Lake, opened
 
 _NUMBERS = itertools.count(1)
 
@@ -46,3 +48,10 @@ def sql(spark: SparkSession) -> Iterator[Sql]:
     yield lambda text: [tuple(row) for row in spark.sql(text).collect()]
     spark.sql("USE paimon.default")
     spark.sql(f"DROP DATABASE paimon.{database} CASCADE")
+
+
+@pytest.fixture
+def server_lake(sql: Sql, newer_rest: NewerRest) -> Iterator[Lake]:
+    """A catalog ``lake`` of a server as newer versions are, with a database of the test's own."""
+    with opened(sql, newer_rest) as lake:
+        yield lake

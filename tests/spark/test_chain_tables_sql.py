@@ -181,3 +181,25 @@ def test_system_tables_of_rows_follow_the_chain(chain: Sql) -> None:
     assert chain(compacted) == [(1, "c10"), (2, "w"), (3, "w"), (4, "c10")]
     chain("CALL sys.compact('t$branch_delta')")
     assert chain(compacted) == [(1, "c10"), (3, "w"), (4, "c11")]
+
+
+def test_partitions_with_deletion_vectors_become_whole(sql: Sql) -> None:
+    sql(
+        "CREATE TABLE t (k BIGINT, n BIGINT, v STRING) PARTITIONED BY (region STRING, dt STRING) TBLPROPERTIES ("
+        "'chain-table.enabled'='true', 'primary-key'='region,dt,k', 'sequence.field'='n', 'bucket'='1',"
+        "'deletion-vectors.enabled'='true', 'chain-table.chain-partition-keys'='dt',"
+        "'partition.timestamp-pattern'='$dt', 'partition.timestamp-formatter'='yyyyMMdd')"
+    )
+    for branch in ("snapshot", "delta"):
+        sql(f"CALL sys.create_branch('t', '{branch}')")
+    for table in ("t", "`t$branch_snapshot`", "`t$branch_delta`"):
+        named = "'scan.fallback-snapshot-branch'='snapshot', 'scan.fallback-delta-branch'='delta'"
+        sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({named})")
+    sql("INSERT INTO `t$branch_snapshot` VALUES (1, 1, 'w', 'r', '20250809'), (3, 1, 'w', 'r', '20250809')")
+    sql("INSERT INTO `t$branch_delta` VALUES (1, 3, 'd', 'r', '20250810'), (4, 1, 'd', 'r', '20250810')")
+    sql("DELETE FROM `t$branch_snapshot` WHERE k = 3")
+    sql("DELETE FROM `t$branch_delta` WHERE k = 4")
+    assert sql("SELECT k, v FROM t WHERE dt = '20250810'") == [(1, "d")]
+    for more in ("", ", overwrite => true"):
+        sql(f"CALL sys.compact_chain_table('t', 'dt=\"20250810\"'{more})")
+        assert sql("SELECT k, v FROM `t$branch_snapshot` WHERE dt = '20250810'") == [(1, "d")]

@@ -24,3 +24,5 @@ def test_empty_strings_are_in_the_partition_of_null(spark: SparkSession, sql: Sq
     sql(f"CREATE TABLE copied USING {kind} PARTITIONED BY (q, p) AS SELECT a, q, IF(a % 2 = 0, '', p) AS p FROM t")
     assert sorted(sql("SELECT a, p, q FROM copied")) == expected
     assert sorted(sql("SHOW PARTITIONS copied")) == [("q=1/p=b",), ("q=1/p=null",), ("q=2/p=null",)]
+    sql("INSERT INTO t VALUES (10, '', 9)")  # of which Spark knows that nothing is null
+    assert sql("SELECT a, p FROM t WHERE q = 9") == [(10, None)]

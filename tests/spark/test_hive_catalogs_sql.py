@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_databases_are_made_described_changed_and_dropped(lake: Sql, tmp_path: P
     lake("ALTER DATABASE lake.e SET DBPROPERTIES ('k' = 'w', 'l' = 'x')")
     told = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))  # type: ignore[arg-type]
     assert (told["Comment"], told["Location"]) == ("a comment", f"{tmp_path}/far")
-    assert told["Properties"] == "((k,w), (l,x))"
+    assert told["Properties"] == "((k,w), (l,x))" and told["Owner"] == getpass.getuser()
     lake("CREATE TABLE lake.e.t (id INT)")
     assert (tmp_path / "far" / "t" / "schema").exists()
     with pytest.raises(Exception, match="SCHEMA_NOT_EMPTY"):
@@ -75,6 +76,23 @@ def test_tables_stand_where_location_says_and_stay_there(lake: Sql, tmp_path: Pa
     with pytest.raises(Exception, match="a place is a path from the root"):
         lake("CREATE TABLE lake.d.t (id INT) LOCATION 'far'")
     assert lake("SHOW TABLES IN lake.d") == [("d", "u", False)]
+    lake(f"CREATE TABLE lake.d.v USING paimon LOCATION '{tmp_path}/far'")
+    assert lake("SELECT * FROM lake.d.v") == [(1,)]
+    with pytest.raises(Exception, match="its options do not say k=v"):
+        lake(f"CREATE TABLE lake.d.w USING paimon TBLPROPERTIES ('k' = 'v') LOCATION '{tmp_path}/far'")
+    with pytest.raises(Exception, match=r"No table stands in .*nowhere"):
+        lake(f"CREATE TABLE lake.d.w USING paimon LOCATION '{tmp_path}/nowhere'")
+
+
+def test_external_tables_leave_their_files(lake: Sql) -> None:
+    lake("CREATE EXTERNAL TABLE lake.d.t (id INT)")
+    lake("CREATE TABLE lake.d.u (id INT)")
+    told = [dict(row[:2] for row in lake(f"DESCRIBE FORMATTED lake.d.{name}")) for name in "tu"]  # type: ignore[misc]
+    assert [t["Type"] for t in told] == ["EXTERNAL", "MANAGED"]
+    lake("DROP TABLE lake.d.t")
+    lake("DROP TABLE lake.d.u")
+    places = [Path(str(t["Location"]).removeprefix("file:")) for t in told]
+    assert [(p / "schema" / "schema-0").exists() for p in places] == [True, False]
 
 
 def test_partitions_come_and_go_in_the_metastore(lake: Sql, metastore: Metastore) -> None:

@@ -160,3 +160,24 @@ def test_what_a_partition_holds_and_empty_comments_are_shown(sql: Sql) -> None:
     assert not [row for row in sql("DESCRIBE EXTENDED t") if row[0] == "Comment"]
     sql("COMMENT ON TABLE t IS '  '")
     assert ("Comment", "  ", "") in sql("DESCRIBE EXTENDED t")
+
+
+def test_a_partition_is_described_with_what_its_columns_take(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT NOT NULL, v STRING DEFAULT 'x', n INT, p STRING) PARTITIONED BY (n, p)")
+    sql("INSERT INTO t VALUES (1, 'a', 1, 'ü'), (2, 'b', 1, 'ü')")
+    told = sql("DESCRIBE FORMATTED t PARTITION (p = 'ü', N = '01')")
+    assert ("Partition Values", "[n=1, p=ü]", "") in told and ("recordCount", "2", "") in told
+    end = [("", "", ""), ("# Column Default Values", "", ""), ("v", "string", "'x'")]
+    assert told[-6:] == [*end, ("", "", ""), ("# Column Not Null", "", ""), ("id", "int", "NOT NULL")]
+    assert sql("DESC EXTENDED t PARTITION (n = 1, p = 'ü')") == told
+    assert sql("DESC t PARTITION (n = 1, p = 'ü')") == told[: told.index(("", "", ""))]
+    for wrong, why in (
+        ("n = 1", "must match the partition spec"),
+        ("n = 2, p = 'ü'", "(?i)partition"),
+        ("x = 1, p = 'ü'", "(?i)column|partition"),
+    ):
+        with pytest.raises(Exception, match=why):
+            sql(f"DESCRIBE EXTENDED t PARTITION ({wrong})")
+    sql("CREATE TABLE u (id INT) PARTITIONED BY (p STRING)")
+    sql("INSERT INTO u VALUES (1, 'a')")
+    assert sql("DESCRIBE EXTENDED u PARTITION (p = 'a')")[-1][0] == "recordCount"

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.spark.compat import HAS_VIEWS
+from tests.newer_rest import NewerRest
 from tests.rest_server import TOKEN, RestServer
+from tests.spark.server_lake import Lake
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 
@@ -81,8 +83,6 @@ def test_tables_live_as_in_any_catalog(lake: Sql, rest: RestServer) -> None:
     lake("INSERT INTO lake.here.u SELECT id, v FROM VALUES (1, 'x') AS s(id, v)")
     lake("CALL lake.sys.compact('here.u')")
     assert lake("SELECT * FROM lake.here.u ORDER BY id") == [(1, "x"), (10, "b")]
-    with pytest.raises(Exception, match="cannot be replaced: the catalog's server only takes changes"):
-        lake("CREATE OR REPLACE TABLE lake.here.u (id INT)")
     lake("DROP TABLE lake.here.u")
     assert lake("SHOW TABLES IN lake.here") == [(database, "t", False)]
     told = dict(lake("SELECT * FROM lake.sys.catalog_options"))  # type: ignore[arg-type]
@@ -130,3 +130,37 @@ def test_the_catalog_of_connect_may_be_one(rest: RestServer, spark: SparkSession
     session.sql(f"CREATE TABLE {database}.t AS SELECT 1 AS id")
     assert rest.java("tables", database) == ["t"]
     assert [tuple(row) for row in session.sql(f"SELECT * FROM {database}.t").collect()] == [(1,)]
+
+
+def test_a_server_that_cannot_replaces_no_tables(
+    server_lake: Lake, newer_rest: NewerRest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newer_rest, "replaces", False)
+    server_lake("CREATE TABLE t AS SELECT 1 AS id")
+    for text in ("REPLACE TABLE t (id INT)", "CREATE OR REPLACE TABLE t AS SELECT 2 AS id"):
+        with pytest.raises(Exception, match="cannot be replaced: the catalog's server only takes changes"):
+            server_lake(text)
+    assert server_lake("SELECT * FROM t") == [(1,)]
+
+
+def test_a_server_that_can_replaces_tables(server_lake: Lake) -> None:
+    lake = server_lake
+    lake("CREATE TABLE t (id BIGINT, data STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '2')")
+    lake("INSERT INTO t VALUES (1, 'old')")
+    place = lake.folder("t")
+    lake("REPLACE TABLE t (id BIGINT, name STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '4')")
+    assert lake("SELECT * FROM t") == [] and lake("SELECT id, data FROM t VERSION AS OF 1") == [(1, "old")]
+    lake("INSERT INTO t VALUES (5, 'n')")
+    lake("CREATE OR REPLACE TABLE t AS SELECT id + 1 AS id, name || 'x' AS v FROM t")
+    assert lake("SELECT * FROM t") == [(6, "nx")] and lake.folder("t") == place
+    lake("CREATE OR REPLACE TABLE t AS SELECT * FROM t WHERE false")
+    assert lake("SELECT * FROM t") == []
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        lake("CREATE OR REPLACE TABLE t AS SELECT 1 / (id - id) AS n FROM range(3)")
+    assert [name for name, *_ in lake("DESCRIBE t")] == ["id", "v"]
+    with pytest.raises(Exception, match="of other partition columns or of another kind"):
+        lake("CREATE OR REPLACE TABLE t (a INT, b INT) PARTITIONED BY (b)")
+    with pytest.raises(Exception, match="NOT_FOUND"):
+        lake("REPLACE TABLE nosuch (a INT)")
+    lake("CREATE OR REPLACE TABLE u AS SELECT 1 AS a")
+    assert lake("SELECT * FROM u") == [(1,)]

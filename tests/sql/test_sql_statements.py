@@ -75,6 +75,7 @@ def test_every_statement_class_can_be_carried() -> None:
         s.AddColumns,
         s.DropPartitions,
         s.RepairPartitions,
+        s.DescribePartition,
         s.ModifyColumns,
     }
     assert seen == {*s.Statement.__subclasses__(), *s.RowChange.__subclasses__()} - {s.RowChange}

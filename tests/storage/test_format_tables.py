@@ -22,7 +22,7 @@ from paimon_sql.procedures.repair import Repair
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import (
     Replaced,
-    add_partition,
+    add_partitions,
     drop_partitions,
     empty,
     publish,
@@ -75,7 +75,7 @@ def test_partitions_are_the_folders_that_plain_writers_make(tmp_path: Path) -> N
     table = made(catalog_in(tmp_path))
     for folder in ("dt=2024-01-01/h=7", "dt=2024-01-02/h=07", "dt=__HIVE_DEFAULT_PARTITION__/h=1", "other", "_x/h=1"):
         put(f"{table.location}/{folder}")
-    add_partition(table, [None, "3"])
+    add_partitions(table, [[None, "3"]])
     assert texts(table) == [("2024-01-01", "7"), ("2024-01-02", "07"), (None, "3"), (None, "1")]
     values = partition_columns(table, all_partitions(table))
     assert values["h"].to_pylist() == [7, 7, 3, 1]
@@ -115,7 +115,7 @@ def test_folders_named_by_values_alone_leave_the_definition_alone(tmp_path: Path
         ),
     )
     with pytest.raises(InvalidInputError, match="'schema' cannot be a value of w"):
-        add_partition(words, ["schema"])
+        add_partitions(words, [["schema"]])
 
 
 @pytest.mark.parametrize(

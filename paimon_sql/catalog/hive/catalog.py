@@ -62,6 +62,7 @@ class HiveCatalog(ViewsInMetastore):
     """
 
     places_tables = True
+    keeps_owners = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         options = with_site(name, options)

@@ -14,7 +14,9 @@ from paimon_sql.catalog.required import required
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
 from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
+from paimon_sql.catalog.rest.partitions import RestPartitions
 from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.rights import RestGuard
 from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
 from paimon_sql.catalog.rest.versions import RestVersions
 from paimon_sql.errors import (
@@ -26,6 +28,7 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
+from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.table import PATH, QUERY_AUTH_ENABLED
 from paimon_sql.format.paths import TablePaths
 from paimon_sql.format.schema import TableSchema
@@ -35,6 +38,7 @@ from paimon_sql.storage.branching import check_named_branches
 from paimon_sql.storage.external.access import ExternalAccess
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, scheme_of
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.schemas import SchemaManager
 from paimon_sql.storage.table import Table
@@ -115,6 +119,15 @@ class RestCatalog(DefinitionsOnServer):
         return join(location, check_name(identifier.table, "table"))
 
     def any_table(self, identifier: Identifier) -> AnyTable:
+        table = self.guarded_table(identifier)
+        if isinstance(table, Table) and table.guard is not None:
+            raise UnsupportedError(
+                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': its server decides what of it is shown, so that only"
+                " SELECT and INSERT are offered.",
+            )
+        return table
+
+    def guarded_table(self, identifier: Identifier) -> AnyTable:
         found = self._found(identifier)
         own = replace(identifier, system_table=None)
         named_here = f"{self.name}.{own.database}.{own.table}"
@@ -126,7 +139,6 @@ class RestCatalog(DefinitionsOnServer):
             raise NoSuchTableError(f"{what} {named_here} does not exist.", name=named_here)
         place = _place(found, identifier)
         schema = _schema(found, place)
-        _refuse_secrets(schema, named_here)
         kind = offered_kind(schema, self.name, self.options)
         is_external = bool(found.get("isExternal"))
         if is_external:
@@ -141,15 +153,23 @@ class RestCatalog(DefinitionsOnServer):
             authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
             access=self._access,
             executor=self.executor,
+            guard=RestGuard(self.client, _path(own)) if TableOptions(schema.options).get(QUERY_AUTH_ENABLED) else None,
         )
-        return kind.opened(table, self.options)
+        opened = kind.opened(table, self.options)
+        if isinstance(opened, FormatTable) and _is_registered(schema):
+            return replace(opened, register=RestPartitions(self.client, _path(own), table.name))
+        return opened
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         kind = offered_kind(schema, self.name, self.options)
-        _refuse_secrets(schema, f"{self.name}.{identifier}")
         check_name(identifier.table, "table")
         self._require(identifier.database)
         self._refuse_names(identifier)
+        if kind is KINDS["format-table"] and _is_registered(schema) and PATH.key in schema.options:
+            raise InvalidSchemaError(
+                f"{self.name}.{identifier}: the catalog lists partitions only of tables in its own folder.",
+                remedy=f"Leave LOCATION or '{METASTORE_PARTITIONED_TABLE.key}' out.",
+            )
         location = schema.options.get(PATH.key) or self.table_location(identifier)
         file_io = file_io_of(location, self.options)
         check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
@@ -161,7 +181,7 @@ class RestCatalog(DefinitionsOnServer):
                 self.client.post("databases", identifier.database, "tables", body=body)
         except TakenError:
             raise self._taken_table(identifier) from None
-        made = self.any_table(identifier)
+        made = self.guarded_table(identifier)
         if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
             # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
             made.schemas.try_add(made.schema)
@@ -183,8 +203,20 @@ class RestCatalog(DefinitionsOnServer):
         except TakenError:
             raise self._taken_table(target) from None
 
+    def replace_table(self, identifier: Identifier, schema: TableSchema) -> None:
+        try:
+            self.client.post(*_path(identifier), "replace", body={"schema": _told(schema)})
+        except NotThereError as error:
+            missing = f"{self.name}.{identifier}"
+            if error.resource == "TABLE":
+                raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
+            raise UnsupportedError(
+                f"{missing} cannot be replaced: the catalog's server only takes changes of a definition.",
+                remedy="DROP the table and CREATE it anew.",
+            ) from None
+
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
-        table = self.any_table(identifier)
+        table = self.guarded_table(identifier)
         changed = change(table.schema)
         if isinstance(table, Table):
             check_named_branches(changed, table.branches, table.schema)
@@ -196,7 +228,7 @@ class RestCatalog(DefinitionsOnServer):
                 self.client.post(*_path(identifier), body={"changes": changes})
         except TakenError as error:
             raise InvalidSchemaError(error.message) from None
-        made = self.any_table(identifier)
+        made = self.guarded_table(identifier)
         if isinstance(made, Table):
             publish_quietly(made)
         return made.schema
@@ -259,13 +291,9 @@ def _as_it_stands(schema: TableSchema, existing: TableSchema | None) -> TableSch
     return replace(existing, options={**existing.options, PATH.key: place})
 
 
-def _refuse_secrets(schema: TableSchema, table: str) -> None:
-    """Refuse a table of which the server decides who may see which rows and values: it is not asked here."""
-    if TableOptions(schema.options).get(QUERY_AUTH_ENABLED):
-        raise UnsupportedError(
-            f"{table} has '{QUERY_AUTH_ENABLED.key}': what its server hides of it cannot be hidden here.",
-            remedy="Read it with an engine that asks the server.",
-        )
+def _is_registered(schema: TableSchema) -> bool:
+    """Whether the server keeps the list of a format table's partitions."""
+    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
 def _schema(found: Mapping[str, Any], place: str) -> TableSchema:

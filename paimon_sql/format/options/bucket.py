@@ -115,6 +115,5 @@ POSTPONE_TARGET_SIZE_PER_BUCKET = memory_size(
 POSTPONE_MERGE_ON_READ = boolean(
     "postpone.merge-on-read",
     "false",
-    "Whether batch reads see rows that still wait in the postponed bucket.",
-    status=kept_for("Flink and Java's Spark connector"),
+    "Whether batch reads merge rows that still wait in the postponed bucket with those of real buckets.",
 )

@@ -135,9 +135,8 @@ REQUIRED_SPARK_CONFS_CHECK_ENABLED = boolean(
 FORMAT_TABLE_REPAIR_COLLECT_STATISTICS = boolean(
     "format-table.repair.collect-statistics",
     "false",
-    "Whether MSCK REPAIR TABLE counts what it finds.",
+    "Whether MSCK REPAIR TABLE tells a catalog that lists the partitions of a format table the size of each.",
     scope=Scope.SPARK,
-    status=kept_for("Java's Spark connector"),
 )
 FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "format-table.statistics.parallelism",

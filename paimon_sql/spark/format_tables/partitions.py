@@ -18,12 +18,14 @@ from paimon_sql.spark.rows import row_values
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.storage.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
-from paimon_sql.storage.format_tables.changes import add_partition, drop_partitions, empty
+from paimon_sql.storage.format_tables.changes import add_partitions, drop_partitions, empty
 from paimon_sql.storage.format_tables.partitions import partition_columns
 
 
 class FormatPartitions(PartitionInterface):
-    """The part of a format table's proxy that is about partitions; a partition exists while its folder does."""
+    """The part of a format table's proxy that is about partitions; a partition exists while its folder does, or
+    while the catalog's register holds it, if there is one.
+    """
 
     jvm: Jvm
     table: FormatTable
@@ -50,8 +52,7 @@ class FormatPartitions(PartitionInterface):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
             )
-        for texts in [self._texts(row) for row in rows]:
-            add_partition(self.table, texts)
+        add_partitions(self.table, [self._texts(row) for row in rows])
 
     def dropPartitions(self, rows: Any) -> bool:
         drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from paimon_sql.errors import WrongKindError
 from paimon_sql.format.options import Scope, canonical, validate
+from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.data_file import FILE_FORMAT
 from paimon_sql.format.options.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
@@ -31,7 +32,7 @@ from paimon_sql.storage.travel import TRAVEL_KEYS
 _OF_CREATION = frozenset(
     (
         *(option.key for option in (TYPE, PATH, PARTITION, PRIMARY_KEY, FILE_FORMAT)),
-        *(FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY),
+        *(FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY, METASTORE_PARTITIONED_TABLE.key),
     )
 )
 

@@ -147,8 +147,10 @@ class FormatWrite(WriteInterface):
         folder = hadoop_path(jvm, self._staging)
         jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, folder)
         columns = jvm.items(jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct))
-        by_name = {str(c.name()): c for c in columns}
         keys = list(table.schema.partition_keys)
+        # Empty strings of the rows have become NULL since their columns were said to hold none.
+        columns = [c.withNullability(True) if str(c.name()) in keys else c for c in columns]
+        by_name = {str(c.name()): c for c in columns}
         held = [name for name in by_name if name not in keys]
         fields = [f for f in json.loads(self._struct.json())["fields"] if f["name"] in held]
         struct = {"type": "struct", "fields": fields}

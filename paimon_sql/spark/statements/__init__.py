@@ -9,6 +9,7 @@ from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranc
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
 from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
+from paimon_sql.spark.statements.describe_partition import RunDescribePartition
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.materialized import (
     RunChangeMaterializedQuery,
@@ -46,6 +47,7 @@ RUNNERS: dict[type[Statement], Runner] = {
         RunDeleteBranch(),
         RunDeleteTag(),
         RunDescribeFunction(),
+        RunDescribePartition(),
         RunDropCatalog(),
         RunDropFunction(),
         RunDropMaterialized(),

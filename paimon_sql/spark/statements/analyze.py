@@ -11,12 +11,14 @@ from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.table_statistics import ColumnStatistics, TableStatistics
 from paimon_sql.format.value_text import cast_text, java_text
 from paimon_sql.spark.java import EXECUTION, Jvm
+from paimon_sql.spark.statements.analyze_partitions import analyze_partitions
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.scan import quote_name
 from paimon_sql.sql.statements import AnalyzeTable
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table import Table
 
@@ -30,6 +32,10 @@ class RunAnalyzeTable(Runner):
     statement = AnalyzeTable
 
     def run(self, statement: AnalyzeTable, surroundings: Surroundings) -> Answer:
+        any_table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
+        if isinstance(any_table, FormatTable):
+            analyze_partitions(statement, any_table, surroundings)
+            return Answer()
         table = surroundings.table(statement.table)
         if statement.partition is not None:
             raise UnsupportedError(

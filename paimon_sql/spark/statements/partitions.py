@@ -8,8 +8,11 @@ from pyspark.errors import AnalysisException
 
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import InvalidInputError, NoSuchPartitionError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.spark import FORMAT_TABLE_REPAIR_COLLECT_STATISTICS
 from paimon_sql.format.options.table import BRANCH
 from paimon_sql.format.schema import TableSchema
+from paimon_sql.spark import cached_tables
 from paimon_sql.spark.java import EXECUTION
 from paimon_sql.spark.partitions import empty_table, having_values, holds_partition
 from paimon_sql.spark.session_options import session_options, under_session
@@ -20,6 +23,7 @@ from paimon_sql.sql.statements import DropPartitions, RepairPartitions
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
 from paimon_sql.storage.format_tables.changes import drop_partitions
+from paimon_sql.storage.format_tables.registration import repair
 from paimon_sql.storage.listed_partitions import relist
 from paimon_sql.storage.predicates import Or, Predicate
 from paimon_sql.storage.table import Table
@@ -37,7 +41,7 @@ class RunDropPartitions(Runner):
         table = _table(surroundings, statement.table)
         chosen = []
         for text in statement.partitions:
-            predicate, is_whole = _read(surroundings, statement.table, table.schema, text)
+            predicate, is_whole = read_partition(surroundings, statement.table, table.schema, text)
             if is_whole and not _holds(table, predicate):
                 if statement.if_exists:
                     continue
@@ -59,9 +63,22 @@ class RunRepairPartitions(Runner):
 
     def run(self, statement: RepairPartitions, surroundings: Surroundings) -> Answer:
         table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
+        adds, drops = statement.way != "DROP", statement.way != "ADD"
         if isinstance(table, Table):
-            relist(on_its_branch(table), adds=statement.way != "DROP", drops=statement.way != "ADD")
+            relist(on_its_branch(table), adds=adds, drops=drops)
+        elif table.register is not None:
+            try:
+                repair(table, adds=adds, drops=drops, counts=_counts(surroundings, statement.table))
+            finally:
+                cached_tables.renew(surroundings.jvm, surroundings.session)
         return Answer()
+
+
+def _counts(surroundings: Surroundings, name: TableName) -> bool:
+    """Whether a repair measures partitions, too."""
+    identifier = surroundings.identifier(name)
+    options = session_options(surroundings.jvm, surroundings.session, surroundings.catalog.name, identifier)
+    return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
 def _table(surroundings: Surroundings, name: TableName) -> Table | FormatTable:
@@ -74,7 +91,9 @@ def _table(surroundings: Surroundings, name: TableName) -> Table | FormatTable:
     return under_session(on_its_branch(taking_rows(table), options.get(BRANCH.key)), options, writes=True)
 
 
-def _read(surroundings: Surroundings, name: TableName, schema: TableSchema, text: str) -> tuple[Predicate, bool]:
+def read_partition(
+    surroundings: Surroundings, name: TableName, schema: TableSchema, text: str
+) -> tuple[Predicate, bool]:
     """The condition that a partition written ``(a = 1)`` stands for, and whether it names all partition columns."""
     # Spark's own rules check the columns and cast the values: those of a statement that takes some of the columns.
     jvm, state = surroundings.jvm, surroundings.session.sessionState()

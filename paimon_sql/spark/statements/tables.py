@@ -24,7 +24,7 @@ class RunCreateTableLike(Runner):
                 f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
                 remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
             )
-        source = catalog.any_table(surroundings.identifier(statement.source)).schema
+        source = catalog.guarded_table(surroundings.identifier(statement.source)).schema
         properties = dict(statement.options)
         if statement.provider:
             properties["provider"] = statement.provider

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
@@ -25,6 +26,7 @@ from paimon_sql.storage.buckets.waiting import plan_distribution, run_distributi
 from paimon_sql.storage.commit.messages import CommitMessage, append_changes
 from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
 from paimon_sql.storage.executor import Executor, LocalExecutor
+from paimon_sql.storage.scan.waiting import merges_waiting
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
@@ -40,12 +42,17 @@ class Postpone(BucketMode):
     def plan(self, state: WriteState) -> WriteTask:
         options = state.table.options
         run = str(uuid.uuid4())
-        if not options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET):
+        if not options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET) or _merged_later(state):
             return PostponeTask(state.table, run_id=run)
         default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
         if default and not state.bucket_numbers:
             return DefaultNumberTask(state.table, buckets=default)
         return StagedTask(state.table, state.sequences, run_id=run, known=state.bucket_numbers)
+
+
+def _merged_later(state: WriteState) -> bool:
+    """Whether rows wait that reads show: they count as newer than all in real buckets, so that new ones wait, too."""
+    return merges_waiting(state.table) and bool(pc.any(pc.equal(state.files["bucket"], POSTPONE_BUCKET)).as_py())
 
 
 @dataclass(frozen=True)

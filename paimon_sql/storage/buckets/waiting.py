@@ -7,7 +7,6 @@ the rows of the pieces before, so that later rows stay the newer ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,12 +17,12 @@ from paimon_sql.format.special_fields import VALUE_KIND
 from paimon_sql.storage.buckets.routers import PartitionRouter
 from paimon_sql.storage.commit.messages import CommitMessage
 from paimon_sql.storage.read.data_files import read_data_file
+from paimon_sql.storage.scan.waiting import order
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 
 PIECE_BYTES = 128 * 1024 * 1024
-_COUNTER = re.compile(r"-(\d{1,18})\.")
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def plan_distribution(
     tasks = []
     for partition, files in partitions.items():
         before = 0
-        for piece in _pieces(sorted(files, key=_order)):
+        for piece in _pieces(sorted(files, key=order)):
             known = {(partition, b): sequences.get((partition, b), -1) + before for b in range(totals[partition])}
             tasks.append(DistributeTask(table, partition, tuple(piece), totals[partition], known))
             before += sum(f.row_count for f in piece)
@@ -130,12 +129,6 @@ def as_compaction(
         messages.append(replace(m, compact_before=before))
     table.file_io.delete_many(useless)
     return [m for m in messages if not m.is_empty()]
-
-
-def _order(file: DataFileMeta) -> tuple[int, str, int]:
-    counters = _COUNTER.findall(file.file_name.partition("-w-")[2])
-    number = int(counters[-1]) if counters else 0
-    return file.creation_time_millis or 0, file.file_name.rpartition("-w-")[0], number
 
 
 def _pieces(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:

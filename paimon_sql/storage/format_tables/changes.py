@@ -2,6 +2,9 @@
 
 There is no snapshot that could tell which files belong to the table: those that stand in its folders do. New files are
 written into a hidden folder and moved to their places when all of them are whole; what they replace goes afterwards.
+
+Where a catalog keeps a register of partitions, new ones are registered before files come into them, so that no row is
+hidden, and others go from it before their files do. What partitions hold is told it afterwards.
 """
 
 from __future__ import annotations
@@ -23,8 +26,11 @@ from paimon_sql.storage.format_tables.partitions import (
     folder_names,
     is_hidden,
     partition_columns,
+    partition_of,
     partition_texts,
+    spec_of,
 )
+from paimon_sql.storage.format_tables.registration import report_emptied, report_written
 from paimon_sql.storage.format_tables.table import FormatTable
 from paimon_sql.storage.links import refuse_links
 from paimon_sql.storage.predicates import Predicate
@@ -67,7 +73,9 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
     """
     moves = [(f.path, target) for f in _files_below(table, staging) for target in [_target(table, staging, f)]]
     folders = sorted({parent_of(target) for _, target in moves})
-    old = [] if replaced is None else files_of(table, _replaced_partitions(table, replaced, folders))
+    cleared = [] if replaced is None else _replaced_partitions(table, replaced, folders)
+    old = files_of(table, cleared)
+    written = [_partition(table, folder) for folder in folders] if table.register is not None else []
     refuse_links(table.file_io, old, lambda path: table.location)
     made = [folder for folder in folders if not table.file_io.exists(folder)]
     done: list[str] = []
@@ -77,6 +85,8 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
             raise AlreadyExistsError(f"{table.name}: {pair[1]} is there already.", name=pair[1])
         done.append(pair[1])
 
+    if table.register is not None and written:
+        table.register.add([spec_of(table, p) for p in written])
     try:
         spread(table.file_io.mkdirs, folders, table.threads)
         spread(move, moves, table.threads)
@@ -87,6 +97,7 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
         raise
     table.file_io.delete_many(old, table.threads)
     discard(table, staging)
+    report_written(table, written, cleared, done, anew=replaced is not None)
     return len(moves)
 
 
@@ -94,12 +105,16 @@ def empty(table: FormatTable, partitions: Sequence[Partition]) -> int:
     """Remove the files of some partitions, whose folders stay; how many there were."""
     files = files_of(table, partitions)
     refuse_links(table.file_io, files, lambda path: table.location)
-    return table.file_io.delete_many(files, table.threads)
+    count = table.file_io.delete_many(files, table.threads)
+    report_emptied(table, partitions)
+    return count
 
 
 def drop_partitions(table: FormatTable, partitions: Sequence[Partition]) -> None:
     """Remove some partitions, with their folders and those above them that hold nothing else."""
     refuse_links(table.file_io, [join(p.path, "file") for p in partitions], lambda path: table.location)
+    if table.register is not None and partitions and table.partition_fields:
+        table.register.drop([spec_of(table, p) for p in partitions])
     for partition in partitions:
         folder = partition.path
         table.file_io.delete_dir(folder, recursive=True)
@@ -109,9 +124,18 @@ def drop_partitions(table: FormatTable, partitions: Sequence[Partition]) -> None
                 break
 
 
-def add_partition(table: FormatTable, texts: Sequence[str | None]) -> None:
-    """Make the folder of a partition; nothing happens if it is there."""
-    table.file_io.mkdirs(table.folder_of(folder_names(table, texts)))
+def add_partitions(table: FormatTable, values: Sequence[Sequence[str | None]]) -> None:
+    """Make the folders of partitions with such values, and register them where that is done.
+
+    A folder that is there stays as it is.
+
+    Raises:
+        AlreadyExistsError: a partition is registered already; none of them was added.
+    """
+    partitions = [partition_of(table, texts) for texts in values]
+    if table.register is not None and partitions:
+        table.register.add([spec_of(table, p) for p in partitions], strict=True)
+    spread(table.file_io.mkdirs, [p.path for p in partitions], table.threads)
 
 
 def _replaced_partitions(table: FormatTable, replaced: Replaced, folders: Sequence[str]) -> Sequence[Partition]:

@@ -1,6 +1,7 @@
 """The partitions of a format table: folders whose names tell the values of the partition columns, level by level.
 
-A partition's files stand in its folder and in all folders below that one, whatever those are called.
+A partition's files stand in its folder and in all folders below that one, whatever those are called. Where a catalog
+keeps a register of the partitions, those are the partitions, whether their folders are there or not.
 
 What begins with ``_`` or ``.`` is hidden: writers keep there what is not to be seen yet. In the layout that names
 folders by values alone the name for null may begin so and is a partition all the same.
@@ -15,13 +16,14 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import CatalogUnavailableError, InvalidInputError
 from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.partition import escape_path_name, unescape_path_name
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.storage.casts import cast
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join
+from paimon_sql.storage.format_tables.register import Figures, Spec
 from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
 from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.threads import spread
@@ -60,6 +62,40 @@ def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[P
     Raises:
         InvalidInputError: a folder's name tells no value of its column.
     """
+    if table.register is not None and table.partition_fields:
+        registered = [p for p, _ in registered_partitions(table)]
+        found = _fulfilling(table, registered, len(table.partition_fields), predicate)
+        return sorted(found, key=lambda p: p.path)
+    return partitions_in_folders(table, predicate)
+
+
+def registered_partitions(table: FormatTable) -> list[tuple[Partition, Figures]]:
+    """The partitions that the catalog's register holds, and what they are said to hold.
+
+    Raises:
+        CatalogUnavailableError: the register names a partition that cannot be one of the table.
+    """
+    assert table.register is not None
+    return [(_registered(table, spec), figures) for spec, figures in table.register.all()]
+
+
+def spec_of(table: FormatTable, partition: Partition) -> dict[str, str]:
+    """How a register names a partition."""
+    texts = [table.default_name if text in (None, "") else text for text in partition.texts]
+    return dict(zip(table.schema.partition_keys, map(str, texts), strict=True))
+
+
+def partition_of(table: FormatTable, texts: Sequence[str | None]) -> Partition:
+    """The partition with such values, whose folder need not be there.
+
+    Raises:
+        InvalidInputError: a value cannot be the name of a folder, or not of one of this table.
+    """
+    return Partition(table.folder_of(folder_names(table, texts)), tuple(texts))
+
+
+def partitions_in_folders(table: FormatTable, predicate: Predicate | None = None) -> list[Partition]:
+    """The partitions whose folders are there, for which a condition on partition columns is true."""
     found, parts, seen = [Partition(table.location)], conjuncts(predicate), 0
     for level, field in enumerate(table.partition_fields):
         look = partial(_children, table, level, field)
@@ -74,7 +110,7 @@ def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[P
 
 def folders_of(table: FormatTable, partition: Partition) -> list[str]:
     """The folders that hold the files of a partition: its own and those below it; none if it is not there."""
-    if not partition.texts and not table.file_io.exists(partition.path):
+    if (not partition.texts or table.register is not None) and not table.file_io.exists(partition.path):
         return []
     found, level = [partition.path], [partition.path]
     while level:
@@ -88,6 +124,12 @@ def files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
     folders = [f for found in spread(partial(folders_of, table), partitions, table.listing_threads) for f in found]
     listed = spread(table.file_io.list, folders, table.listing_threads)
     return [s.path for found in listed for s in found if not s.is_dir and not is_hidden(s.name)]
+
+
+def files_in(table: FormatTable, partition: Partition) -> list[FileStatus]:
+    """The files of one partition."""
+    listed = (s for folder in folders_of(table, partition) for s in table.file_io.list(folder))
+    return [s for s in listed if not s.is_dir and not is_hidden(s.name)]
 
 
 def is_hidden(name: str) -> bool:
@@ -145,6 +187,15 @@ def partition_texts(table: FormatTable, folder: str) -> tuple[str | None, ...]:
     parts = folder[len(table.location) :].strip("/").split("/") if table.partition_fields else []
     values = parts if table.only_values else [part.partition("=")[2] for part in parts]
     return tuple(_value_text(table, unescape_path_name(value)) for value in values)
+
+
+def _registered(table: FormatTable, spec: Spec) -> Partition:
+    missing = [key for key in table.schema.partition_keys if spec.get(key) is None]
+    if missing:
+        raise CatalogUnavailableError(
+            f"{table.name}: the catalog lists a partition {dict(spec)} that does not say its {', '.join(missing)}."
+        )
+    return partition_of(table, [_value_text(table, spec[key]) for key in table.schema.partition_keys])
 
 
 def _value_text(table: FormatTable, text: str) -> str | None:

@@ -21,6 +21,7 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join
+from paimon_sql.storage.format_tables.register import PartitionRegister
 from paimon_sql.storage.schemas import SchemaManager
 
 FORMATS = ("csv", "json", "orc", "parquet", "text")
@@ -40,6 +41,7 @@ class FormatTable:
         own_io: the file system that holds that folder.
         file_io: the file system that holds the files of rows.
         schema: the definition with dynamic options put over the stored ones.
+        register: who says which partitions there are; None where their folders do.
     """
 
     name: str
@@ -47,6 +49,7 @@ class FormatTable:
     own_io: FileIO
     file_io: FileIO
     schema: TableSchema
+    register: PartitionRegister | None = None
 
     @cached_property
     def options(self) -> TableOptions:

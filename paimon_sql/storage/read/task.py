@@ -16,9 +16,11 @@ from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidd
 from paimon_sql.storage.read.merge_reader import read_merged
 from paimon_sql.storage.read.parts import only_parts, read_in_parts
 from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
+from paimon_sql.storage.read.waiting_reader import read_waiting
 from paimon_sql.storage.row_ids import RowIds
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
+from paimon_sql.storage.scan.waiting import WaitingSplit
 from paimon_sql.storage.table import Table
 
 
@@ -58,6 +60,8 @@ class ReadTask:
             table = read_in_parts(table, self.split, self.parts)
         told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
         row_ids = all_of(told)
+        if isinstance(self.split, WaitingSplit):
+            return read_waiting(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
             return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
         if isinstance(self.split, LogSplit):

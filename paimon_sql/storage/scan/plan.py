@@ -38,7 +38,13 @@ from paimon_sql.storage.scan.evolved import evolved_splits
 from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.group_pruning import prune_row_ids
 from paimon_sql.storage.scan.index_pruning import prune_by_indexes
-from paimon_sql.storage.scan.live_files import LiveFiles, ScanMetrics, live_files, partition_values
+from paimon_sql.storage.scan.live_files import (
+    LiveFiles,
+    ScanMetrics,
+    live_files,
+    partition_predicate,
+    partition_values,
+)
 from paimon_sql.storage.scan.migrated import may_lack_partition
 from paimon_sql.storage.scan.packing import pack
 from paimon_sql.storage.scan.scanned_bucket import live_in_scanned_bucket
@@ -48,6 +54,7 @@ from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.scan.top_n import TopN, splits_with_first
 from paimon_sql.storage.scan.two_branches import BranchFiles
 from paimon_sql.storage.scan.visible import is_settled, visible_files
+from paimon_sql.storage.scan.waiting import WaitingSplit, merges_waiting, with_waiting
 from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import Version
@@ -139,8 +146,8 @@ class ScanPlan:
         """Whether each file is of Parquet and holds its columns as they are to be read."""
         if any(s.origins for s in self.splits):
             return False  # their files do not hold the partition that the rows bear
-        if any(isinstance(s, EvolvedSplit) for s in self.splits):
-            return False  # their rows lie in several files
+        if any(isinstance(s, EvolvedSplit | WaitingSplit) for s in self.splits):
+            return False  # their rows lie in several files, or wait for their bucket
         return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
     @cached_property
@@ -210,6 +217,11 @@ def plan_scan(
     if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
         top = None
     sizes = split_size or SplitSize.of(table.options)
+    merging = merges_waiting(table)
+    if merging:
+        # Whether a row is wanted is known once it is merged, and none of its bucket may be left out before.
+        predicate, limit, top = partition_predicate(table, predicate), None, None
+        answers = IndexAnswers(None)
     span = span_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, sizes.target)
@@ -239,6 +251,8 @@ def plan_scan(
             whole = [replace(s, row_ids=_told(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
+        if merging and part.table is table:
+            made = list(with_waiting(made, part.live))
         if top is not None and told is None and row_ids is None and top.is_bounded(part.table.schema):
             first = splits_with_first(part.table, top, live, made)
             made, condition = first.splits, first.condition

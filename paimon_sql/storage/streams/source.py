@@ -28,6 +28,7 @@ from paimon_sql.storage.scan.changes import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.split_size import STREAM_SPLITS
+from paimon_sql.storage.scan.waiting import without_waiting
 from paimon_sql.storage.span import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
@@ -144,7 +145,8 @@ class StreamSource:
 
     def _whole(self, snapshot_id: int) -> list[Split]:
         snapshot = told_snapshot(self.table, snapshot_id, DELTA)
-        plan = plan_scan(self.table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
+        table = without_waiting(self.table)  # their changes are told once they are compacted
+        plan = plan_scan(table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
         return _in_order(plan.splits)
 
     def _changed(self, snapshot_id: int) -> list[Split]:
