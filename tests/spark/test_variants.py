@@ -415,3 +415,21 @@ def test_a_stream_reads_and_writes_variants(sql: Sql, spark: SparkSession, tmp_p
     query.option("checkpointLocation", str(tmp_path)).toTable("t").awaitTermination()
     assert whole(sql, "t") == whole(sql, "s")
     assert columns(spark, "t") == columns(spark, "s") != []
+
+
+@pytest.mark.parametrize(
+    ("limit", "parts"),
+    [
+        ("'variant.shredding.maxSchemaWidth' = '6'", {"a", "b", "c"}),
+        ("'variant.shredding.maxSchemaDepth' = '1'", {"a", "b", "rare"}),
+        ("'variant.shredding.minFieldCardinalityRatio' = '0.6'", {"a", "b", "c"}),
+        ("'variant.shredding.maxInferBufferRow' = '10'", {"a", "b", "c"}),
+    ],
+)
+def test_limits_keep_fields_inside(limit: str, parts: set[str], sql: Sql, spark: SparkSession) -> None:
+    sql(f"CREATE TABLE t (k INT, v VARIANT) TBLPROPERTIES ({INFER}, {limit})")
+    common, rare = '{"a": 1, "b": {"c": 2}}', '{"a": 1, "b": {"c": 2}, "rare": 3}'
+    sql(f"INSERT INTO t VALUES {values(1, *[common] * 10, *[rare] * 9)}")
+    told = {part for path in columns(spark, "t") for part in path.split(".")} & {"a", "b", "c", "rare"}
+    assert told == parts, columns(spark, "t")
+    assert sql("SELECT sum(variant_get(v, '$.b.c', 'int')), count(variant_get(v, '$.rare', 'int')) FROM t") == [(38, 9)]

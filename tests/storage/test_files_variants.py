@@ -290,13 +290,18 @@ def test_a_file_of_malformed_variants_is_told_as_corrupt(metadata: bytes, value:
         read(tmp_path / "f.parquet")
 
 
-def test_later_files_of_a_writer_start_from_what_earlier_ones_had(tmp_path: Path) -> None:
+@pytest.mark.parametrize("retained", [True, False])
+def test_later_files_of_a_writer_start_from_what_earlier_ones_had(retained: bool, tmp_path: Path) -> None:
     assert shape_history(INFER) is None
     assert shape_history({**INFER, "variant.shredding.inferenceMode": "adaptive", **given(v="INT")}) is None
-    options = {**INFER, "variant.shredding.inferenceMode": "adaptive"}
+    strict = {
+        "variant.shredding.adaptive.retentionRatio": "0.9",
+        "variant.shredding.adaptive.maxInferBufferRow": "1",
+    }
+    options = {**INFER, "variant.shredding.inferenceMode": "adaptive", **({} if retained else strict)}
     history = shape_history(options)
     for i, documents in enumerate((['{"a": 1}', '{"b": 1}'], ['{"b": 1}'])):
         writer = PARQUET.open_writer(IO, str(tmp_path / f"{i}"), FIELDS, options, history=history)
         writer.write(rows(documents))
         writer.close()
-        assert "v.typed_value.a.typed_value" in leaves(pq.ParquetFile(tmp_path / f"{i}"))
+        assert ("v.typed_value.a.typed_value" in leaves(pq.ParquetFile(tmp_path / f"{i}"))) is (retained or i == 0)
