@@ -132,23 +132,23 @@ MANY = "12345678901234567890.125"
 @pytest.mark.parametrize(
     ("shape", "fitting"),
     [
-        (t.TinyIntType(), {"1", "-1", "127", "1.0", "0.0"}),
-        (t.SmallIntType(), {"1", "-1", "127", "128", "-129", "1.0", "0.0"}),
-        (t.IntType(), {"1", "-1", "127", "128", "-129", "32768", "1.0", "0.0"}),
-        (LONG, {*NUMBERS, "1.0", "0.0"}),
-        (t.DecimalType(True, 4, 1), {"1", "-1", "127", "128", "-129", "1.0", "1.5", "0.0"}),
-        (t.DecimalType(True, 18, 9), {*NUMBERS[:6], "1.0", "1.5", "-0.001", "123456789.123456789", "0.0"}),
-        (t.DecimalType(True, 38, 0), {*NUMBERS, "1.0", "0.0", "99999999999999999999999999999999999999"}),
-        (t.DecimalType(True, 38, 18), {*NUMBERS, MANY, "1.0", "1.5", "-0.001", "123456789.123456789", "0.0"}),
-        (t.DoubleType(), {"1e300"}),
+        (t.TinyIntType(), ["1", "-1", "127", "1.0", "0.0"]),
+        (t.SmallIntType(), ["1", "-1", "127", "128", "-129", "1.0", "0.0"]),
+        (t.IntType(), ["1", "-1", "127", "128", "-129", "32768", "1.0", "0.0"]),
+        (LONG, [*NUMBERS, "1.0", "0.0"]),
+        (t.DecimalType(True, 4, 1), ["1", "-1", "127", "128", "-129", "1.0", "1.5", "0.0"]),
+        (t.DecimalType(True, 18, 9), [*NUMBERS[:6], "1.0", "1.5", "-0.001", "123456789.123456789", "0.0"]),
+        (t.DecimalType(True, 38, 0), [*NUMBERS, "1.0", "0.0", "99999999999999999999999999999999999999"]),
+        (t.DecimalType(True, 38, 18), [*NUMBERS, MANY, "1.0", "1.5", "-0.001", "123456789.123456789", "0.0"]),
+        (t.DoubleType(), ["1e300"]),
     ],
     ids=str,
 )
-def test_numbers_go_where_they_fit_exactly(shape: t.DataType, fitting: set[str]) -> None:
+def test_numbers_go_where_they_fit_exactly(shape: t.DataType, fitting: list[str]) -> None:
     documents = [*NUMBERS, *FRACTIONS, MANY]
     column = variants(*documents)
     typed = shredded(column, shape).field("typed_value")
-    assert {d for d, there in zip(documents, typed.is_valid().to_pylist(), strict=True) if there} == fitting
+    assert {d for d, there in zip(documents, typed.is_valid().to_pylist(), strict=True) if there} == set(fitting)
     assert plain(round_trip(column, shape)) == plain(column)
 
 
