@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.spark.compat import uncache
 from paimon_sql.spark.interfaces import TableInterface
@@ -39,5 +40,5 @@ def renew(jvm: Jvm, session: Any) -> None:
         parts = jvm.seq(name)
         try:
             manager.recacheTableOrView(session, parts, True)
-        except Py4JJavaError:  # what cannot be read any more is not to be read from the cache either
+        except (Py4JJavaError, CapturedException):  # what cannot be read any more is not to be read from the cache either
             uncache(jvm, manager, session, parts)

@@ -117,13 +117,13 @@ def test_a_database_becomes_paimons_table_by_table(sql: Sql, plain: str) -> None
         sql(f"INSERT INTO spark_catalog.{plain}.{name} VALUES (1)")
     sql(f"CREATE TABLE spark_catalog.{plain}.texts (v STRING) USING csv")
     sql(f"CREATE VIEW spark_catalog.{plain}.seen AS SELECT 1 AS one")
-    sql("CREATE TEMPORARY VIEW passing AS SELECT 1 AS one")
+    sql("CREATE TEMPORARY VIEW one_row AS SELECT 1 AS one")
     done = details(sql, f"sys.migrate_database(source_type => 'hive', database => '{plain}')")
     assert done["result"] == "migrate database is finished, success cnt: 2 , failed cnt: 1"
     assert str(done["tables"]).splitlines()[:2] == [f"{plain}.{n}: 1 files, 1 records" for n in ("a", "b")]
     assert "of csv" in str(done["tables"])
     assert sql("SELECT a.id + b.id FROM a, b") == [(2,)]
-    sql("DROP VIEW passing")
+    sql("DROP VIEW one_row")
 
 
 @pytest.mark.parametrize(
