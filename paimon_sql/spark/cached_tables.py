@@ -40,5 +40,6 @@ def renew(jvm: Jvm, session: Any) -> None:
         parts = jvm.seq(name)
         try:
             manager.recacheTableOrView(session, parts, True)
-        except (Py4JJavaError, CapturedException):  # what cannot be read any more is not to be read from the cache either
+        except (Py4JJavaError, CapturedException):
+            # What cannot be read any more is not to be read from the cache either.
             uncache(jvm, manager, session, parts)
