@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from paimon_sql.spark.compiled_rules import compiled_rule
@@ -69,15 +70,15 @@ class RuleBuilder(JavaObject):
     Args:
         jvm: the JVM.
         rule: the class of the rule.
-        make: makes the rule of a session; the session may be in the making.
+        make: makes the rule of a session, which may be in the making; by default the rule needs nothing else.
     """
 
     MARK = "paimon-sql rule builder"
 
-    def __init__(self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[Any], AnalysisRule]) -> None:
+    def __init__(self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[Any], AnalysisRule] | None = None) -> None:
         super().__init__(jvm)
         self.rule = rule
-        self._make = make
+        self._make = make or partial(rule, jvm)
 
     def toString(self) -> str:
         return self.MARK

@@ -253,9 +253,9 @@ class Bridge:
                 RuleBuilder(
                     self.jvm, MergeSchemas, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made))
                 ),
-                RuleBuilder(self.jvm, CommonTables, lambda made: CommonTables(self.jvm, made)),
-                RuleBuilder(self.jvm, FileNames, lambda made: FileNames(self.jvm, made)),
-                RuleBuilder(self.jvm, VariantCasts, lambda made: VariantCasts(self.jvm, made)),
+                RuleBuilder(self.jvm, CommonTables),
+                RuleBuilder(self.jvm, FileNames),
+                RuleBuilder(self.jvm, VariantCasts),
             ]
             for rule in rules:
                 inject(extensions, rule)

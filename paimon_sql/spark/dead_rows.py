@@ -14,9 +14,9 @@ from typing import Any
 
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.executor import SparkExecutor
-from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.native_scan import NativeScanProxy
-from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_subqueries
+from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.native_scan import NativeScanProxy, reads_in_batches
+from paimon_sql.spark.plan_rules import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.types import spark_struct
 from paimon_sql.spark.variant_extractions import Structs, with_structs
@@ -26,9 +26,9 @@ from paimon_sql.storage.read.dead_rows import BitsCache, Merging, bits_of, selec
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 from paimon_sql.storage.threads import spread
 
-_POSITION = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
+_POSITION: dict[str, Any] = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
-_DEAD = {"name": "__paimon_dead_rows", "type": "binary", "nullable": True, "metadata": {}}
+_DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": True, "metadata": {}}
 """The bits of a file's dead rows, null where all are alive."""
 _MOST_ROWS = 1 << 29
 """More rows than these in files with dead rows make bits that a driver should not hold: 64 MiB."""
@@ -146,8 +146,7 @@ def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     """Whether Spark's reader can be told which rows of a plan are dead, and tells their positions itself."""
     if plan.rows_to_mark > _MOST_ROWS or not all(s.raw or selects(s.table or plan.table, s) for s in plan.splits):
         return False
-    reader = jvm.singleton(f"{EXECUTION}.datasources.parquet.ParquetUtils")
-    return bool(reader.isBatchReadSupportedForSchema(jvm.settings, jvm.struct(_wider(fields))))
+    return reads_in_batches(jvm, jvm.struct(_wider(fields)))
 
 
 def _wider(fields: Sequence[DataField], structs: Structs | None = None) -> str:
@@ -168,41 +167,22 @@ class PassOverDeadRows(PlanRule):
     reads_scans = True
 
     def rewritten(self, plan: Any) -> Any:
-        return self._passing(plan) if PlannedScanProxy.with_native_twin else plan
+        return with_scans(self.jvm, plan, self._natively) if PlannedScanProxy.with_native_twin else plan
 
-    def _passing(self, plan: Any) -> Any:
-        instead: dict[int, Any] = {}
-        for number, leaf in scans_of(self.jvm, plan):
-            scan = behind(self.jvm, leaf.scan())
-            if isinstance(scan, PlannedScanProxy) and scan.native_twin is not None:
-                instead[number] = self._natively(leaf, scan.native_twin)
-        return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._passing)
-
-    def _natively(self, relation: Any, native: Any) -> Any:
+    def _natively(self, relation: Any, scan: Any) -> Any | None:
+        if not isinstance(scan, PlannedScanProxy) or scan.native_twin is None:
+            return None
         jvm = self.jvm
         output = relation.output()
         # They are seen nowhere above, so that all scans may have the same.
         position, dead, is_alive = jvm.constant("parts of a filter for dead rows", self._filter_parts)
-        parts, put = (
-            jvm.as_java(relation.productIterator().toSeq()).toArray(),
-            jvm.static("java.lang.reflect.Array", "set"),
-        )
-        put(parts, 1, native)
-        put(parts, 2, output.appended(position).appended(dead))
-        wider = relation.makeCopy(parts)
+        wider = with_parts(jvm, relation, scan=scan.native_twin, output=output.appended(position).appended(dead))
         alive = jvm.new(f"{_PLANS}.Filter", is_alive, wider)
         return jvm.new(f"{_PLANS}.Project", output, alive)
 
     def _filter_parts(self) -> tuple[Any, Any, Any]:
-        position, dead = self._attribute(_POSITION), self._attribute(_DEAD)
+        position, dead = (new_attribute(self.jvm, f["name"], f["type"]) for f in (_POSITION, _DEAD))
         return position, dead, self._alive(position, dead)
-
-    def _attribute(self, field: dict[str, Any]) -> Any:
-        jvm = self.jvm
-        kind = jvm.static(f"{_TYPES}.DataType", "fromJson")(json.dumps(field["type"]))
-        nothing = jvm.singleton(f"{_TYPES}.Metadata").empty()
-        new_id = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
-        return jvm.new(f"{_EXPRESSIONS}.AttributeReference", field["name"], kind, True, nothing, new_id, jvm.seq([]))
 
     def _alive(self, position: Any, dead: Any) -> Any:
         """Whether a row is alive: its file has no dead rows, or they end before it, or its bit is not set."""

@@ -7,21 +7,20 @@ that merge when they are read the function stays Spark's, which is empty where w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
 from paimon_sql.spark.analysis_rules import RESOLUTION, AnalysisRule
-from paimon_sql.spark.compiled_rules import NODE
-from paimon_sql.spark.expression_mapping import with_expressions
 from paimon_sql.spark.java import CATALYST, EXECUTION, behind
 from paimon_sql.spark.table import TableProxy
+from paimon_sql.spark.trees import asks_for, from_below, with_expressions
 from paimon_sql.storage.read.hidden_columns import FILE_PATH
 from paimon_sql.storage.scan.waiting import merges_waiting
 from paimon_sql.storage.table import Table
 
 _FUNCTION = f"{CATALYST}.expressions.InputFileName"
 _RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
-_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
 _PATH = FILE_PATH.name
 _NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PATH}), '')"
 """As Spark's own readers write it."""
@@ -32,29 +31,14 @@ class FileNames(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
-    asks = (
-        f"""
-            private boolean asks({NODE} node) {{
-                if (node instanceof {_FUNCTION}) return true;
-                scala.collection.Iterator below = node.children().iterator();
-                if (node instanceof {_PLAN}) {{
-                    // Nothing that a leaf holds is of the rows of another one.
-                    if (!below.hasNext()) return false;
-                    scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
-                    while (own.hasNext()) if (asks(({NODE}) own.next())) return true;
-                }}
-                while (below.hasNext()) if (asks(({NODE}) below.next())) return true;
-                return false;
-            }}""",
-    )
+    asks = asks_for(f"return expression instanceof {_FUNCTION};")
 
     def rewritten(self, plan: Any) -> Any:
-        children = self.jvm.items(plan.children())
-        changed = [self.rewritten(child) for child in children]
-        if any(new is not old for new, old in zip(changed, children, strict=True)):
-            plan = plan.withNewChildren(self.jvm.seq(changed))
+        return from_below(self.jvm, plan, self._telling)
+
+    def _telling(self, plan: Any, children: Sequence[Any]) -> Any:
         # Names of columns that have none come from the function as it was written, once a plan is resolved.
-        if len(changed) != 1 or not plan.resolved() or not self._tells_paths(changed[0]):
+        if len(children) != 1 or not plan.resolved() or not self._tells_paths(children[0]):
             return plan
         return with_expressions(self.jvm, plan, self._named)
 

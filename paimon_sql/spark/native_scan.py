@@ -91,9 +91,7 @@ class NativeScanProxy(PlannedScanProxy):
     def _is_columnar(self) -> bool:
         """Whether rows come in columnar batches; a reader factory, which would know, is made for scans that run."""
         jvm, settings, struct = self.jvm, self.jvm.settings, self.readSchema()
-        if not settings.wholeStageEnabled():
-            return False
-        if not jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils").isBatchReadSupportedForSchema(settings, struct):
+        if not settings.wholeStageEnabled() or not reads_in_batches(jvm, struct):
             return False
         return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
 
@@ -182,6 +180,12 @@ class NativeScanProxy(PlannedScanProxy):
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
+
+
+def reads_in_batches(jvm: Jvm, struct: Any) -> bool:
+    """Whether Spark's Parquet reader decodes columns of a struct in batches, under the settings of this thread."""
+    reader = jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils")
+    return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
 
 
 def to_url(path: str) -> str:

@@ -115,10 +115,8 @@ class PartitionKeys:
         assert made is not None, "files that are left of one sorted run are one, too"
         return made
 
-    def ordered(self, plan: ScanPlan) -> PartitionKeys | None:
-        """The same keys for partitions whose rows are in order; None if they cannot be."""
-        if in_key_order(plan, self.of) is None:
-            return None
+    def told_in_order(self) -> PartitionKeys:
+        """The same keys for partitions whose rows are in order."""
         return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
 
     def columns(self, plan: ScanPlan) -> list[str]:

@@ -6,6 +6,7 @@ know nothing of them.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Any, ClassVar
 
 from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.compiled_rules import NODE, compiled_rule
-from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.trees import with_children
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple name of the leaves that are scans of tables."""
@@ -104,6 +106,21 @@ def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
             yield number, leaf
 
 
+def with_scans(jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None]) -> Any:
+    """A plan some of whose scans are replaced, those in subqueries of filters (`with_subqueries`) among them.
+
+    Args:
+        jvm: the JVM.
+        plan: an optimized plan.
+        instead: the plan that stands for a relation, given it and the Python object that answers for its scan; None if
+            it stays.
+    """
+    found = ((number, instead(leaf, behind(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
+    leaves = {number: made for number, made in found if made is not None}
+    kept = with_leaves(jvm, plan, leaves) if leaves else plan
+    return with_subqueries(jvm, kept, lambda inner: with_scans(jvm, inner, instead))
+
+
 def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
     """A plan with some of its leaves replaced.
 
@@ -130,11 +147,26 @@ def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any
     return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
 
 
+def new_attribute(jvm: Jvm, name: str, kind: Any) -> Any:
+    """An attribute that may be null, under an id of its own; the type is given as Spark's JSON has it."""
+    expressions = f"{CATALYST}.expressions"
+    nothing = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
+    new_id = jvm.singleton(f"{expressions}.NamedExpression").newExprId()
+    given = (name, jvm.struct(json.dumps(kind)), True, nothing, new_id, jvm.seq([]))
+    return jvm.new(f"{expressions}.AttributeReference", *given)
+
+
 def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
     """A plan with some of its members exchanged, whatever others it has in this version of Spark."""
-    names = [plan.productElementName(i) for i in range(plan.productArity())]
-    kept = [parts.get(name, plan.productElement(i)) for i, name in enumerate(names)]
-    return plan.makeCopy(jvm.array("java.lang.Object", kept))
+
+    def named() -> list[str]:
+        return [str(plan.productElementName(i)) for i in range(plan.productArity())]
+
+    names = jvm.constant(f"members of {plan.getClass().getName()}", named)
+    members, put = jvm.as_java(plan.productIterator().toSeq()).toArray(), jvm.static("java.lang.reflect.Array", "set")
+    for name, part in parts.items():
+        put(members, names.index(name), part)
+    return plan.makeCopy(members)
 
 
 @dataclass(frozen=True)
@@ -148,7 +180,7 @@ class _InFilters:
     def of(self, plan: Any) -> Any:
         if not plan.containsPattern(self.pattern):
             return plan
-        plan = self._with_children(plan, self.of)
+        plan = with_children(self.jvm, plan, self.of)
         if plan.getClass().getSimpleName() == "Filter":
             return with_parts(self.jvm, plan, condition=self._condition(plan.condition()))
         return plan
@@ -156,11 +188,7 @@ class _InFilters:
     def _condition(self, expression: Any) -> Any:
         if not expression.containsPattern(self.pattern):
             return expression
-        expression = self._with_children(expression, self._condition)
+        expression = with_children(self.jvm, expression, self._condition)
         if expression.nodePatterns().contains(self.pattern):
             expression = expression.withNewPlan(self.rewritten(expression.plan()))
         return expression
-
-    def _with_children(self, node: Any, change: Callable[[Any], Any]) -> Any:
-        children = self.jvm.items(node.children())
-        return node.withNewChildren(self.jvm.seq([change(child) for child in children])) if children else node

@@ -106,9 +106,9 @@ class PlannedScanProxy(ScanInterface, ABC):
         made.keys = self.keys
         return made
 
-    def keyed(self, keys: PartitionKeys) -> PlannedScanProxy:
-        """The same scan with partitions that are told apart so."""
-        made = self.over(keys.arranged(self.plan))
+    def keyed(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
+        """The same scan with partitions that are told apart so, over its plan as `PartitionKeys.arranged` gives it."""
+        made = self.over(plan)
         made.keys, made.runtime, made.likeness, made.stream = keys, self.runtime, self.likeness, self.stream
         return made
 

@@ -52,9 +52,6 @@ class ServerReplacedTableProxy(StagedTableProxy):
                 self._fill(messages)
         cached_tables.renew(self.jvm, self.session)
 
-    def abortStagedChanges(self) -> None:
-        self.transaction.close()
-
     def _replace(self) -> None:
         self.catalog.replace_table(self.identifier, self._expected)
         made = self.catalog.table(self.identifier).schema

@@ -66,6 +66,9 @@ class StagedTableProxy(TableProxy):
         if self.overwrite is None:
             self.transaction.require(*task.validations(self.messages))
 
+    def abortStagedChanges(self) -> None:
+        self.transaction.close()
+
     def all_messages(self) -> list[CommitMessage]:
         """The written rows and the compactions that they make due."""
         compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
@@ -108,7 +111,7 @@ class CreatedTableProxy(StagedTableProxy):
             cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
-        self.transaction.close()
+        super().abortStagedChanges()
         if self._successor is not None:
             self._successor.withdraw()
             return
@@ -145,9 +148,6 @@ class ReplacedTableProxy(StagedTableProxy):
         with self.transaction:
             replace_table(self.transaction, self._old, self.all_messages())
         cached_tables.renew(self.jvm, self.session)
-
-    def abortStagedChanges(self) -> None:
-        self.transaction.close()
 
 
 class StagedWriteBuilder(WriteBuilderProxy):

@@ -20,7 +20,7 @@ from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_pa
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.sort_orders import ascending
 from paimon_sql.storage.scan.bucketing import Bucketing, form_of
-from paimon_sql.storage.scan.key_order import ordered_columns
+from paimon_sql.storage.scan.key_order import in_key_order, ordered_columns
 
 _SETTINGS = "spark.sql.sources.v2.bucketing."
 _DIVIDED = f"{_SETTINGS}partiallyClusteredDistribution.enabled"
@@ -160,10 +160,11 @@ class StoragePartitioning(PlanRule):
         told = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, side.attributes))}
         # Spark may divide the rows of a key again, which leaves no order.
         columns = ordered_columns(plan.table.schema, side.attributes)
-        ordered = None if not columns or self._is_on(_DIVIDED, "false") else keys.ordered(plan)
-        if ordered is not None:
+        in_order = None if not columns or self._is_on(_DIVIDED, "false") else in_key_order(plan, keys.of)
+        if in_order is not None:
             told["ordering"] = jvm.some(jvm.seq([ascending(jvm, side.attributes[name]) for name in columns]))
-        return with_parts(jvm, side.relation, scan=side.scan.keyed(ordered or keys), **told)
+            keys, plan = keys.told_in_order(), in_order
+        return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **told)
 
 
 class _Wishes:

@@ -6,18 +6,17 @@ thing, and that as a variant; of the function it tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.spark.analysis_rules import RESOLUTION, AnalysisRule
-from paimon_sql.spark.compiled_rules import NODE
-from paimon_sql.spark.expression_mapping import with_expressions
 from paimon_sql.spark.java import CATALYST
+from paimon_sql.spark.trees import asks_for, from_below, with_expressions
 
 _ALIAS = f"{CATALYST}.expressions.Alias"
 _CAST = f"{CATALYST}.expressions.Cast"
 _GET = f"{CATALYST}.expressions.variant.VariantGet"
 _VARIANT = "org.apache.spark.sql.types.VariantType"
-_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
 _TRIES = "TRY"
 
 
@@ -26,43 +25,22 @@ class VariantCasts(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.VariantCastRule"
-    asks = (
-        f"""
-            private boolean isOne({NODE} node) {{
-                if (!(node instanceof {_CAST})) return false;
-                {CATALYST}.expressions.Expression child = (({_CAST}) node).child();
-                // The colon gives a name, which Spark takes away again where it is inside of something.
-                if (child instanceof {_ALIAS}) child = (({_ALIAS}) child).child();
-                return child instanceof {_GET} && (({_GET}) child).targetType() instanceof {_VARIANT}
-                    && !((({_CAST}) node).dataType() instanceof {_VARIANT});
-            }}""",
-        f"""
-            private boolean asks({NODE} node) {{
-                if (isOne(node)) return true;
-                scala.collection.Iterator below = node.children().iterator();
-                if (node instanceof {_PLAN}) {{
-                    if (!below.hasNext()) return false;
-                    scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
-                    while (own.hasNext()) if (asks(({NODE}) own.next())) return true;
-                }}
-                while (below.hasNext()) if (asks(({NODE}) below.next())) return true;
-                return false;
-            }}""",
-    )
+    asks = asks_for(f"""
+        if (!(expression instanceof {_CAST})) return false;
+        {CATALYST}.expressions.Expression child = (({_CAST}) expression).child();
+        // The colon gives a name, which Spark takes away again where it is inside of something.
+        if (child instanceof {_ALIAS}) child = (({_ALIAS}) child).child();
+        return child instanceof {_GET} && (({_GET}) child).targetType() instanceof {_VARIANT}
+            && !((({_CAST}) expression).dataType() instanceof {_VARIANT});
+    """)
 
     def rewritten(self, plan: Any) -> Any:
         # Until then HAVING and ORDER BY look for the expressions of an aggregation as they were written, and columns
         # get names from them.
-        return self._changed(plan) if plan.resolved() else plan
+        return from_below(self.jvm, plan, self._changed) if plan.resolved() else plan
 
-    def _changed(self, plan: Any) -> Any:
-        children = self.jvm.items(plan.children())
-        if not children:
-            return plan
-        changed = [self._changed(child) for child in children]
-        if any(new is not old for new, old in zip(changed, children, strict=True)):
-            plan = plan.withNewChildren(self.jvm.seq(changed))
-        return with_expressions(self.jvm, plan, self._merged)
+    def _changed(self, plan: Any, children: Sequence[Any]) -> Any:
+        return with_expressions(self.jvm, plan, self._merged) if children else plan
 
     def _merged(self, cast: Any) -> Any:
         if cast.getClass().getName() != _CAST:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.java import CATALYST, behind
-from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts, with_subqueries
+from paimon_sql.spark.java import CATALYST
+from paimon_sql.spark.plan_rules import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.planned_scan import PlannedScanProxy
 from paimon_sql.spark.python_scan import PythonScanProxy
 from paimon_sql.spark.types import spark_struct
@@ -21,7 +21,6 @@ from paimon_sql.spark.variant_extractions import Extraction, Place, VariantsWant
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
-_TYPES = "org.apache.spark.sql.types"
 
 
 class PromisedScanProxy(PlannedScanProxy):
@@ -81,24 +80,18 @@ class TakeOutAbove(PlanRule):
     reads_scans = True
 
     def rewritten(self, plan: Any) -> Any:
-        return self._taking_out(plan) if PromisedScanProxy.waiting else plan
+        return with_scans(self.jvm, plan, self._above) if PromisedScanProxy.waiting else plan
 
-    def _taking_out(self, plan: Any) -> Any:
-        instead: dict[int, Any] = {}
-        for number, leaf in scans_of(self.jvm, plan):
-            scan = behind(self.jvm, leaf.scan())
-            if isinstance(scan, PromisedScanProxy):
-                instead[number] = self._above(leaf, scan)
-        return with_subqueries(self.jvm, with_leaves(self.jvm, plan, instead) if instead else plan, self._taking_out)
-
-    def _above(self, relation: Any, scan: PromisedScanProxy) -> Any:
+    def _above(self, relation: Any, scan: Any) -> Any | None:
+        if not isinstance(scan, PromisedScanProxy):
+            return None
         jvm, extractions = self.jvm, scan.wanted.by_place
         kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}
         columns, made, none = [], [], jvm.seq([])
         for promised in jvm.items(relation.output()):
             name = str(promised.name())
             if any(place[0] == name for place in extractions):
-                column = self._column(promised, kinds[name])
+                column = new_attribute(jvm, name, kinds[name])
                 struct = self._rebuilt(column, kinds[name], (name,), extractions)
                 alias = (struct, name, promised.exprId(), none, jvm.none, none)
                 promised, taken = column, jvm.new(f"{_EXPRESSIONS}.Alias", *alias)
@@ -108,13 +101,6 @@ class TakeOutAbove(PlanRule):
             made.append(taken)
         whole = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(made), whole)
-
-    def _column(self, promised: Any, kind: Any) -> Any:
-        jvm = self.jvm
-        new_id = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
-        nothing = jvm.singleton(f"{_TYPES}.Metadata").empty()
-        name = promised.name()
-        return jvm.new(f"{_EXPRESSIONS}.AttributeReference", name, self._type(kind), True, nothing, new_id, jvm.seq([]))
 
     def _rebuilt(self, value: Any, kind: Any, place: Place, extractions: Mapping[Place, Sequence[Extraction]]) -> Any:
         """A value in which structs of what is taken out of them stand in the place of variants."""

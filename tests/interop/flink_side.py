@@ -92,8 +92,8 @@ class Flink:
         return json.loads(answer)
 
 
-class Stream:
-    """An INSERT that streams.
+class _Running:
+    """A statement that streams.
 
     Args:
         answer: what asks Flink.
@@ -103,6 +103,10 @@ class Stream:
     def __init__(self, answer: Any, number: int) -> None:
         self._answer = answer
         self._number = number
+
+
+class Stream(_Running):
+    """An INSERT that streams."""
 
     def wait(self) -> None:
         """Wait until it is over; AssertionError if it fails."""
@@ -113,17 +117,8 @@ class Stream:
         return str(self._answer("stop", self._number, folder))
 
 
-class Watched:
-    """A query that streams.
-
-    Args:
-        answer: what asks Flink.
-        number: its number there.
-    """
-
-    def __init__(self, answer: Any, number: int) -> None:
-        self._answer = answer
-        self._number = number
+class Watched(_Running):
+    """A query that streams."""
 
     def __call__(self, count: int, seconds: int = 30) -> Rows:
         """Its next so many changes, each behind its kind, in an order that does not hang on Flink."""

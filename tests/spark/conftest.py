@@ -51,6 +51,17 @@ def sql(spark: SparkSession) -> Iterator[Sql]:
 
 
 @pytest.fixture
+def unchanging_plans(spark: SparkSession) -> Iterator[None]:
+    """Small tables are not sent everywhere, and plans stay as they are planned."""
+    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    yield
+    for key in settings:
+        spark.conf.unset(key)
+
+
+@pytest.fixture
 def server_lake(sql: Sql, newer_rest: NewerRest) -> Iterator[Lake]:
     """A catalog ``lake`` of a server as newer versions are, with a database of the test's own."""
     with opened(sql, newer_rest) as lake:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from bucket_plans import plan_of, plan_of_right_answer
+from pyspark.sql import SparkSession
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 
@@ -18,14 +19,7 @@ KINDS = {
 JOIN = "SELECT a.id, a.v, b.v FROM a JOIN b ON a.id = b.id"
 
 
-@pytest.fixture(autouse=True)
-def _sorted(spark: SparkSession) -> Iterator[None]:
-    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    yield
-    for key in settings:
-        spark.conf.unset(key)
+pytestmark = pytest.mark.usefixtures("unchanging_plans")
 
 
 def table(sql: Sql, name: str, kind: str, key: str = "INT", keys: str = "id", buckets: int = 4, more: str = "") -> None:
@@ -45,18 +39,7 @@ def filled(sql: Sql, name: str, kind: str, key: str = "INT", low: int = 0) -> No
 
 def sorts(spark: SparkSession, query: str) -> int:
     """How many sorts a query needs, whose rows are those of the same query without any help of the buckets'."""
-    frame = spark.sql(query)
-    found, rows = plan_of(frame).count("Sort ["), sorted(map(tuple, frame.collect()), key=repr)
-    spark.conf.set("spark.sql.sources.v2.bucketing.enabled", "false")
-    try:
-        assert rows == sorted(map(tuple, spark.sql(query).collect()), key=repr)
-    finally:
-        spark.conf.unset("spark.sql.sources.v2.bucketing.enabled")
-    return found
-
-
-def plan_of(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().executedPlan().toString())
+    return plan_of_right_answer(spark, query).count("Sort [")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from bucket_plans import plan_of, plan_of_right_answer, rows_of
+from pyspark.sql import SparkSession
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 
@@ -23,15 +24,7 @@ _BUCKETING = "spark.sql.sources.v2.bucketing."
 _SHUFFLE = re.compile(r"(?<!Broadcast)(?<!Reused)Exchange ")
 
 
-@pytest.fixture(autouse=True)
-def _shuffled(spark: SparkSession) -> Iterator[None]:
-    """Small tables are not sent everywhere, and plans stay as they are planned."""
-    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    yield
-    for key in settings:
-        spark.conf.unset(key)
+pytestmark = pytest.mark.usefixtures("unchanging_plans")
 
 
 class Settings:
@@ -50,26 +43,9 @@ class Settings:
             self._spark.conf.unset(key)
 
 
-def plan_of(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().executedPlan().toString())
-
-
-def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
-    return sorted(map(tuple, frame.collect()), key=repr)
-
-
 def shuffles(spark: SparkSession, query: str) -> int:
     """How many shuffles a query needs, whose rows are those of the same query without any help of the buckets'."""
-    frame = spark.sql(query)
-    found, rows = len(_SHUFFLE.findall(plan_of(frame))), rows_of(frame)
-    spark.conf.set(f"{_BUCKETING}enabled", "false")
-    try:
-        plain = spark.sql(query)
-        assert "apart by" not in plan_of(plain)
-        assert rows == rows_of(plain)
-    finally:
-        spark.conf.unset(f"{_BUCKETING}enabled")
-    return found
+    return len(_SHUFFLE.findall(plan_of_right_answer(spark, query)))
 
 
 def table(sql: Sql, name: str, kind: str = "append", count: int = 4, key: str = "INT", more: str = "") -> None:

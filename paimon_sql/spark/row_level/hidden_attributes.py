@@ -6,11 +6,13 @@ hidden columns new ids; those that the statement's expressions hold are none of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from paimon_sql.spark.compiled_rules import NODE, compiled_rule
-from paimon_sql.spark.expression_mapping import with_expressions
 from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.spark.trees import from_below, with_expressions
 
 _PLANS = f"{CATALYST}.plans.logical"
 _ASKS = (
@@ -26,22 +28,21 @@ def hidden_attributes_rule(jvm: Jvm) -> Any:
     """A rule of Spark's analysis after which the hidden columns in a plan of changes are those of its relation."""
     return jvm.constant(
         "rule for hidden columns",
-        lambda: compiled_rule(jvm, "paimon.HiddenColumnRule", _ASKS, lambda plan: _with_own(jvm, plan)),
+        lambda: compiled_rule(
+            jvm, "paimon.HiddenColumnRule", _ASKS, lambda plan: from_below(jvm, plan, partial(_with_own, jvm))
+        ),
     )
 
 
-def _with_own(jvm: Jvm, plan: Any) -> Any:
-    children = jvm.items(plan.children())
-    made = [_with_own(jvm, child) for child in children]
-    if any(new is not old for new, old in zip(made, children, strict=True)):
-        plan = plan.withNewChildren(jvm.seq(made))
-    if plan.missingInput().isEmpty():
+def _with_own(jvm: Jvm, plan: Any, children: Sequence[Any]) -> Any:
+    missing = plan.missingInput()
+    if missing.isEmpty():
         return plan
     # Those of sources are added in the next round.
-    offered = {int(a.exprId().id()) for child in made for a in jvm.items(child.metadataOutput())}
-    lost = {int(a.exprId().id()) for a in jvm.items(plan.missingInput().toSeq())} - offered
+    offered = {int(a.exprId().id()) for child in children for a in jvm.items(child.metadataOutput())}
+    lost = {int(a.exprId().id()) for a in jvm.items(missing.toSeq())} - offered
     own: dict[str, Any] = {}
-    for child in made:  # the target is joined from the left
+    for child in children:  # the target is joined from the left
         for attribute in jvm.items(child.output()):
             own.setdefault(str(attribute.name()), attribute)
 
