@@ -84,8 +84,7 @@ def form_of(data_type: t.DataType) -> str | None:
 
 def _is_in_place(split: Split, count: int) -> bool:
     """Whether a split's rows are in the bucket out of so many that their keys tell, in the split's own partition."""
-    is_own = type(split) is Split and split.table is None and not split.origins
-    return is_own and split.total_buckets == count and 0 <= split.bucket < count
+    return split.is_of_its_bucket and split.total_buckets == count and 0 <= split.bucket < count
 
 
 def _was_always(table: Table, plan: ScanPlan) -> bool:

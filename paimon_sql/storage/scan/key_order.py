@@ -1,7 +1,8 @@
 """Buckets whose files are one sorted run: read one after the other, their rows come in the order of their keys.
 
-A file of a table with a primary key is sorted by it (spec: LSM Trees). So are several if each ends before the next one
-begins, as those of a full compaction do, and as long as nothing has to be merged into them.
+A file of a table with a primary key is sorted by it (spec: LSM Trees), unless its files are clustered by other columns
+(``pk-clustering-override``). So are several if each ends before the next one begins, as those of a full compaction do,
+and as long as nothing has to be merged into them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from paimon_sql.format import types as t
+from paimon_sql.format.options.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.schema import TableSchema
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.sections import key_ranks
@@ -53,7 +55,9 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
         group_of: what the splits of a group have in common.
     """
     schema = plan.table.schema
-    if not schema.primary_keys or not all(s.raw and _is_plain(s) for s in plan.splits):
+    if not schema.primary_keys or plan.table.options.get(PK_CLUSTERING_OVERRIDE):
+        return None
+    if not all(s.raw and s.is_of_its_bucket for s in plan.splits):
         return None
     groups: dict[K, list[Split]] = {}
     for split in plan.splits:
@@ -66,10 +70,6 @@ def _is_ordered_alike(data_type: t.DataType) -> bool:
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return data_type.precision <= MICROS
     return isinstance(data_type, _ORDERED_ALIKE)
-
-
-def _is_plain(split: Split) -> bool:
-    return type(split) is Split and split.table is None and not split.origins
 
 
 def _one_run(schema: TableSchema, splits: list[Split]) -> Split | None:

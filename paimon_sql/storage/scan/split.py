@@ -48,6 +48,11 @@ class Split:
     total_buckets: int = 0
 
     @property
+    def is_of_its_bucket(self) -> bool:
+        """Whether each file stands in the bucket, partition and branch that are read, and holds whole rows."""
+        return type(self) is Split and self.table is None and not self.origins
+
+    @property
     def size(self) -> int:
         """The size of the files in bytes."""
         return sum(f.file_size for f in self.files)
