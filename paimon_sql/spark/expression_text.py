@@ -6,6 +6,7 @@ from typing import Any
 
 from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.other_settings import under_settings
+from paimon_sql.spark.trees import with_children
 
 _IN_UTC = {"spark.sql.session.timeZone": "UTC"}
 _INSTANT = '"dataType":"timestamp"'
@@ -31,13 +32,13 @@ def _with_elements(jvm: Jvm, expression: Any) -> Any:
 
     Nulls are left out, which are like no element.
     """
-    children = jvm.items(expression.children())
-    found = [_with_elements(jvm, child) for child in children]
-    if str(expression.getClass().getSimpleName()) == _OVERLAP:
-        found = [_elements(jvm, child) for child in found]
-    if all(a is b for a, b in zip(found, children, strict=True)):
-        return expression
-    return expression.withNewChildren(jvm.seq(found))
+    compares = str(expression.getClass().getSimpleName()) == _OVERLAP
+
+    def told(child: Any) -> Any:
+        found = _with_elements(jvm, child)
+        return _elements(jvm, found) if compares else found
+
+    return with_children(jvm, expression, told)
 
 
 def _elements(jvm: Jvm, expression: Any) -> Any:

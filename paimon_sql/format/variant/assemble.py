@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.binary_memory import Longs, Mask
 from paimon_sql.format.variant.dictionaries import Dictionaries
 from paimon_sql.format.variant.encode import encoded, packed
 from paimon_sql.format.variant.encoding import NULL, Basic
 from paimon_sql.format.variant.shapes import METADATA, TYPED_VALUE, VALUE
-from paimon_sql.format.variant.stretches import Ints, Mask, binary_of, stretches_of, validity
+from paimon_sql.format.variant.stretches import binary_of, stretches_of, validity
 from paimon_sql.format.variant.values import Values
 
 
@@ -58,11 +59,11 @@ class _Group:
     """The columns of a value, and the dictionary of each row; keys that one of these lacks are noted."""
 
     columns: pa.StructArray
-    dictionary: Ints
+    dictionary: Longs
     dictionaries: Dictionaries
     lacking: set[tuple[int, str]]
 
-    def _below(self, columns: pa.StructArray, dictionary: Ints) -> _Group:
+    def _below(self, columns: pa.StructArray, dictionary: Longs) -> _Group:
         return _Group(columns, dictionary, self.dictionaries, self.lacking)
 
     def values(self, wanted: Mask) -> pa.Array:

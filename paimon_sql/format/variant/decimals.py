@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format.variant.stretches import Bytes, Ints, Mask, bitmap
+from paimon_sql.format.binary_memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.stretches import bitmap
 
 Whole = npt.NDArray[Any]
 """Whole numbers as int64, or as objects if one of them is too great for that."""
@@ -37,7 +38,7 @@ def to_sixteen_bytes(numbers: Whole) -> Bytes:
     return halves.view(np.uint8)
 
 
-def rescaled(numbers: Whole, scales: Ints, scale: int, most: int) -> tuple[Whole, Mask]:
+def rescaled(numbers: Whole, scales: Longs, scale: int, most: int) -> tuple[Whole, Mask]:
     """The same numbers under another scale, and which of them are exact there and no greater than ``most``.
 
     Args:
@@ -71,7 +72,7 @@ def decimal_array(numbers: Whole, kind: pa.Decimal128Type, present: Mask) -> pa.
     return pa.Array.from_buffers(kind, len(numbers), [bitmap(present), pa.py_buffer(np.ascontiguousarray(raw))])
 
 
-def digits(numbers: Whole) -> Ints:
+def digits(numbers: Whole) -> Longs:
     """How many decimal digits each number has; zero has one."""
     found = np.ones(len(numbers), np.int64)
     for more in range(1, 38):

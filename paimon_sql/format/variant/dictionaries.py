@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.binary_memory import Longs, Mask
 from paimon_sql.format.variant.stretches import (
-    Ints,
-    Mask,
     binary_of,
     check_inside,
     ordinals,
@@ -37,21 +36,21 @@ class Dictionaries:
         encoded: the dictionaries as they are stored.
     """
 
-    first: Ints
-    sizes: Ints
-    numbers: Ints
+    first: Longs
+    sizes: Longs
+    numbers: Longs
     names: pa.Array
     encoded: pa.Array
 
     @staticmethod
-    def of(metadata: pa.Array, present: Mask) -> tuple[Dictionaries, Ints]:
+    def of(metadata: pa.Array, present: Mask) -> tuple[Dictionaries, Longs]:
         """The different dictionaries in a column of them where variants are, and which of them each row has."""
         together = pc.if_else(pa.array(present), metadata, pa.scalar(None, metadata.type)).dictionary_encode()
         rows = together.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         return _parse(together.dictionary), rows
 
     @cached_property
-    def ranks(self) -> Ints:
+    def ranks(self) -> Longs:
         """The place of each name in the order of an object's keys, which is that of Java's strings."""
         in_java = [name.decode(errors="replace").encode("utf-16-be") for name in self._names]
         order = sorted(range(len(in_java)), key=in_java.__getitem__)
@@ -67,22 +66,22 @@ class Dictionaries:
     def _places(self) -> dict[bytes, int]:
         return {name: i for i, name in enumerate(self._names)}
 
-    def names_at(self, numbers: Ints) -> list[str]:
+    def names_at(self, numbers: Longs) -> list[str]:
         """Keys by their numbers."""
         return [self._names[i].decode() for i in numbers]
 
-    def numbers_of(self, names: Sequence[str]) -> Ints:
+    def numbers_of(self, names: Sequence[str]) -> Longs:
         """The numbers of some keys; -1 for those that no dictionary has."""
         return np.array([self._places.get(name.encode(), -1) for name in names], np.int64)
 
-    def key_of(self, dictionary: Ints, ids: Ints) -> Ints:
+    def key_of(self, dictionary: Longs, ids: Longs) -> Longs:
         """The numbers of the keys with these ids in these dictionaries."""
         if (ids >= self.sizes[dictionary]).any():
             raise ValueError("a variant has a key that is not in its dictionary")
-        keys: Ints = self.numbers[self.first[dictionary] + ids]
+        keys: Longs = self.numbers[self.first[dictionary] + ids]
         return keys
 
-    def ids_of(self, name: str) -> Ints:
+    def ids_of(self, name: str) -> Longs:
         """The id that a key has in each dictionary; -1 where it is in none."""
         ids = np.full(len(self.sizes), -1, np.int64)
         places = np.flatnonzero(self.numbers == self.numbers_of([name])[0])

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.binary_memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.decimals import Whole, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.encoding import (
     DECIMAL_WIDTHS,
@@ -14,17 +15,7 @@ from paimon_sql.format.variant.encoding import (
     Basic,
     Primitive,
 )
-from paimon_sql.format.variant.stretches import (
-    Bytes,
-    Ints,
-    Mask,
-    bitmap,
-    ordinals,
-    put_unsigned,
-    stretches_of,
-    validity,
-    width_of,
-)
+from paimon_sql.format.variant.stretches import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
 
 _EMPTY = pa.scalar(b"", pa.binary())
 _MOST_SMALL = 255
@@ -80,7 +71,7 @@ def _fixed(kind: pa.DataType) -> tuple[Primitive, str]:
     raise ValueError(f"a variant cannot hold values of the type {kind}")
 
 
-def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Ints) -> pa.Array:
+def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa.Array:
     """Values of a head and so many bytes of each row behind it; nothing where the column is null."""
     present = validity(column)
     table = np.concatenate([heads[:, None], payload], axis=1)
@@ -138,13 +129,13 @@ def _texts(column: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(heads, content, _EMPTY)
 
 
-def _long_heads(content: pa.Array, primitive: Primitive, lengths: Ints) -> pa.Array:
+def _long_heads(content: pa.Array, primitive: Primitive, lengths: Longs) -> pa.Array:
     payload = np.ascontiguousarray(lengths.astype("<u4")).view(np.uint8).reshape(-1, 4)
     heads = np.full(len(content), primitive.head, np.uint8)
     return _joined(content, heads, payload, np.full(len(content), 4))
 
 
-def packed(counts: Ints, inside: pa.Array, present: Mask, ids: Ints | None = None) -> pa.Array:
+def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = None) -> pa.Array:
     """Objects, or arrays, of so many values each.
 
     Args:
@@ -185,14 +176,14 @@ def packed(counts: Ints, inside: pa.Array, present: Mask, ids: Ints | None = Non
     return pc.binary_join_element_wise(heads, contents, _EMPTY)
 
 
-def _binary(bounds: Ints, data: Bytes, valid: pa.Buffer | None = None) -> pa.Array:
+def _binary(bounds: Longs, data: Bytes, valid: pa.Buffer | None = None) -> pa.Array:
     if bounds[-1] > np.iinfo(np.int32).max:
         raise ValueError("the variants of a batch take more than 2 GiB")
     buffers = [valid, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
 
 
-def _greatest(numbers: Ints, counts: Ints) -> Ints:
+def _greatest(numbers: Longs, counts: Longs) -> Longs:
     """The greatest of so many numbers after one another; 0 of none."""
     found = np.zeros(len(counts), np.int64)
     some = counts > 0

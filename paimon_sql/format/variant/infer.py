@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format import types as t
+from paimon_sql.format.binary_memory import Longs
 from paimon_sql.format.variant.decimals import Whole, digits
 from paimon_sql.format.variant.encoding import Basic, Primitive
 from paimon_sql.format.variant.scalars import DECIMALS, INTEGERS, decimal_numbers, whole_numbers
 from paimon_sql.format.variant.shred import values_of
-from paimon_sql.format.variant.stretches import Ints
 from paimon_sql.format.variant.values import Values
 
 _MOST_FIELDS = 1000
@@ -141,7 +141,7 @@ def decimal_type(ahead: int, scale: int) -> t.DataType:
     return t.DecimalType(True, precision, scale) if precision <= BIG_DIGITS else UNSHREDDED
 
 
-def _without_zeros(numbers: Whole, scales: Ints) -> tuple[Whole, Ints]:
+def _without_zeros(numbers: Whole, scales: Longs) -> tuple[Whole, Longs]:
     """Decimals without the zeros at their ends, as far as these stand behind the point."""
     while (longer := (scales > 0) & (numbers % 10 == 0)).any():
         numbers = np.where(longer, numbers // 10, numbers)

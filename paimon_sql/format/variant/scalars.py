@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.binary_memory import Longs, Mask, fixed_array
 from paimon_sql.format.variant.decimals import Whole, decimal_array, from_sixteen_bytes, rescaled
 from paimon_sql.format.variant.encoding import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
-from paimon_sql.format.variant.stretches import Ints, Mask, binary_of, bitmap, matrix, unsigned
+from paimon_sql.format.variant.stretches import binary_of, matrix, unsigned
 from paimon_sql.format.variant.values import Values
 
 INTEGERS = tuple(INTEGER_WIDTHS)
@@ -60,7 +61,7 @@ def _fixed(values: Values, data_type: t.DataType) -> pa.Array:
     numbers = np.zeros(len(values), layout)
     numbers[is_there] = _raw(values.some(is_there), 1, np.dtype(layout))
     kind = arrow_type(scalar_type(data_type))
-    return pa.Array.from_buffers(kind, len(values), [bitmap(is_there), pa.py_buffer(numbers)])
+    return fixed_array(numbers, kind, ~is_there)
 
 
 def _raw(values: Values, skip: int, layout: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
@@ -114,7 +115,7 @@ def _bytes(values: Values, data_type: t.DataType) -> pa.Array:
     return binary_of(values.data, values.at + 5, _content(values, nothing, is_there), is_there)
 
 
-def _content(values: Values, is_short: Mask, is_long: Mask) -> Ints:
+def _content(values: Values, is_short: Mask, is_long: Mask) -> Longs:
     """How many bytes texts and bytes have, their heads aside."""
     lengths = np.where(is_short, values.info, 0).astype(np.int64)
     lengths[is_long] = unsigned(values.data, values.at[is_long] + 1, 4)
@@ -122,7 +123,7 @@ def _content(values: Values, is_short: Mask, is_long: Mask) -> Ints:
     return lengths
 
 
-def whole_numbers(values: Values) -> tuple[Ints, Mask]:
+def whole_numbers(values: Values) -> tuple[Longs, Mask]:
     """The integers among values, and where they are."""
     numbers, found = np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
     for primitive, width in INTEGER_WIDTHS.items():
@@ -133,7 +134,7 @@ def whole_numbers(values: Values) -> tuple[Ints, Mask]:
     return numbers, found
 
 
-def decimal_numbers(values: Values) -> tuple[Whole, Ints]:
+def decimal_numbers(values: Values) -> tuple[Whole, Longs]:
     """Decimals as numbers and their scales."""
     numbers: Whole = np.zeros(len(values), np.int64)
     for primitive, width in DECIMAL_WIDTHS.items():

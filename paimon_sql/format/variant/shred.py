@@ -8,12 +8,13 @@ import pyarrow.compute as pc
 
 from paimon_sql.format import types as t
 from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.binary_memory import Longs, Mask
 from paimon_sql.format.variant.dictionaries import Dictionaries
 from paimon_sql.format.variant.encode import packed
 from paimon_sql.format.variant.encoding import Basic
 from paimon_sql.format.variant.scalars import typed
 from paimon_sql.format.variant.shapes import METADATA, VALUE, group_type
-from paimon_sql.format.variant.stretches import Ints, Mask, binary_of, bitmap, stretches_of, validity
+from paimon_sql.format.variant.stretches import binary_of, bitmap, stretches_of, validity
 from paimon_sql.format.variant.values import Children, Values
 
 
@@ -110,7 +111,7 @@ def _object_parts(values: Values, present: Mask, shape: t.RowType, kind: pa.Stru
     return [pc.coalesce(rest, others), struct]
 
 
-def _rest(inside: Children, left: Ints, places: Ints, rows: int) -> pa.Array:
+def _rest(inside: Children, left: Longs, places: Longs, rows: int) -> pa.Array:
     """Objects of those fields that no column takes; null where there are none."""
     values = inside.values.some(left)
     counts = np.bincount(places[inside.owners[left]], minlength=rows)

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from paimon_sql.format.binary_memory import Bytes, Longs, Mask, binary_buffers, stretch_index, validity_buffer
 
 
-def stretches_of(array: pa.Array) -> tuple[Bytes, Ints, Ints]:
+def stretches_of(array: pa.Array) -> tuple[Bytes, Longs, Longs]:
     """The buffer of a binary array with the start and the length of each value; null is an empty stretch."""
-    count = len(array)
-    _, offsets, data = array.buffers()
-    if not count or offsets is None:
-        nothing = np.zeros(count, np.int64)
-        return np.zeros(0, np.uint8), nothing, nothing
-    bounds = np.frombuffer(offsets, np.int32, count + 1, array.offset * 4).astype(np.int64)
+    data, bounds = binary_buffers(array)
     lengths = np.diff(bounds)
     if array.null_count:
         lengths = lengths * validity(array)
-    return (
-        np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8),
-        bounds[:-1],
-        lengths,
-    )
+    return data, bounds[:-1], lengths
 
 
-def binary_of(data: Bytes, starts: Ints, lengths: Ints, present: Mask | None = None) -> pa.Array:
+def binary_of(data: Bytes, starts: Longs, lengths: Longs, present: Mask | None = None) -> pa.Array:
     """The stretches as a binary array that is null where they are not present.
 
     Raises:
@@ -58,7 +46,7 @@ def binary_of(data: Bytes, starts: Ints, lengths: Ints, present: Mask | None = N
     return everything.take(pa.array(places, mask=None if present is None else ~present))
 
 
-def check_inside(data: Bytes, starts: Ints, lengths: Ints) -> None:
+def check_inside(data: Bytes, starts: Longs, lengths: Longs) -> None:
     """Nothing if stretches lie in a buffer and are not longer together than it is.
 
     Values that are well made never overlap. Others must not ask for more memory than they take themselves.
@@ -73,7 +61,7 @@ def check_inside(data: Bytes, starts: Ints, lengths: Ints) -> None:
 
 def bitmap(present: Mask | None) -> pa.Buffer | None:
     """The validity of an Arrow array; None if all is there."""
-    return None if present is None or present.all() else pa.array(present).buffers()[1]
+    return None if present is None else validity_buffer(~present)
 
 
 def validity(array: pa.Array) -> Mask:
@@ -82,20 +70,13 @@ def validity(array: pa.Array) -> Mask:
     return found
 
 
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """The numbers of all bytes of some stretches, one stretch after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
-
-
-def ordinals(counts: Ints) -> tuple[Ints, Ints]:
+def ordinals(counts: Longs) -> tuple[Longs, Longs]:
     """For as many things as are counted: whose each is, and which of them it is, from 0 on."""
     owners = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    return owners, ranges(np.zeros(len(counts), np.int64), counts)
+    return owners, stretch_index(np.zeros(len(counts), np.int64), counts)
 
 
-def unsigned(data: Bytes, at: Ints, width: Ints | int) -> Ints:
+def unsigned(data: Bytes, at: Longs, width: Longs | int) -> Longs:
     """The little-endian numbers of 1 to 4 bytes that stand at some places."""
     found = np.zeros(len(at), np.int64)
     widths = np.broadcast_to(np.asarray(width, np.int64), at.shape)
@@ -108,19 +89,19 @@ def unsigned(data: Bytes, at: Ints, width: Ints | int) -> Ints:
     return found
 
 
-def put_unsigned(out: Bytes, at: Ints, numbers: Ints, width: Ints) -> None:
+def put_unsigned(out: Bytes, at: Longs, numbers: Longs, width: Longs) -> None:
     """Write little-endian numbers of 1 to 4 bytes to some places."""
     for byte in range(int(width.max()) if len(at) else 0):
         wide = width > byte
         out[at[wide] + byte] = (numbers[wide] >> (8 * byte)) & 0xFF
 
 
-def width_of(numbers: Ints) -> Ints:
+def width_of(numbers: Longs) -> Longs:
     """How many bytes, from 1 to 4, numbers take."""
     return 1 + (numbers > 0xFF).astype(np.int64) + (numbers > 0xFFFF) + (numbers > 0xFFFFFF)
 
 
-def matrix(data: Bytes, at: Ints, width: int) -> Bytes:
+def matrix(data: Bytes, at: Longs, width: int) -> Bytes:
     """The bytes of stretches of one length, a row each."""
     found: Bytes = data[at[:, None] + np.arange(width, dtype=np.int64)]
     return found

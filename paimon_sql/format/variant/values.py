@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from paimon_sql.format.binary_memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.dictionaries import Dictionaries
 from paimon_sql.format.variant.encoding import PRIMITIVE_SIZES, Basic, Primitive
-from paimon_sql.format.variant.stretches import Bytes, Ints, Mask, check_inside, ordinals, unsigned
+from paimon_sql.format.variant.stretches import check_inside, ordinals, unsigned
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,12 @@ class Children:
     """
 
     values: Values
-    owners: Ints
-    counts: Ints
-    ids: Ints
+    owners: Longs
+    counts: Longs
+    ids: Longs
 
     @cached_property
-    def keys(self) -> Ints:
+    def keys(self) -> Longs:
         """For each its key's number among all keys."""
         return self.values.dictionaries.key_of(self.values.dictionary, self.ids)
 
@@ -46,14 +47,14 @@ class Values:
     """
 
     data: Bytes
-    at: Ints
-    dictionary: Ints
+    at: Longs
+    dictionary: Longs
     dictionaries: Dictionaries
 
     def __len__(self) -> int:
         return len(self.at)
 
-    def some(self, chosen: Mask | Ints) -> Values:
+    def some(self, chosen: Mask | Longs) -> Values:
         """Those at some places, or where a mask is true."""
         return replace(self, at=self.at[chosen], dictionary=self.dictionary[chosen])
 
@@ -77,7 +78,7 @@ class Values:
         return found
 
     @cached_property
-    def sizes(self) -> Ints:
+    def sizes(self) -> Longs:
         """How many bytes each takes."""
         size = np.where(self.basic == Basic.PRIMITIVE, PRIMITIVE_SIZES[self.info], 1 + self.info.astype(np.int64))
         if not size.all():
@@ -107,7 +108,7 @@ class Values:
         return _Layout(counts, id_width, offset_width, ids_at, offsets_at, offsets_at + (counts + 1) * offset_width)
 
     @property
-    def counts(self) -> Ints:
+    def counts(self) -> Longs:
         """How many values are in each, all of which must be objects or arrays."""
         return self._layout.counts
 
@@ -126,14 +127,14 @@ class Values:
 class _Layout:
     """Where the parts of objects and arrays are."""
 
-    counts: Ints
-    id_width: Ints
-    offset_width: Ints
-    ids_at: Ints
-    offsets_at: Ints
-    values_at: Ints
+    counts: Longs
+    id_width: Longs
+    offset_width: Longs
+    ids_at: Longs
+    offsets_at: Longs
+    values_at: Longs
 
 
-def _numbers(data: Bytes, at: Ints, width: Ints, owners: Ints, which: Ints) -> Ints:
+def _numbers(data: Bytes, at: Longs, width: Longs, owners: Longs, which: Longs) -> Longs:
     widths = width[owners]
     return unsigned(data, at[owners] + which * widths, widths)
