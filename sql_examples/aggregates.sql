@@ -1,7 +1,7 @@
--- Rows that are merged when they are read are put together by groups before they reach Spark: EXPLAIN says "groups by".
+-- Rows that Python workers read are put together by groups before they reach Spark: EXPLAIN says "groups by".
 DROP TABLE IF EXISTS sales;
 CREATE TABLE sales (id BIGINT, shop STRING, amount DECIMAL(10, 2), weight DOUBLE, day DATE)
-TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '2', 'write-only' = 'true');
+TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '2', 'write-only' = 'true', 'file.format' = 'orc');
 INSERT INTO sales SELECT id, concat('shop ', id % 3), id, id / 4, date_add(DATE '2024-06-01', CAST(id % 30 AS INT)) FROM range(1000);
 INSERT INTO sales SELECT id, 'shop 0', 1.50, double('NaN'), DATE '2024-07-01' FROM range(50);
 

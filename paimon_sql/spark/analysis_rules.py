@@ -13,7 +13,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from paimon_sql.spark.compiled_rules import compiled_rule
-from paimon_sql.spark.java import JavaObject, Jvm, private_field
+from paimon_sql.spark.java import EXECUTION, JavaObject, Jvm, private_field
+
+RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+"""The class of the leaves that are tables of catalogs, before scans of them are built."""
 
 
 @dataclass(frozen=True)

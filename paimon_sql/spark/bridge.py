@@ -19,12 +19,13 @@ from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.catalog import DEFAULT_DATABASE
+from paimon_sql.spark.alike_subqueries import AlikeSubqueries
 from paimon_sql.spark.analysis_rules import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.callbacks import secure_callbacks, send_at_once
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
 from paimon_sql.spark.common_tables import CommonTables
 from paimon_sql.spark.data_source import PaimonSource
-from paimon_sql.spark.dead_rows import PassOverDeadRows
+from paimon_sql.spark.dead_row_filters import PassOverDeadRows
 from paimon_sql.spark.file_names import FileNames
 from paimon_sql.spark.frame_writes import MergeSchemas
 from paimon_sql.spark.idle_connections import let_go_by_itself
@@ -255,6 +256,7 @@ class Bridge:
                 ),
                 RuleBuilder(self.jvm, CommonTables),
                 RuleBuilder(self.jvm, FileNames),
+                RuleBuilder(self.jvm, AlikeSubqueries),
                 RuleBuilder(self.jvm, VariantCasts),
             ]
             for rule in rules:

@@ -461,9 +461,9 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if isinstance(opened, FormatTable):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # which says that it has none
-            return self._format_table(opened, found, travel_options(context), writes=writes)
-        asked = {**self._said(ident), **asked_for(context)}
-        travel = travel_options(context) or {k: v for k, v in asked.items() if k in TRAVEL_KEYS}
+            return self._format_table(opened, found, travel_options(self.jvm, context), writes=writes)
+        asked = {**self._said(ident), **asked_for(self.jvm, context)}
+        travel = travel_options(self.jvm, context) or {k: v for k, v in asked.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
@@ -512,7 +512,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         try:
             return action()
         except (NoSuchTableError, NoSuchDatabaseError):
-            if context and (is_write(context) or travel_options(context)) and self.viewExists(ident):
+            if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise UnsupportedError(
                     f"{self.catalog.name}.{ident} is a view: it is neither written to nor read as of another time.",
                     remedy="Name the tables of its query, which SHOW CREATE TABLE tells.",

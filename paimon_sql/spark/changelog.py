@@ -160,7 +160,7 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
         NoSuchSnapshotError: a version is not retained.
         UnsupportedError: commits moved rows that cannot be told from those that they changed.
     """
-    given = {k: v for k, v in given_options(options).items() if k.lower() not in _SPARKS_OWN}
+    given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARKS_OWN}
     table = under_options(jvm, session, table, given)
     commits = commits_between(table, *_bounds(context.range()))
     tells_apart = bool(table.schema.primary_keys) or is_tracked(table.schema)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.spark.analysis_rules import RESOLUTION, AnalysisRule
-from paimon_sql.spark.java import CATALYST, EXECUTION, behind
+from paimon_sql.spark.analysis_rules import RELATION, RESOLUTION, AnalysisRule
+from paimon_sql.spark.java import CATALYST, behind
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.trees import asks_for, from_below, with_expressions
 from paimon_sql.storage.read.hidden_columns import FILE_PATH
@@ -20,7 +20,6 @@ from paimon_sql.storage.scan.waiting import merges_waiting
 from paimon_sql.storage.table import Table
 
 _FUNCTION = f"{CATALYST}.expressions.InputFileName"
-_RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
 _PATH = FILE_PATH.name
 _NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PATH}), '')"
 """As Spark's own readers write it."""
@@ -53,7 +52,7 @@ class FileNames(AnalysisRule):
 
     def _table(self, leaf: Any) -> Table | None:
         """The table of a leaf; None if it is none of ours."""
-        if leaf.getClass().getName() != _RELATION:
+        if leaf.getClass().getName() != RELATION:
             return None
         proxy = behind(self.jvm, leaf.table())
         return proxy.table if isinstance(proxy, TableProxy) else None

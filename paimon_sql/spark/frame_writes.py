@@ -96,7 +96,7 @@ class MergeSchemas(AnalysisRule):
         catalog = self._catalogs().catalog_named(str(relation.catalog().get().name()))
         if catalog is None:
             return write
-        given = write_options(target.written, jvm.new(_OPTIONS, jvm.as_java(write.writeOptions())))
+        given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_java(write.writeOptions())))
         table = moved_to_branch(taking_rows(target.written), given, writes=True).with_options(given)
         if not table.options.get(WRITE_MERGE_SCHEMA):
             return write

@@ -37,7 +37,7 @@ class GuardedTableProxy(TableProxy):
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(options))
+        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
         return GuardedScanBuilder(self.jvm, table, self._note)
 
 

@@ -106,7 +106,9 @@ def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
             yield number, leaf
 
 
-def with_scans(jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None]) -> Any:
+def with_scans(
+    jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None], then: Callable[[Any], Any] = lambda plan: plan
+) -> Any:
     """A plan some of whose scans are replaced, those in subqueries of filters (`with_subqueries`) among them.
 
     Args:
@@ -114,11 +116,12 @@ def with_scans(jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None]) -
         plan: an optimized plan.
         instead: the plan that stands for a relation, given it and the Python object that answers for its scan; None if
             it stays.
+        then: what becomes of a plan, or of a subquery's, whose scans are replaced.
     """
     found = ((number, instead(leaf, behind(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
     leaves = {number: made for number, made in found if made is not None}
-    kept = with_leaves(jvm, plan, leaves) if leaves else plan
-    return with_subqueries(jvm, kept, lambda inner: with_scans(jvm, inner, instead))
+    made = then(with_leaves(jvm, plan, leaves)) if leaves else plan
+    return with_subqueries(jvm, made, lambda inner: with_scans(jvm, inner, instead, then))
 
 
 def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ from paimon_sql.storage.travel import TRAVEL_KEYS
 
 _SPARKS_OWN = ("__", "path", "versionasof", "timestampasof")
 """How the options begin that Spark itself gives or answers to."""
+
+ALSO_READ = "__paimon.also-read"
+"""What a rule of ours tells a read: the columns, as JSON, that are read whether the query wants them or not."""
 
 _OF_FILE_SYSTEMS = ("fs.", "s3.", "s3a.", "dfs.", "hadoop.")
 """How the options begin that say how a file system is reached."""
@@ -45,14 +49,14 @@ def _is_of_place(key: str) -> bool:
     return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
 
 
-def given_options(options: Any) -> dict[str, str]:
+def given_options(jvm: Jvm, options: Any) -> dict[str, str]:
     """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds.
 
     Where a path says which table is meant, options may tell how it is found, and are none of the read.
     """
     if options is None or options.isEmpty():
         return {}
-    given = dict(options.asCaseSensitiveMap())
+    given = jvm.texts(options.asCaseSensitiveMap())
     if option(given, "path") is not None:
         given = {k: v for k, v in given.items() if not _is_of_place(k)}
     return {k: v for k, v in given.items() if not k.lower().startswith(_SPARKS_OWN)}
@@ -75,3 +79,9 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
         table = stored.with_options(options)
         check_merging(table.name, stored.options, table.options)
     return in_zone(table, lambda: session_zone(jvm, session))
+
+
+def also_read(options: Any) -> frozenset[str]:
+    """The columns that a read is told to read whatever the query wants."""
+    told = None if options is None else options.get(ALSO_READ)
+    return frozenset(json.loads(told)) if told else frozenset()

@@ -37,7 +37,7 @@ from paimon_sql.spark.aggregates import (
     sums_for_averages,
 )
 from paimon_sql.spark.compat import HAS_PRUNED_VARIANTS
-from paimon_sql.spark.dead_rows import can_mark, marking_scan
+from paimon_sql.spark.dead_rows import DeadRows, can_mark, knows_dead_rows, marking_scan
 from paimon_sql.spark.expression_text import expression_text
 from paimon_sql.spark.expressions import translate_all
 from paimon_sql.spark.hadoop_files import reads
@@ -86,6 +86,7 @@ class ScanBuilderProxy(JavaObject):
         table: the table, under the options of the read.
         session: the JVM's session.
         note: is told the snapshot of what was planned.
+        also: the columns that are read whatever the query wants.
 
     Attributes:
         thorough: whether rows that no global index covers are read whatever the table's search mode.
@@ -94,10 +95,16 @@ class ScanBuilderProxy(JavaObject):
     thorough = False
 
     def __init__(
-        self, jvm: Jvm, table: Table, session: Any, note: Callable[[Snapshot | None], None] | None = None
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        note: Callable[[Snapshot | None], None] | None = None,
+        also: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(jvm)
         self._note = note
+        self._also = also
         self._filters: list[str] = []
         self.table = table = table if self.thorough else as_forgiving(table)
         self.session = session
@@ -120,6 +127,8 @@ class ScanBuilderProxy(JavaObject):
         hidden = {f.name: f for f in hidden_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
         asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
+        if self._also:
+            asked = {n: asked.get(n) for n in own if n in asked or n in self._also}
         wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
         if self._variants is not None:
             wanted = self._variants.of(wanted)
@@ -248,9 +257,8 @@ class ScanBuilderProxy(JavaObject):
         return self._variants is not None and self._variants.extracted
 
     def _for_workers(self, columns: Sequence[DataField]) -> bool:
-        """Whether there are rows that Python workers had better put together: merging is work of theirs anyway."""
-        plan = self._planned()
-        return bool(plan.splits) and (self._by_python or not plan.is_raw or not self._is_native(columns))
+        """Whether there are rows that Python workers had better put together, as they read them anyway."""
+        return bool(self._planned().splits) and (self._by_python or not self._is_native(columns))
 
     def _is_native(self, columns: Sequence[DataField]) -> bool:
         """Whether Spark's own reader can read these columns, and be told of dead rows if there are any."""
@@ -435,10 +443,16 @@ class ScanBuilderProxy(JavaObject):
         return scan
 
     def _counts_here(self, plan: ScanPlan) -> bool:
-        """Whether the driver counts: metadata tell the number, or there are the rows of a look-up only."""
+        """Whether the driver counts: from metadata, from what dead rows are known by, or the rows of a look-up."""
         if pins_key(self.table.schema, all_of(self._predicates)):
             return True
-        return plan.counts_rows and not self._by_python
+        return not self._by_python and (plan.counts_rows or self._counts_alive(plan))
+
+    def _counts_alive(self, plan: ScanPlan) -> bool:
+        """Whether all rows that are not dead are wanted, and it is known which are."""
+        settled = all(p.columns() <= set(self.table.schema.partition_keys) for p in self._predicates)
+        whole = plan.told_rows is None and not self._row_ids and not evolves(self.table)
+        return settled and whole and knows_dead_rows(plan)
 
     def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
         key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
@@ -447,7 +461,9 @@ class ScanBuilderProxy(JavaObject):
             return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)
         if pins_key(self.table.schema, predicate):
             return self._number(lambda: sum(t.count() for t in tasks), what)
-        return self._number(lambda: plan.row_count, what)
+        if plan.counts_rows:
+            return self._number(lambda: plan.row_count, what)
+        return self._number(lambda: DeadRows(self.jvm, plan, None).alive, what)
 
     def _number(self, count: Callable[[], int], what: str) -> Any:
         """A scan that gives the number of rows, as the driver tells it."""

@@ -53,7 +53,7 @@ class DerivedTableProxy(ReadOnlyTable):
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(options))
+        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
         if isinstance(self.kind, TableView):
             viewed = ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
             return under_push_down(self.jvm, table.options, viewed, table.schema.fields)

@@ -9,11 +9,12 @@ needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from typing import Any
 
+from paimon_sql.spark.compiled_class import compiled_class
 from paimon_sql.spark.java import CATALYST, Jvm, behind
 from paimon_sql.spark.partition_keys import PartitionKeys
 from paimon_sql.spark.plan_rules import PlanRule, scans_of, with_leaves, with_parts
@@ -27,6 +28,60 @@ _DIVIDED = f"{_SETTINGS}partiallyClusteredDistribution.enabled"
 _FOR_SEVERAL = ("spark.sql.requireAllClusterKeysForCoPartition", "true")
 _FOR_ONE = ("spark.sql.requireAllClusterKeysForDistribution", "false")
 _PATTERNS = ("JOIN", "AGGREGATE", "WINDOW")
+_PLANS = f"{CATALYST}.plans.logical"
+_PLAN = f"{_PLANS}.LogicalPlan"
+_ATTRIBUTE = f"{CATALYST}.expressions.AttributeReference"
+_OPERATORS = "paimon.Operators"
+_IDS = f"""
+    public static String ids(scala.collection.Iterable expressions) {{
+        StringBuilder told = new StringBuilder();
+        scala.collection.Iterator each = expressions.iterator();
+        while (each.hasNext()) {{
+            Object e = each.next();
+            told.append(e instanceof {_ATTRIBUTE} ? (({_ATTRIBUTE}) e).exprId().id() : -1L).append(",");
+        }}
+        return told.toString();
+    }}"""
+_RENAMED = f"""
+    private static void renamed(scala.collection.Iterable expressions, StringBuilder told) {{
+        scala.collection.Iterator each = expressions.iterator();
+        while (each.hasNext()) {{
+            Object e = each.next();
+            if (!(e instanceof {CATALYST}.expressions.Alias)) continue;
+            {CATALYST}.expressions.Alias alias = ({CATALYST}.expressions.Alias) e;
+            if (!(alias.child() instanceof {_ATTRIBUTE})) continue;
+            told.append("renamed;").append(alias.exprId().id()).append(";");
+            told.append((({_ATTRIBUTE}) alias.child()).exprId().id()).append("\\n");
+        }}
+    }}"""
+_LOOKED_AT = f"""
+    private static void lookAt({_PLAN} plan, StringBuilder told, java.util.List joins) {{
+        scala.collection.Iterator children = plan.children().iterator();
+        while (children.hasNext()) lookAt(({_PLAN}) children.next(), told, joins);
+        if (plan instanceof {_PLANS}.Project) {{
+            renamed((({_PLANS}.Project) plan).projectList(), told);
+        }} else if (plan instanceof {_PLANS}.Join) {{
+            scala.Option keys = {CATALYST}.planning.ExtractEquiJoinKeys.unapply(({_PLANS}.Join) plan);
+            if (keys.isEmpty()) return;
+            scala.Product found = (scala.Product) keys.get();
+            told.append("join;").append(joins.size()).append(";");
+            told.append(ids((scala.collection.Iterable) found.productElement(1))).append(";");
+            told.append(ids((scala.collection.Iterable) found.productElement(2))).append("\\n");
+            joins.add(plan);
+        }} else if (plan instanceof {_PLANS}.Aggregate) {{
+            {_PLANS}.Aggregate aggregate = ({_PLANS}.Aggregate) plan;
+            told.append("together;").append(ids(aggregate.groupingExpressions())).append("\\n");
+            renamed(aggregate.aggregateExpressions(), told);
+        }} else if (plan instanceof {_PLANS}.Window) {{
+            told.append("together;").append(ids((({_PLANS}.Window) plan).partitionSpec())).append("\\n");
+        }}
+    }}"""
+_TOLD = f"""
+    public static String told({_PLAN} plan, java.util.List joins) {{
+        StringBuilder told = new StringBuilder();
+        lookAt(plan, told, joins);
+        return told.toString();
+    }}"""
 _TASKS_FOR_A_SHUFFLE = 16
 """So many small tasks more for each that runs at a time take no longer than a shuffle would."""
 
@@ -40,21 +95,16 @@ class _Side:
         relation: the leaf.
         scan: the scan.
         bucketing: in which buckets its rows are.
-        attributes: the attributes of the keys and the partition columns, as far as they are read.
+        ids: Spark's ids of the columns that are read.
     """
 
     leaf: int
     relation: Any
     scan: PlannedScanProxy
     bucketing: Bucketing
-    attributes: dict[str, Any] = field(default_factory=dict)
+    ids: dict[str, int]
 
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """Spark's ids of the attributes."""
-        return {name: int(attribute.exprId().id()) for name, attribute in self.attributes.items()}
-
-    @cached_property
+    @property
     def key(self) -> int:
         """That of the bucket key."""
         return self.ids[self.bucketing.column]
@@ -128,11 +178,9 @@ class StoragePartitioning(PlanRule):
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():
                 continue  # the plan is looked at once more
-            schema = scan.plan.table.schema
-            wanted = {scan.bucketing.column, *schema.partition_keys, *schema.trimmed_primary_keys}
-            output = self.jvm.as_java(leaf.output())
-            attributes = {f.name: output.get(i) for i, f in enumerate(scan.columns) if f.name in wanted}
-            found.append(_Side(number, leaf, scan, scan.bucketing, attributes))
+            ids = _numbers(_operators(self.jvm, "ids")(leaf.output()))
+            names = (f.name for f in scan.columns)  # hidden ones may follow in the output
+            found.append(_Side(number, leaf, scan, scan.bucketing, dict(zip(names, ids, strict=False))))
         return found
 
     def _keyed(self, group: _Group) -> Iterable[tuple[_Side, PartitionKeys]]:
@@ -157,14 +205,32 @@ class StoragePartitioning(PlanRule):
     def _told(self, side: _Side, keys: PartitionKeys) -> Any:
         """A relation whose scan says how it is partitioned."""
         jvm, plan = self.jvm, side.scan.plan
-        told = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, side.attributes))}
+        schema = plan.table.schema
+        wanted = {side.bucketing.column, *schema.partition_keys, *schema.trimmed_primary_keys}
+        output = jvm.as_java(side.relation.output())
+        attributes = {name: output.get(i) for i, name in enumerate(side.ids) if name in wanted}
+        told = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, attributes))}
         # Spark may divide the rows of a key again, which leaves no order.
-        columns = ordered_columns(plan.table.schema, side.attributes)
+        columns = ordered_columns(schema, attributes)
         in_order = None if not columns or self._is_on(_DIVIDED, "false") else in_key_order(plan, keys.of)
         if in_order is not None:
-            told["ordering"] = jvm.some(jvm.seq([ascending(jvm, side.attributes[name]) for name in columns]))
+            told["ordering"] = jvm.some(jvm.seq([ascending(jvm, attributes[name]) for name in columns]))
             keys, plan = keys.told_in_order(), in_order
         return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **told)
+
+
+def _operators(jvm: Jvm, method: str) -> Any:
+    """A method of the compiled class that looks at the operators of a plan in one call."""
+
+    def compiled() -> Any:
+        compiled_class(jvm, _OPERATORS, (_IDS, _RENAMED, _LOOKED_AT, _TOLD), beside=_PLAN)
+        return jvm.static(_OPERATORS, method)
+
+    return jvm.constant(f"{_OPERATORS}.{method}", compiled)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",") if number]
 
 
 class _Wishes:
@@ -177,59 +243,48 @@ class _Wishes:
 
     def __init__(self, jvm: Jvm, sides: Sequence[_Side]) -> None:
         self._jvm = jvm
-        self._by_key: dict[int | None, list[_Side]] = {}
+        self._by_key: dict[int, list[_Side]] = {}
         for side in sides:  # a table that is united with itself has the same ids twice
             self._by_key.setdefault(side.key, []).append(side)
         self._groups: dict[int, _Group] = {}
 
     def of(self, plan: Any) -> list[_Group]:
         """The scans that could spare operators a shuffle, those that are joined with each other together."""
-        self._look_at(plan)
+        joins = self._jvm.new("java.util.ArrayList")
+        for line in str(_operators(self._jvm, "told")(plan, joins)).splitlines():
+            kind, *told = line.split(";")
+            ids = [_numbers(each) for each in told]
+            if kind == "renamed":
+                ((new,), (old,)) = ids
+                if old in self._by_key:
+                    self._by_key[new] = self._by_key[old]
+            elif kind == "together":
+                self._together(set(ids[0]))
+            else:
+                ((number,), left, right) = ids
+                self._join(set(zip(left, right, strict=True)), joins, number)
         return list({id(group): group for group in self._groups.values()}.values())
 
-    def _look_at(self, node: Any) -> None:
-        for child in self._jvm.items(node.children()):
-            self._look_at(child)
-        kind = str(node.nodeName())
-        if kind == "Project":
-            self._renamed(node.projectList())
-        elif kind == "Join":
-            self._join(node)
-        elif kind == "Aggregate":
-            self._together(node.groupingExpressions())
-            self._renamed(node.aggregateExpressions())
-        elif kind == "Window":
-            self._together(node.partitionSpec())
-
-    def _renamed(self, expressions: Any) -> None:
-        """Bucket keys have further ids where they are given other names."""
-        text = str(expressions.toString())
-        if " AS " not in text or not any(f"#{key}" in text for key in self._by_key):
-            return
-        for e in self._jvm.items(expressions):
-            if e.getClass().getSimpleName() == "Alias":
-                (key,) = self._ids([e.child()])
-                if key in self._by_key:
-                    self._by_key[int(e.exprId().id())] = self._by_key[key]
-
-    def _together(self, expressions: Any) -> None:
+    def _together(self, ids: set[int]) -> None:
         """Rows of equal values are wanted together."""
-        ids = set(self._ids(expressions))
         for side in (side for i in ids for side in self._by_key.get(i, ())):
             whole = bool(side.partitions) and ids.issuperset(side.partitions)
             self._want([side], self._ways(len(ids), len(side.partitions) if whole else None, _FOR_ONE))
 
-    def _join(self, join: Any) -> None:
-        keys = self._jvm.singleton(f"{CATALYST}.planning.ExtractEquiJoinKeys").unapply(join)
-        if keys.isEmpty() or self._is_broadcast(join):
+    def _join(self, pairs: set[tuple[int, int]], joins: Any, number: int) -> None:
+        """Rows of both sides are wanted together where the values of each pair are equal."""
+        by_key = self._by_key
+        matches = [
+            (one, other)
+            for one, other in ((o, p) for i, j in pairs for o in by_key.get(i, ()) for p in by_key.get(j, ()))
+            if self._match(one.bucketing, other.bucketing)
+        ]
+        if not matches or self._is_broadcast(joins.get(number)):
             return
-        left, right = self._ids(keys.get()._2()), self._ids(keys.get()._3())
-        pairs = set(zip(left, right, strict=True))
-        for one, other in ((o, p) for i, j in pairs for o in self._by_key.get(i, ()) for p in self._by_key.get(j, ())):
-            if self._match(one.bucketing, other.bucketing):
-                both = len(one.partitions) == len(other.partitions) > 0
-                whole = both and pairs.issuperset(zip(one.partitions, other.partitions, strict=True))
-                self._want([one, other], self._ways(len(pairs), len(one.partitions) if whole else None, _FOR_SEVERAL))
+        for one, other in matches:
+            both = len(one.partitions) == len(other.partitions) > 0
+            whole = both and pairs.issuperset(zip(one.partitions, other.partitions, strict=True))
+            self._want([one, other], self._ways(len(pairs), len(one.partitions) if whole else None, _FOR_SEVERAL))
 
     def _match(self, one: Bucketing, other: Bucketing) -> bool:
         """Whether Spark can bring the buckets of both together as they are."""
@@ -247,13 +302,6 @@ class _Wishes:
         sides = (join.left(), join.right())
         is_small = most >= 0 and any(int(str(side.stats().sizeInBytes())) <= most for side in sides)
         return is_small and str(join.joinType().toString()) != "FullOuter"
-
-    def _ids(self, expressions: Any) -> list[int | None]:
-        """Spark's ids of those of the expressions that are attributes; None for the others."""
-        return [
-            int(e.exprId().id()) if e.getClass().getSimpleName() == "AttributeReference" else None
-            for e in (expressions if isinstance(expressions, list) else self._jvm.items(expressions))
-        ]
 
     def _ways(self, wanted: int, partitions: int | None, rule: tuple[str, str]) -> frozenset[bool]:
         """How partitions may be told apart for an operator that wants rows together.

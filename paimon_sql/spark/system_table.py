@@ -49,7 +49,7 @@ class MetadataTableProxy(ReadOnlyTable):
         return self._columns
 
     def newScanBuilder(self, options: Any) -> Any:
-        rows = self.rows_under(given_options(options))
+        rows = self.rows_under(given_options(self.jvm, options))
         return SystemScanBuilderProxy(self.jvm, self._name, self._columns, rows, self.session)
 
     class Java:

@@ -12,7 +12,7 @@ from paimon_sql.format.snapshot import Snapshot
 from paimon_sql.spark.hidden_column import hidden_columns
 from paimon_sql.spark.java import CATALOG, Jvm
 from paimon_sql.spark.partitions import PartitionManagement
-from paimon_sql.spark.read_options import given_options, under_options
+from paimon_sql.spark.read_options import also_read, given_options, under_options
 from paimon_sql.spark.scan_builder import ScanBuilderProxy
 from paimon_sql.spark.schema_table import SchemaTable
 from paimon_sql.spark.without_push_down import under_push_down
@@ -90,8 +90,8 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     def newScanBuilder(self, options: Any) -> Any:
         seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # which remembers nothing
-        table = under_options(self.jvm, self.session, seen, given_options(options))
-        builder = ScanBuilderProxy(self.jvm, table, self.session, self._note)
+        table = under_options(self.jvm, self.session, seen, given_options(self.jvm, options))
+        builder = ScanBuilderProxy(self.jvm, table, self.session, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
     def _note(self, snapshot: Snapshot | None) -> None:

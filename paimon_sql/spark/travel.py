@@ -10,6 +10,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.options import canonical
+from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.local_times import in_zone
 from paimon_sql.storage.scan.all_branches import version_to_see
@@ -20,7 +21,7 @@ _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
 _PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
 
 
-def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
+def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     """What a ``loadTable`` call asks for behind the table's name.
 
     Spark gives a version as a text and a time as microseconds; a set of privileges is of no concern here. From 4.3 on
@@ -36,7 +37,7 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     if isinstance(wanted, int):
         return {_MILLIS: str(wanted // 1000)}
     if isinstance(wanted, JavaObject) and wanted.getClass().getSimpleName() == "TableContext":
-        options = given_options(context[1]) if len(context) > 1 else {}
+        options = given_options(jvm, context[1]) if len(context) > 1 else {}
         named = {key: text for key, text in options.items() if key in TRAVEL_KEYS}
         if named:
             return named
@@ -49,11 +50,11 @@ def travel_options(context: tuple[Any, ...]) -> dict[str, str]:
     return {}
 
 
-def asked_for(context: tuple[Any, ...]) -> dict[str, str]:
+def asked_for(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     """The options of the relation that a ``loadTable`` call is given, under their own names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
         return {}
-    return canonical(given_options(context[1]))
+    return canonical(given_options(jvm, context[1]))
 
 
 def _is_plain(context: tuple[Any, ...]) -> bool:

@@ -38,7 +38,7 @@ class WriteBuilderProxy(JavaObject):
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, called: tuple[str, ...] = ()) -> None:
         super().__init__(jvm)
-        given = write_options(table, info.options())
+        given = write_options(jvm, table, info.options())
         tell_of_unheeded(session, given)
         self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session

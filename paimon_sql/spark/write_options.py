@@ -8,6 +8,7 @@ from paimon_sql.format.options import canonical, check_changes, find_option, val
 from paimon_sql.format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.values import Scope
+from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.read_options import given_options
 from paimon_sql.storage.merge.levels import check_merging
 from paimon_sql.storage.table import Table
@@ -17,7 +18,7 @@ _OF_CREATION = frozenset((PRIMARY_KEY.key, PARTITION.key, PATH.key, TYPE.key))
 """What ``saveAsTable`` passes to the table that it makes and to the write that fills it alike."""
 
 
-def write_options(table: Table, options: Any) -> dict[str, str]:
+def write_options(jvm: Jvm, table: Table, options: Any) -> dict[str, str]:
     """The options of Paimon's that a write gives and the table has not itself; what it says of overwriting in any case.
 
     Options of others pass, since writers of DataFrames are handed what is meant for Spark as well.
@@ -25,7 +26,7 @@ def write_options(table: Table, options: Any) -> dict[str, str]:
     Raises:
         InvalidOptionError: an option does not take its value, or is fixed for the life of a table.
     """
-    known = {k: v for k, v in given_options(options).items() if find_option(k) is not None}
+    known = {k: v for k, v in given_options(jvm, options).items() if find_option(k) is not None}
     validate(known, Scope.SPARK)
     stored = table.schema.options
     asked = {k: v for k, v in canonical(known).items() if k not in _OF_CREATION | TRAVEL_KEYS}

@@ -273,3 +273,36 @@ def test_frames_that_are_kept_or_written_hold_no_column_more(spark: SparkSession
 
 def test_an_older_state_has_the_rows_that_it_had(keyed: Sql) -> None:
     assert keyed("SELECT count(*) FROM t VERSION AS OF 'all' WHERE name > ''") == [(_ROWS,)]
+
+
+@pytest.mark.parametrize(
+    "options", ["'bucket' = '1', 'write-only' = 'true'", "'bucket' = '1', 'deletion-vectors.enabled' = 'true'"]
+)
+def test_conditions_that_fail_for_some_values_do_not_see_dead_rows(spark: SparkSession, sql: Sql, options: str) -> None:
+    sql(f"CREATE TABLE t (k INT, v INT, s STRING) TBLPROPERTIES ('primary-key' = 'k', {options})")
+    sql("INSERT INTO t VALUES (1, 0, 'x'), (2, 5, '7'), (3, 0, 'y')")
+    sql("INSERT INTO t VALUES (1, 4, '8'), (3, 2, '9')")
+    for query, expected in (
+        ("SELECT k FROM t WHERE 20 / v > 4", [(1,), (3,)]),
+        ("SELECT k FROM t WHERE v < 5 AND 20 / v > 4 AND k > 1", [(3,)]),
+        ("SELECT k FROM t WHERE CAST(s AS INT) > 7 AND s LIKE '%'", [(1,), (3,)]),
+        ("SELECT a.k FROM t a JOIN t b ON a.k = b.k AND 20 / a.v > 4 AND b.v IN (2, 4)", [(1,), (3,)]),
+    ):
+        assert _NATIVE in _plan(spark, query)
+        assert sorted(sql(query)) == expected
+
+
+def test_the_querys_own_conditions_come_first_where_they_fail_for_no_values(spark: SparkSession, keyed: Sql) -> None:
+    plan = _plan(spark, "SELECT k FROM t WHERE n > 3 AND name LIKE 'x%' AND 10 / n < 7")
+    ((condition,),) = [[line.split("Filter ", 1)[1]] for line in plan.splitlines() if "Filter " in line]
+    marked = condition.index("__paimon_dead_rows")
+    assert max(condition.rindex(text) for text in ("StartsWith", "> 3")) < marked < condition.index("< 7")
+
+
+def test_rows_that_are_not_dead_are_counted_without_reading(spark: SparkSession, keyed: Sql) -> None:
+    alive = [k for k in range(_ROWS) if k % 11 != 5]
+    for where, expected in (("", alive), (" WHERE p = 'p1'", [k for k in alive if k % 3 == 1])):
+        query = f"SELECT count(*) FROM t{where}"
+        assert _NATIVE not in _plan(spark, query)
+        assert keyed(query) == [(len(expected),)]
+    assert keyed("SELECT count(*) FROM t VERSION AS OF 'all'") == [(_ROWS,)]

@@ -33,7 +33,7 @@ ALL = (
 )
 KEYS = ["i", "d", "w", "x", "f", "s", "v", "o", "y", "m", "n", "h", "`count(*)`", "s, o", "i, f, y"]
 TABLES = {
-    "deduplicate": "'primary-key'='k', 'bucket'='2'",
+    "deduplicate": "'primary-key'='k', 'bucket'='2', 'file.format'='avro'",
     "partial-update": "'primary-key'='k', 'bucket'='1', 'merge-engine'='partial-update'",
     "aggregation": "'primary-key'='k', 'bucket'='1', 'merge-engine'='aggregation', 'fields.i.aggregate-function'='sum',"
     " 'fields.b.aggregate-function'='max', 'file.format'='orc'",
@@ -137,7 +137,8 @@ def test_what_cannot_be_put_together_is_left_to_spark(sql: Sql, ask: Ask) -> Non
 
 
 def test_sums_overflow_as_sparks_do(spark: SparkSession, sql: Sql, ask: Ask) -> None:
-    sql("CREATE TABLE t (k INT, g INT, b BIGINT) TBLPROPERTIES ('primary-key'='k', 'bucket'='2', 'write-only'='true')")
+    options = "'primary-key'='k', 'bucket'='2', 'write-only'='true', 'file.format'='orc'"
+    sql(f"CREATE TABLE t (k INT, g INT, b BIGINT) TBLPROPERTIES ({options})")
     for start in (0, 5):
         sql(f"INSERT INTO t SELECT CAST(id AS INT), CAST(id % 2 AS INT), {2**63 - 1} FROM range({start}, 10)")
     answer = ask("SELECT g, max(b), count(b) FROM {} GROUP BY g")
@@ -181,8 +182,16 @@ def test_what_spark_reads_by_itself_it_puts_together_by_itself(sql: Sql, ask: As
     assert "groups by" not in str(plan)
 
 
+def test_merges_that_sparks_reader_reads_are_put_together_by_spark(sql: Sql, ask: Ask) -> None:
+    made(sql, "'primary-key'='k', 'bucket'='2', 'file.format'='parquet'")
+    for query in ("SELECT s, count(*), avg(i), max(x) FROM {} GROUP BY s", "SELECT sum(d), min(s) FROM {}"):
+        answer = ask(query)
+        assert (answer.found, answer.pushed) == (answer.expected, False)
+
+
 def test_an_empty_merge_has_no_groups(sql: Sql, ask: Ask) -> None:
-    sql("CREATE TABLE t (k INT, s STRING) TBLPROPERTIES ('primary-key'='k', 'bucket'='2', 'write-only'='true')")
+    options = "'primary-key'='k', 'bucket'='2', 'write-only'='true', 'file.format'='orc'"
+    sql(f"CREATE TABLE t (k INT, s STRING) TBLPROPERTIES ({options})")
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     sql("DELETE FROM t WHERE k > 0")
     answer = ask("SELECT s, count(*), max(k) FROM {} GROUP BY s")

@@ -40,6 +40,11 @@ def exchanges(spark: SparkSession, query: str) -> tuple[int, list[tuple[object, 
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
+def is_merged(spark: SparkSession, query: str) -> bool:
+    """Whether Spark works out several scalar subqueries of a query as one."""
+    return "mergedValue" in spark.sql(query)._jdf.queryExecution().optimizedPlan().toString()
+
+
 def joined(first: str, second: str) -> str:
     return f"SELECT x.a, x.b, y.b FROM ({first}) x JOIN ({second}) y ON x.a = y.a"
 
@@ -82,11 +87,41 @@ def test_scalar_subqueries_are_worked_out_together(
     spark: SparkSession, sql: Sql, t: str, request: pytest.FixtureRequest
 ) -> None:
     query = "SELECT (SELECT max(b) FROM t WHERE a > 3), (SELECT count(DISTINCT b) FROM t WHERE a > 3)"
-    plan = spark.sql(query)._jdf.queryExecution().optimizedPlan().toString()
     # Python workers are given each aggregation by itself.
-    assert ("mergedValue" in plan) == (request.node.callspec.params["t"] != "workers")
+    assert is_merged(spark, query) == (request.node.callspec.params["t"] != "workers")
     rows = sql("SELECT b FROM t WHERE a > 3")
     assert sql(query) == [(max(b for (b,) in rows), len(set(rows)))]
+
+
+def test_scalar_subqueries_of_other_columns_are_worked_out_together(
+    spark: SparkSession, sql: Sql, t: str, request: pytest.FixtureRequest
+) -> None:
+    sql("ALTER TABLE t ADD COLUMN c INT")
+    sql("INSERT INTO t VALUES (7, 7, 70), (40, 8, 80)")
+    query = "SELECT (SELECT max(b) FROM {0} x WHERE a > 3), (SELECT sum(c) FROM {0} x WHERE a > 3) + {1}"
+    # Python workers are given each aggregation by itself.
+    assert is_merged(spark, query.format("t", 1)) == (request.node.callspec.params["t"] != "workers")
+    whole = spark.table("t")
+    spark.createDataFrame(whole.collect(), whole.schema).createOrReplaceTempView("copied_rows")
+    try:
+        for further in ("1", "(SELECT count(*) FROM {0} WHERE b > 2)", "(SELECT count(c) FROM {0} WHERE a > 3)"):
+            asked, expected = (query.format(n, further.format(n)) for n in ("t", "copied_rows"))
+            assert sql(asked) == sql(expected)
+        asked = "SELECT (SELECT max(b) FROM t VERSION AS OF 1 x WHERE a > 3), (SELECT max(a) FROM t x WHERE a > 3)"
+        assert sql(asked) == [(*sql("SELECT max(b) FROM t VERSION AS OF 1 WHERE a > 3")[0], 40)]
+        asked = "SELECT * FROM copied_rows WHERE a > (SELECT avg(a) FROM t) AND b < (SELECT max(b) FROM t)"
+        assert sorted(sql(asked)) == sorted(sql(asked.replace("FROM t", "FROM copied_rows")))
+    finally:
+        spark.catalog.dropTempView("copied_rows")
+
+
+def test_scalar_subqueries_of_other_rows_read_what_they_need(spark: SparkSession, sql: Sql) -> None:
+    sql("CREATE TABLE t (a INT, b INT, s STRUCT<x: INT, y: INT>)")
+    sql("INSERT INTO t VALUES (1, 2, struct(3, 4)), (5, 6, struct(7, 8))")
+    for other in ("SELECT sum(b) FROM t WHERE a > 2", "SELECT sum(b) FROM t VERSION AS OF 1", "SELECT sum(s.x) FROM t"):
+        query = f"SELECT (SELECT avg(a) FROM t WHERE b > 0), ({other})"
+        assert not is_merged(spark, query)
+        assert sql(query) == [(3.0, sql(other)[0][0])]
 
 
 def test_a_merge_from_the_table_itself_reads_source_and_target(sql: Sql, t: str) -> None:

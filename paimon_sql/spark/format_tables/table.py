@@ -96,7 +96,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
 
     def _under(self, options: Any) -> FormatTable:
         """The table under the options of one read or write, Spark's own among them."""
-        given = given_options(options)
+        given = given_options(self.jvm, options)
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))
 

@@ -1,0 +1,141 @@
+"""Scalar subqueries over one table read the same columns, so that Spark makes one of those that want the same rows.
+
+Spark merges ``(SELECT count(*) FROM t WHERE a > 1)`` and ``(SELECT avg(b) FROM t WHERE a > 1)`` if their scans are
+alike. Its scans of files leave out columns only later; those of catalogs' tables have done so before.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from paimon_sql.format.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
+from paimon_sql.spark.analysis_rules import RELATION, RESOLUTION, AnalysisRule
+from paimon_sql.spark.compiled_class import compiled_class
+from paimon_sql.spark.java import CATALYST, behind
+from paimon_sql.spark.plan_rules import with_leaves, with_parts
+from paimon_sql.spark.read_options import ALSO_READ
+from paimon_sql.spark.table import TableProxy
+from paimon_sql.spark.trees import asks_for
+
+_PLANS = f"{CATALYST}.plans.logical"
+_PLAN = f"{_PLANS}.LogicalPlan"
+_SCALAR = f"{CATALYST}.expressions.ScalarSubquery"
+_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_NAME, _PART, _SUBQUERY = (chr(code) for code in (31, 30, 29))
+_SUBQUERIES, _EXCHANGE = "paimon.AlikeSubqueries", "paimon.SubqueryExchange"
+_NAMES = f"""
+    private static void names({_PLAN} plan, StringBuilder told) {{
+        scala.collection.Iterator each = plan.references().iterator();
+        while (each.hasNext()) told.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
+    }}"""
+_TOLD = f"""
+    public static String told({_PLAN} plan, java.util.List found) {{
+        StringBuilder told = new StringBuilder();
+        scala.collection.Iterator each = plan.subqueriesAll().iterator();
+        while (each.hasNext()) {{
+            Object subquery = each.next();
+            if (!(subquery instanceof {_PLANS}.Aggregate)) continue;
+            {_PLANS}.Aggregate aggregate = ({_PLANS}.Aggregate) subquery;
+            if (!aggregate.groupingExpressions().isEmpty()) continue;
+            StringBuilder wanted = new StringBuilder(), filters = new StringBuilder();
+            names(aggregate, wanted);
+            {_PLAN} below = aggregate.child();
+            while (below instanceof {_PLANS}.Filter || below instanceof {_PLANS}.SubqueryAlias) {{
+                if (below instanceof {_PLANS}.Filter) {{
+                    names(below, wanted);
+                    filters.append((({_PLANS}.Filter) below).condition().sql()).append((char) 31);
+                }}
+                below = ({_PLAN}) (({_PLANS}.UnaryNode) below).child();
+            }}
+            if (!(below instanceof {RELATION})) continue;
+            told.append(filters).append((char) 30).append(wanted).append((char) 29);
+            found.add(subquery);
+            found.add(below);
+        }}
+        return told.toString();
+    }}"""
+_IS_DEFINED = f"""
+    public boolean isDefinedAt(Object expression) {{
+        return expression instanceof {_SCALAR} && this.instead.containsKey((({_SCALAR}) expression).plan());
+    }}"""
+_APPLIED = f"""
+    public Object applyOrElse(Object expression, scala.Function1 otherwise) {{
+        if (!isDefinedAt(expression)) return otherwise.apply(expression);
+        {_SCALAR} subquery = ({_SCALAR}) expression;
+        return subquery.withNewPlan(({_PLAN}) this.instead.get(subquery.plan()));
+    }}"""
+
+
+class AlikeSubqueries(AnalysisRule):
+    """Lets scalar subqueries that want the same rows of a table of ours read the columns of all of them."""
+
+    stage = RESOLUTION
+    compiled = "paimon.AlikeSubqueriesRule"
+    asks = asks_for(f"return expression instanceof {_SCALAR};")
+
+    def rewritten(self, plan: Any) -> Any:
+        if not plan.resolved():
+            return plan
+        found = self.jvm.new("java.util.ArrayList")
+        told = [part.split(_PART) for part in str(self._compiled_look()(plan, found)).split(_SUBQUERY) if part]
+        alike: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        for number, (filters, names) in enumerate(told):
+            alike.setdefault(filters, []).append((number, frozenset(filter(None, names.split(_NAME)))))
+        instead: dict[Any, Any] = {}
+        for subqueries in alike.values():
+            if len({names for _, names in subqueries}) > 1:
+                instead |= self._reading_alike(found, subqueries)
+        return plan.transformAllExpressions(self._exchange(instead)) if instead else plan
+
+    def _reading_alike(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
+        """What stands for subqueries with the same conditions, as far as they read one table in one way.
+
+        Args:
+            found: subqueries and the relations in them, in turns.
+            subqueries: the numbers of some, with the columns that they need.
+        """
+        by_table: dict[tuple[object, ...], list[tuple[Any, Any, frozenset[str]]]] = {}
+        for number, names in subqueries:
+            subquery, relation = found.get(2 * number), found.get(2 * number + 1)
+            proxy = behind(self.jvm, relation.table())
+            if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
+                continue
+            if _are_plain(proxy.table.schema.fields, names):
+                way = (proxy.table.path, proxy.table.branch, str(relation.options().asCaseSensitiveMap().toString()))
+                by_table.setdefault(way, []).append((subquery, relation, names))
+        instead = {}
+        for alike in by_table.values():
+            columns = frozenset[str]().union(*(names for *_, names in alike))
+            for subquery, relation, _ in alike if len({names for *_, names in alike}) > 1 else ():
+                options = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
+                options.put(ALSO_READ, json.dumps(sorted(columns)))
+                given = self.jvm.new(_OPTIONS, options)
+                instead[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
+        return instead
+
+    def _compiled_look(self) -> Any:
+        def compiled() -> Any:
+            compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _TOLD), beside=_PLAN)
+            return self.jvm.static(_SUBQUERIES, "told")
+
+        return self.jvm.constant("looks for alike subqueries", compiled)
+
+    def _exchange(self, instead: dict[Any, Any]) -> Any:
+        """A function of Scala's from expressions to others, which exchanges the plans of scalar subqueries."""
+        function = "scala.runtime.AbstractPartialFunction"
+        members = ("public java.util.Map instead;", _IS_DEFINED, _APPLIED)
+        made = compiled_class(self.jvm, _EXCHANGE, members, beside=_PLAN, parent=function)
+        exchange = made.getConstructors()[0].newInstance(self.jvm.array("java.lang.Object"))
+        plans = self.jvm.new("java.util.IdentityHashMap")
+        for old, new in instead.items():
+            plans.put(old, new)
+        made.getField("instead").set(exchange, plans)
+        return exchange
+
+
+def _are_plain(fields: tuple[DataField, ...], names: frozenset[str]) -> bool:
+    """Whether the columns are a table's own, and none has parts that could be read without the rest."""
+    kinds = {f.name: f.type for f in fields}
+    parted = (ArrayType, MapType, MultisetType, RowType, VariantType)
+    return all(name in kinds and not isinstance(kinds[name], parted) for name in names)
