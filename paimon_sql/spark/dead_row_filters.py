@@ -117,7 +117,9 @@ class PassOverDeadRows(PlanRule):
         return jvm.new(f"{_PLANS}.Project", output, alive)
 
     def _filter_parts(self) -> tuple[Any, Any, Any]:
-        position, dead = (new_attribute(self.jvm, f["name"], f["type"]) for f in (POSITION, DEAD))
+        position, dead = (
+            new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, DEAD)
+        )
         return position, dead, self._alive(position, dead)
 
     def _alive(self, position: Any, dead: Any) -> Any:
@@ -126,14 +128,12 @@ class PassOverDeadRows(PlanRule):
         # A reader that does not fill positions must not pass for one whose rows are all alive.
         known = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.seq([]))
         index = self._int(jvm.new(f"{_EXPRESSIONS}.ShiftRight", known, self._literal(3)))
-        bit = self._int(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", known, self._long(self._literal(7))))
+        bit = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
         byte = self._byte(dead, index)
         shifted = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
         clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
-        none = jvm.new(f"{_EXPRESSIONS}.IsNull", dead)
         past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", dead))
-        either = f"{_EXPRESSIONS}.Or"
-        return jvm.new(either, none, jvm.new(either, past_end, clear))
+        return jvm.new(f"{_EXPRESSIONS}.Or", past_end, clear)
 
     def _byte(self, of: Any, index: Any) -> Any:
         """One byte of a binary value as an int."""
@@ -156,11 +156,9 @@ class PassOverDeadRows(PlanRule):
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
 
     def _int(self, expression: Any) -> Any:
-        return self._cast(expression, "IntegerType")
-
-    def _long(self, expression: Any) -> Any:
-        return self._cast(expression, "LongType")
-
-    def _cast(self, expression: Any, kind: str) -> Any:
+        """A number as an int, without a look at whether it is one: no file has so many rows."""
         jvm = self.jvm
-        return jvm.new(f"{_EXPRESSIONS}.Cast", expression, getattr(jvm.cls(f"{_TYPES}.DataTypes"), kind), jvm.none)
+        as_it_was = jvm.singleton(f"{_EXPRESSIONS}.EvalMode").LEGACY()
+        return jvm.new(
+            f"{_EXPRESSIONS}.Cast", expression, jvm.cls(f"{_TYPES}.DataTypes").IntegerType, jvm.none, as_it_was
+        )

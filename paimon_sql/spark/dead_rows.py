@@ -26,8 +26,8 @@ from paimon_sql.storage.threads import spread
 
 POSITION: dict[str, Any] = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
-DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": True, "metadata": {}}
-"""The bits of a file's dead rows, null where all are alive."""
+DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
+"""The bits of a file's dead rows; rows behind them are alive."""
 _MOST_ROWS = 1 << 29
 """More rows than these in files with dead rows make bits that a driver should not hold: 64 MiB."""
 _FEW_BYTES = 64 * 1024 * 1024
@@ -128,8 +128,7 @@ class MarkingScanProxy(NativeScanProxy):
 
     def _constants(self, file: PlannedRange) -> Any:
         if file.path not in self._rows:
-            bits = self._dead.bits.get(file.path)
-            value = bytearray(bits) if bits else None
+            value = bytearray(self._dead.bits.get(file.path, b""))
             self._rows[file.path] = self.jvm.new(_ROW, self.jvm.array("java.lang.Object", [value]))
         return self._rows[file.path]
 

@@ -150,12 +150,12 @@ def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any
     return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
 
 
-def new_attribute(jvm: Jvm, name: str, kind: Any) -> Any:
-    """An attribute that may be null, under an id of its own; the type is given as Spark's JSON has it."""
+def new_attribute(jvm: Jvm, name: str, kind: Any, *, nullable: bool = True) -> Any:
+    """An attribute under an id of its own; the type is given as Spark's JSON has it."""
     expressions = f"{CATALYST}.expressions"
     nothing = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
     new_id = jvm.singleton(f"{expressions}.NamedExpression").newExprId()
-    given = (name, jvm.struct(json.dumps(kind)), True, nothing, new_id, jvm.seq([]))
+    given = (name, jvm.struct(json.dumps(kind)), nullable, nothing, new_id, jvm.seq([]))
     return jvm.new(f"{expressions}.AttributeReference", *given)
 
 
