@@ -15,7 +15,7 @@ from sql_cases import STATEMENTS, T
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql import statements as s
 from paimon_sql.sql.carry import call_sql, decode, encode
-from paimon_sql.sql.functions_ddl import called_names, with_stand_ins
+from paimon_sql.sql.calls import called_names, with_stand_ins
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.scan import scan, string_value
 

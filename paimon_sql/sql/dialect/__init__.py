@@ -1,0 +1,1 @@
+"""Paimon's dialect of sqlglot, as a difference to sqlglot's Spark."""

@@ -1,0 +1,195 @@
+"""What can stand in a slot of a declared statement: how it is read, written, and told to people."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.dialect.nodes import Options
+
+if TYPE_CHECKING:
+    from sqlglot.generator import Generator
+
+    from paimon_sql.sql.dialect.parser import PaimonParser
+
+TableName = tuple[str, ...]
+"""A full name: the catalog first."""
+READS = ("SELECT|WITH|VALUES|TABLE|FROM|MAP|REDUCE|(",)
+"""How queries begin."""
+
+
+class Reading(Protocol):
+    """What nodes of a statement mean in a session."""
+
+    def text(self, node: exp.Expression) -> str:
+        """A node's text as Spark's parser takes it."""
+
+    def table(self, node: exp.Expression) -> TableName | None:
+        """The full name of a table that is Paimon's or may come to be; None where it is another catalog's."""
+
+
+class Slot(ABC):
+    """One kind of slot; ``what`` says what is missing where nothing of the kind stands."""
+
+    what: str
+
+    @abstractmethod
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        """Step over what stands there; None where it is nothing of the kind."""
+
+    @abstractmethod
+    def value(self, node: exp.Expression, reading: Reading) -> Any:
+        """What a node means, as a statement's data hold it."""
+
+    def sql(self, generator: Generator, node: exp.Expression) -> str:
+        """A node as SQL."""
+        return generator.sql(node)
+
+    def told(self, name: str) -> str:
+        """What people type there."""
+        return name
+
+
+class Name(Slot):
+    """A single name; also a number or a text in quotes."""
+
+    what = "the name of a {}"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.identifier(TokenType.STRING, TokenType.NUMBER)
+
+    def value(self, node: exp.Expression, reading: Reading) -> str:
+        return node.name
+
+
+class Word(Name):
+    """A single name."""
+
+    what = "a {}"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.identifier()
+
+
+class Names(Slot):
+    """Names in brackets."""
+
+    what = "names in brackets"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.names_in_brackets()
+
+    def value(self, node: exp.Expression, reading: Reading) -> tuple[str, ...]:
+        return tuple(each.name for each in node.expressions)
+
+    def told(self, name: str) -> str:
+        return "(a, b)"
+
+
+class NameList(Names):
+    """Names without brackets."""
+
+    what = "names"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.name_list()
+
+    def told(self, name: str) -> str:
+        return "a, b"
+
+
+class Table(Slot):
+    """The name of a table; a statement of another catalog's is not Paimon's."""
+
+    what = "the name of a {}"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.table_name()
+
+    def value(self, node: exp.Expression, reading: Reading) -> TableName | None:
+        return reading.table(node)
+
+
+class Text(Slot):
+    """A text in quotes."""
+
+    what = "a text in quotes"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.string()
+
+    def value(self, node: exp.Expression, reading: Reading) -> str:
+        return node.name
+
+    def told(self, name: str) -> str:
+        return f"'{name}'"
+
+
+class Number(Slot):
+    """A whole number."""
+
+    what = "the number of a {}"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.whole_number()
+
+    def value(self, node: exp.Expression, reading: Reading) -> int:
+        return int(node.name)
+
+
+class Choice(Slot):
+    """A list of options in brackets."""
+
+    what = "its options"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.options()
+
+    def value(self, node: exp.Expression, reading: Reading) -> dict[str, str]:
+        assert isinstance(node, Options)
+        return node.values
+
+    def told(self, name: str) -> str:
+        return "('key' = 'value')"
+
+
+class Query(Slot):
+    """A query, up to the end of the statement."""
+
+    what = "a query"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.query() if parser.sees(*READS) else None
+
+    def value(self, node: exp.Expression, reading: Reading) -> str:
+        return reading.text(node)
+
+
+class Rest(Query):
+    """Whatever is left of the statement."""
+
+    what = "a definition"
+
+    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+        return parser.rest()
+
+
+SLOTS: dict[str, Slot] = {
+    "name": Name(),
+    "tag": Name(),
+    "branch": Name(),
+    "word": Word(),
+    "names": Names(),
+    "list": NameList(),
+    "table": Table(),
+    "function": Table(),
+    "string": Text(),
+    "number": Number(),
+    "options": Choice(),
+    "query": Query(),
+    "rest": Rest(),
+}
+"""The kinds by their names in lines of grammar; a family of statements may add its own."""

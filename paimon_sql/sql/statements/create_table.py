@@ -1,0 +1,393 @@
+"""CREATE TABLE as Flink and Paimon write it, made Spark's by small edits; CREATE TABLE .. LIKE as a statement of ours.
+
+The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``'primary-key' = 'a,b'``, the options of
+``WITH (..)`` as they are, ``'partition' = 'dt'`` as ``PARTITIONED BY``, and the exact types of columns that Spark
+cannot declare under ``types.TYPE_PROPERTY``.
+
+A table of plain files, as USING names it, gets the option ``'type' = 'format-table'``.
+
+TIMESTAMP alone means Flink's (a wall-clock time) in a statement with Flink's marks (``WITH (..)``, PRIMARY KEY, a type
+of Flink's), and Spark's in one that says USING, TBLPROPERTIES or OPTIONS and not ``WITH (..)``. ``TIMESTAMP(3)``, which
+Spark does not know, is Flink's in every statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from paimon_sql.sql.context import RewriteContext, TableName
+from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
+from paimon_sql.sql.dialect.nodes import Options as OptionList
+from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.edits import Edit, clause
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.names import quote_name, string_sql
+from paimon_sql.sql.outcome import Carried, Outcome, rewrites
+from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.statements.base import Options, Statement
+from paimon_sql.sql.statements.columns import Column, columns_of, keys_of, without_elements
+from paimon_sql.sql.types import TYPE_PROPERTY, type_text
+
+_QUERY = "AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
+_MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
+_SUSPECTS = _MARKS | {
+    *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
+    *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
+}
+"""Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+_PAIMON = "PAIMON"
+_FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
+"""What stands behind USING for a table of plain files."""
+
+
+class Clause(exp.Property):
+    """A clause of a table's definition: the word ``this`` and what stands behind it, ``value``."""
+
+
+class CreateTable(exp.Create):
+    """CREATE or REPLACE TABLE; its ``properties`` are `Clause` nodes, and ``like`` is the table that it is LIKE."""
+
+    arg_types = {**exp.Create.arg_types, "like": False, "features": False}
+
+    def clause(self, *words: str) -> exp.Expression | None:
+        """What stands behind the first of the clauses with one of these words; None where there is none."""
+        clauses = self.args["properties"].expressions
+        return next((c.args["value"] for c in clauses if isinstance(c, Clause) and c.name in words), None)
+
+    @property
+    def given(self) -> list[exp.Property]:
+        """All options, wherever they are said."""
+        return [option for word in ("WITH", "TBLPROPERTIES") for option in (self.clause(word) or exp.Tuple()).expressions]
+
+    @property
+    def provider(self) -> str | None:
+        """The word behind USING, in upper case."""
+        using = self.clause("USING")
+        return None if using is None else using.name.upper()
+
+    @property
+    def is_spark_style(self) -> bool:
+        """Whether USING, TBLPROPERTIES or OPTIONS is there, and no ``WITH (..)``."""
+        return self.clause("USING", "TBLPROPERTIES", "OPTIONS") is not None and self.clause("WITH") is None
+
+
+@dataclass(frozen=True)
+class CreateTableLike(Statement):
+    """CREATE TABLE .. LIKE; ``options`` win over those of the source.
+
+    ``features`` are Flink's, such as ``EXCLUDING OPTIONS``.
+    """
+
+    table: TableName
+    source: TableName
+    if_not_exists: bool = False
+    options: Options = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    provider: str | None = None
+    location: str | None = None
+
+
+# -- grammar ----------------------------------------------------------------------------------------------------------
+
+
+@reads("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL")
+def read_create_table(parser: PaimonParser) -> CreateTable | None:
+    """``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [LIKE s | [AS] query]``."""
+    replaces = parser.accept("REPLACE") or parser.accept("CREATE", "OR", "REPLACE") or not parser.accept("CREATE")
+    while parser.accept("TEMPORARY|TEMP|EXTERNAL"):
+        pass
+    if not parser.accept("TABLE"):
+        return None
+    exists = parser.accept("IF", "NOT", "EXISTS")
+    table = parser.table_name()
+    if table is None:
+        return None
+    name_end = parser.index
+    try:
+        columns, clauses, end = _definition(parser)
+        made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
+        made.set("properties", exp.Properties(expressions=clauses))
+        made.meta["definition_end"] = end
+        if parser.sees("LIKE") and not replaces:
+            made.set("this", table if columns is None else exp.Schema(this=table, expressions=[columns]))
+            _read_like(parser, made)
+        else:
+            parser.accept("AS")
+            made.set("expression", parser.query())
+        after, index = parser.index, name_end
+        if columns is not None and not parser.sees("LIKE"):
+            parser.go(index)
+            made.set("this", _schema(parser, made, table, columns))
+            parser.go(after)
+    except RefusedError as error:
+        error.about = table
+        raise
+    return made
+
+
+def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Expression], int]:
+    """The bracket of the columns as text, the clauses behind it, and the offset where they end."""
+    columns, end = None, parser.before().end + 1
+    if parser.sees("(") and not _is_query(parser):
+        columns = parser.bracket_text()
+        if columns is None:
+            raise PlacedError("The bracket of the columns never closes", end, end)
+        end = parser.before().end + 1
+    clauses: list[exp.Expression] = []
+    while parser.token and not parser.sees("LIKE"):
+        first = parser.token
+        if parser.sees("WITH|TBLPROPERTIES", "("):
+            parser.step_into()
+            clauses.append(parser.placed(Clause(this=exp.Var(this=first.text.upper()), value=parser.options()), first))
+        elif (parser.sees("WITH") and not parser.sees("WITH", "SERDEPROPERTIES")) or (
+            parser.sees(_QUERY) and not parser.sees("TABLE", "PROPERTIES")
+        ):
+            break
+        elif parser.sees("USING"):
+            parser.step_into()
+            provider = parser.parts()
+            name = ".".join(part.name for part in provider.expressions) if provider is not None else ""
+            clauses.append(parser.placed(Clause(this=exp.Var(this="USING"), value=exp.Var(this=name)), first))
+        else:
+            clauses.append(_other_clause(parser))
+        end = parser.before().end + 1
+    return columns, clauses, end
+
+
+def _other_clause(parser: PaimonParser) -> Clause:
+    """A clause of Spark's, as text."""
+    first, word = parser.token, parser.word.partition(" ")[0]
+    if parser.accept("STORED|CLUSTERED|CLUSTER|SKEWED|PARTITIONED", "AS|BY"):
+        parser.step()
+        if word == "CLUSTERED":
+            if parser.accept("SORTED", "BY"):
+                parser.step()
+            if parser.sees("INTO") and parser.sees("BUCKETS", ahead=2):
+                parser.go(parser.index + 3)
+    elif parser.accept("OPTIONS|SERDEPROPERTIES"):
+        parser.step()
+    else:
+        parser.step()
+    text = parser.sql[first.start : parser.before().end + 1]
+    return parser.placed(Clause(this=exp.Var(this=word), value=Verbatim(this=text)), first)
+
+
+def _is_query(parser: PaimonParser) -> bool:
+    """Whether the bracket that is next holds the query of CREATE TABLE t (SELECT ..), and not columns."""
+    if parser.sees("WITH", ahead=1):
+        return parser.sees("AS|(", ahead=3)
+    return parser.sees("SELECT|(", ahead=1) or parser.sees("VALUES", "(", ahead=1)
+
+
+def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expression, columns: Verbatim) -> exp.Expression:
+    """The columns, read if something among them may be ours; their text otherwise."""
+    words = set(columns.meta["words"])
+    is_ours = made.clause("WITH") is not None or not words.isdisjoint(_MARKS)
+    if is_ours or not words.isdisjoint(_SUSPECTS) or not parser.shallow:
+        parser.spark_timestamps = made.is_spark_style
+        try:
+            return parser.schema(table)
+        except RefusedError:
+            if is_ours:
+                raise
+        except PlacedError as error:
+            if is_ours:
+                problem = f"The columns cannot be read: {error.problem}"
+                raise RefusedError(problem, error.start, error.end, error.remedy) from None
+    return exp.Schema(this=table, expressions=[columns])
+
+
+def _read_like(parser: PaimonParser, made: CreateTable) -> None:
+    """``LIKE b [WITH (..)] [USING x] [LOCATION '..'] [(EXCLUDING OPTIONS ..)]``."""
+    made.meta["like"] = parser.token.start, parser.token.end
+    parser.accept("LIKE")
+    source = parser.table_name()
+    if source is None:
+        raise PlacedError("LIKE needs a table", parser.before().end + 1, parser.before().end + 1)
+    made.set("like", source)
+    clauses, features = made.args["properties"].expressions, list[str]()
+    while parser.token:
+        first = parser.token
+        if parser.accept("WITH|TBLPROPERTIES"):
+            clauses.append(parser.placed(Clause(this=exp.Var(this="LIKE WITH"), value=parser.options()), first))
+        elif parser.accept("USING"):
+            parts = parser.parts()
+            name = ".".join(part.name for part in parts.expressions) if parts is not None else ""
+            clauses.append(Clause(this=exp.Var(this="LIKE USING"), value=exp.Var(this=name)))
+        elif parser.accept("LOCATION"):
+            clauses.append(Clause(this=exp.Var(this="LIKE LOCATION"), value=parser.string() or exp.Var(this="")))
+        elif parser.sees("(", "EXCLUDING|INCLUDING|OVERWRITING") and (inside := parser.bracket()):
+            parser.step_into()
+            words: list[str] = []
+            while parser.index < inside[1]:
+                words.append(parser.token.text.upper())
+                parser.step_into()
+            parser.step_into()
+            features += [" ".join(pair) for pair in zip(words[::2], words[1::2], strict=False)]
+        else:
+            remedy = "Give options as WITH (..)."
+            raise parser.refusal("This cannot stand behind CREATE TABLE .. LIKE", remedy=remedy)
+    made.set("features", features)
+
+
+# -- what becomes of it -----------------------------------------------------------------------------------------------
+
+
+@rewrites(CreateTable)
+def create_table(node: CreateTable, reading: StatementReading) -> Outcome | None:
+    """What a CREATE or REPLACE TABLE becomes; None where it is Spark's as it stands."""
+    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    context = reading.context
+    table = context.to_be(names_of(target))
+    if table is None:
+        return None
+    is_shared = table[0] in context.shared_catalogs
+    if node.args.get("like") is not None:
+        return _like(node, table, reading)
+    if is_shared and (node.provider or context.default_provider.upper()) != _PAIMON:
+        return None
+    said = any(option.name == "type" for option in node.given)
+    kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not said else []
+    return list(_edits(node, reading.source, kind)) or None
+
+
+def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
+    schema = node.this if isinstance(node.this, exp.Schema) and not _is_text(node.this) else None
+    columns, keys = (columns_of(schema, text, node.is_spark_style), keys_of(schema)) if schema is not None else ([], [])
+    is_ours = node.clause("WITH") is not None or keys or any(c.foreign or c.is_key for c in columns)
+    if not is_ours:
+        yield from _property_edits(text, node, kind)
+        return
+    key = _primary_key(text, columns, keys)
+    if schema is not None and columns:
+        spans = [span(each) for each in schema.expressions]
+        yield from without_elements(spans, [span(k) for k in keys])
+        yield from (edit for column in columns for edit in column.edits)
+    elif schema is not None:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
+        yield Edit(*Span(schema.meta["start"], schema.meta["end"] + 1), "")
+    spark_says = node.is_spark_style  # and so the spellings that Spark knows mean what they mean in Spark
+    additions = [
+        _property_sql(TYPE_PROPERTY + column.name, type_text(column.type))
+        for column in columns
+        if column.type is not None and not column.is_exact and (column.foreign or not spark_says)
+    ]
+    if key is not None:
+        _refuse_both(text, node.given, "primary-key", "The primary key is said twice, as a constraint and here.")
+        additions.insert(0, _property_sql("primary-key", key))
+    yield from _property_edits(text, node, additions + kind)
+
+
+def _is_text(schema: exp.Schema) -> bool:
+    return any(isinstance(each, Verbatim) and "words" in each.meta for each in schema.expressions)
+
+
+def _property_sql(key: str, value: str) -> str:
+    return f"{string_sql(key)} = {string_sql(value)}"
+
+
+def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.PrimaryKey]) -> str | None:
+    """The names of the key's columns, separated by commas."""
+    said = [([part.name for part in k.expressions], span(k)) for k in keys]
+    said += [([c.name], c.span) for c in columns if c.is_key]
+    if not said:
+        return None
+    names, (start, end) = said[-1]
+    if len(said) > 1:
+        remedy = "Name all its columns in one PRIMARY KEY (a, b) NOT ENFORCED."
+        raise SqlSyntaxError("A table has one primary key.", text=text, start=start, end=end, remedy=remedy)
+    if any("," in name for name in names):
+        raise SqlSyntaxError("The name of a key's column holds a comma.", text=text, start=start, end=end)
+    return ",".join(names)
+
+
+def _refuse_both(text: str, given: Sequence[exp.Property], key: str, problem: str) -> None:
+    said = next((option for option in given if option.name == key), None)
+    if said is not None:
+        start, end = span(said)
+        raise SqlSyntaxError(problem, text=text, start=start, end=end)
+
+
+def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
+    """Put the options of WITH and the additions into one TBLPROPERTIES clause."""
+    given, properties = node.clause("WITH"), node.clause("TBLPROPERTIES")
+    if given is None:
+        if properties is not None:
+            yield from _appended(properties, additions)
+        elif additions:
+            end = node.meta["definition_end"]
+            yield clause(text, end, end, f"TBLPROPERTIES ({', '.join(additions)})")
+        return
+    start, end = span(given.parent)
+    partition = [option for option in given.expressions if option.name == "partition"]
+    if node.clause("PARTITIONED") is not None:
+        _refuse_both(text, partition, "partition", "The partitions are said twice, in PARTITIONED BY and here.")
+    if given.expressions and not partition and properties is None:
+        yield Edit(start, start + len("WITH"), "TBLPROPERTIES")
+        yield from _appended(given, additions)
+        return
+    values = (name.strip() for option in partition for name in option.args["value"].name.split(","))
+    columns = [quote_name(name) for name in values if name]
+    clauses = [f"PARTITIONED BY ({', '.join(columns)})"] if columns else []
+    merged = [text[slice(*span(o))] for o in given.expressions if o not in partition] + additions
+    if properties is not None:
+        yield clause(text, start, end, " ".join(clauses))
+        yield from _appended(properties, merged)
+        return
+    if merged:
+        clauses.append(f"TBLPROPERTIES ({', '.join(merged)})")
+    yield clause(text, start, end, " ".join(clauses))
+
+
+def _appended(options: exp.Expression, additions: list[str]) -> Iterator[Edit]:
+    """Add to a list of options, before the bracket that closes it."""
+    end = span(options).end - 1
+    if additions:
+        yield Edit(end, end, (", " if options.expressions else "") + ", ".join(additions))
+
+
+def _like(node: CreateTable, table: TableName, reading: StatementReading) -> Outcome | None:
+    """``CREATE TABLE a [WITH (..)] LIKE b [WITH (..)] [(EXCLUDING OPTIONS ..)]``, done by us for every Spark."""
+    context, source = reading.context, names_of(node.args["like"])
+    if table[0] in context.shared_catalogs and not _is_like_paimons(node, source, context, reading.source):
+        return None
+    if source is None:
+        return None
+    start, end = node.meta["like"]
+    if isinstance(node.this, exp.Schema):
+        problem, remedy = "A table LIKE another takes no columns of its own.", "Add them with ALTER TABLE."
+        raise SqlSyntaxError(problem, text=reading.source, start=start, end=end + 1, remedy=remedy)
+    lists = [node.clause(word) for word in ("WITH", "TBLPROPERTIES", "LIKE WITH")]
+    options = {k: v for each in lists if isinstance(each, OptionList) for k, v in each.values.items()}
+    using, location = node.clause("LIKE USING"), node.clause("LIKE LOCATION")
+    features = tuple(node.args.get("features") or ())
+    return Carried(
+        CreateTableLike(
+            table,
+            context.full_name(source),
+            bool(node.args.get("exists")),
+            options,
+            features,
+            using.name if using is not None else None,
+            location.name if location is not None else None,
+        )
+    )
+
+
+def _is_like_paimons(
+    node: CreateTable, source: tuple[str, ...] | None, context: RewriteContext, text: str
+) -> bool:
+    """Whether a table of a shared catalog LIKE another is to be one of Paimon's: USING says so, or the other is one."""
+    using = node.clause("LIKE USING")
+    provider = using.name if using is not None else None
+    is_paimons = context.table(source) is not None
+    if provider is not None and provider.upper() == _PAIMON and not is_paimons:
+        remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
+        start, end = span(node.args["like"])
+        problem = "A table of Paimon's cannot be LIKE one that is none."
+        raise SqlSyntaxError(problem, text=text, start=start, end=end, remedy=remedy)
+    return is_paimons and (provider or _PAIMON).upper() == _PAIMON
