@@ -70,10 +70,10 @@ def _from_json(value: Any) -> Any:
         return value
     if _MAPPING in value:
         return {k: _from_json(v) for k, v in value[_MAPPING].items()}
-    return _classes()[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})
+    return classes()[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})
 
 
-def _classes() -> dict[str, type[Node]]:
+def classes() -> dict[str, type[Node]]:
     found, todo = {}, [Node]
     while todo:
         for each in todo.pop().__subclasses__():

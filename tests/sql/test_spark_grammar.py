@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from sql_cases import REWRITES, STATEMENTS, pairs, plain
 
-from paimon_sql.sql import statements as s
+from statement_classes import s
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.names import quote_name
 

@@ -20,6 +20,8 @@ from paimon_sql.sql.dialect.registry import readers
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"
+_RAW = "SET|RESET|ADD|LIST|DFS|REFRESH"
+"""How commands begin whose rest is no SQL, such as the path behind ADD JAR."""
 _OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
 """The words of a script behind which a statement may begin."""
 _COMMANDS = frozenset(["ADD", "CALL", "DFS", "LIST", "MSCK", "REFRESH", "REPAIR", "RESET", "SET", "SHOW"])
@@ -84,6 +86,8 @@ class PaimonParser(ColumnParser):
     def _parse_shallowly(self) -> exp.Expr | None:
         """A change of rows whose expressions stay text, or the whole statement as text."""
         start = self._index
+        if self.sees(_RAW) and not self.sees("SET", "VAR|VARIABLE") and not self.sees("REFRESH", "TABLE|FUNCTION"):
+            return self.as_written()
         with_ = self._parse_with()
         if not self.sees(_CHANGES):
             self.go(start)
@@ -98,7 +102,9 @@ class PaimonParser(ColumnParser):
             self.go(start)
             return self.rest()
         node.set("with_", with_)
-        return self.placed(node, self._tokens[start])
+        self.placed(node, self._tokens[start])
+        node.meta["has_parameters"] = self.parameter_within(node) is not None
+        return node
 
     def _parse_explain(self) -> Explain:
         first = self._curr
@@ -137,6 +143,12 @@ class PaimonParser(ColumnParser):
         return self.placed(whole, first)
 
     # -- queries and expressions that stay text ----------------------------------------------------------------------
+
+    def as_written(self) -> Verbatim:
+        """The rest of the statement, which is no SQL."""
+        first, last = self._curr, self._tokens[-1]
+        self._advance(self._tokens_size - self._index)
+        return self.placed(Verbatim(this=self.sql[first.start : last.end + 1]), first)
 
     def query(self) -> exp.Expr | None:
         """The query that is next, up to the end or the bracket that closes around it."""
@@ -178,6 +190,11 @@ class PaimonParser(ColumnParser):
         first = self._curr
         with_ = super()._parse_with(skip_with_token)
         return None if with_ is None else self.placed(with_, first)
+
+    def _parse_update_assignment(self) -> exp.Expr | None:
+        if self.shallow and not self._curr:
+            self.raise_error("An assignment is expected here")
+        return super()._parse_update_assignment()
 
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
         if not self.shallow or not self.sees("("):
@@ -259,8 +276,8 @@ class PaimonParser(ColumnParser):
         self._advance()
 
     def go(self, index: int) -> None:
-        """Stand at the token of that number."""
-        self._retreat(index)
+        """Stand at the token of that number, or behind the last."""
+        self._retreat(min(index, self._tokens_size))
 
     def table_name(self) -> exp.Expression | None:
         """The name of a table; step over it."""
@@ -274,10 +291,12 @@ class PaimonParser(ColumnParser):
         first, inside = self._curr, self.bracket()
         if inside is None:
             return None
+        if inside[0] == inside[1]:
+            raise self.refusal("This list of columns is empty", first)
         self._advance()
         names = self.name_list()
         if names is None or self._index != inside[1]:
-            raise self.refusal("Names of columns are expected here")
+            raise self.refusal("A list of columns has names alone")
         self._advance()
         return self.placed(names, first)
 
@@ -325,6 +344,11 @@ class PaimonParser(ColumnParser):
         """The token before the one that is next."""
         return self._prev
 
+    @property
+    def all_tokens(self) -> list[Token]:
+        """The tokens of the text."""
+        return self._tokens
+
     def tokens(self, start: int, end: int) -> list[Token]:
         """The tokens from one number up to another."""
         return self._tokens[start:end]
@@ -340,13 +364,18 @@ class PaimonParser(ColumnParser):
         for number, token in enumerate(self._tokens):
             if not start <= token.start <= end:
                 continue
-            following = self._tokens[number + 1] if number + 1 < self._tokens_size else None
-            before = self._tokens[number - 1] if number else None
-            is_behind = before is not None and before.end + 1 == token.start and before.text not in "(,=+-*/<>"
-            named = token.text == ":" and following is not None and following.token_type is not TokenType.STRING
-            if token.text == "?" or (named and not is_behind):
+            if token.token_type is TokenType.PLACEHOLDER:
+                return token
+            if token.token_type is TokenType.COLON and not self._is_behind_name(number):
                 return token
         return None
+
+    def _is_behind_name(self, number: int) -> bool:
+        """Whether a colon belongs to the name that it touches, as in ``STRUCT<a: INT>`` and ``json:path``."""
+        before, colon = self._tokens[number - 1], self._tokens[number]
+        if number == 0 or before.end + 1 != colon.start:
+            return False
+        return before.token_type in (TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET) or before.text.isidentifier()
 
     def whole_number(self) -> exp.Literal | None:
         """A whole number; step over it."""

@@ -83,7 +83,11 @@ class RelationParser(OptionsParser):
     def _parse_version(self) -> exp.Version | None:
         first = self._curr
         options = self._parse_relation_options()
-        version = super()._parse_version()
+        was_shallow, self.shallow = self.shallow, False  # nothing but its own shape tells where a time ends
+        try:
+            version = super()._parse_version()
+        finally:
+            self.shallow = was_shallow
         if version is not None:
             self.placed(version, first)
             options += self._parse_relation_options()
@@ -266,10 +270,14 @@ class RelationParser(OptionsParser):
         if before not in _BEFORE_A_TABLE or (before == "TABLE" and earlier in _DEFINES_A_TABLE):
             raise self._misplaced("An OPTIONS hint follows the name of a table that is read or written", hint)
         name = self._tokens[start].text
-        if start == end and any(s.name == name.lower() and s.start <= start < s.end for s in self._scopes()):
+        if start == end and self.is_common_table(name, start):
             problem = f"The OPTIONS hint follows '{name}', which is a common table expression here"
             raise self.refusal(problem, hint, "Give the options to the tables inside the expression.")
         return start
+
+    def is_common_table(self, name: str, index: int) -> bool:
+        """Whether a name means a common table expression at the token of that number."""
+        return any(s.name == name.lower() and s.start <= index < s.end for s in self._scopes())
 
     def _misplaced(self, problem: str, hint: Token) -> RefusedError:
         return self.refusal(problem, hint, _REMEDY)

@@ -65,6 +65,12 @@ class Name(Slot):
         return node.name
 
 
+class NewName(Name):
+    """Another name."""
+
+    what = "the new name"
+
+
 class Word(Name):
     """A single name."""
 
@@ -77,7 +83,7 @@ class Word(Name):
 class Names(Slot):
     """Names in brackets."""
 
-    what = "names in brackets"
+    what = "names of columns in brackets"
 
     def parse(self, parser: PaimonParser) -> exp.Expression | None:
         return parser.names_in_brackets()
@@ -143,7 +149,7 @@ class Number(Slot):
 class Choice(Slot):
     """A list of options in brackets."""
 
-    what = "its options"
+    what = "its options in brackets"
 
     def parse(self, parser: PaimonParser) -> exp.Expression | None:
         return parser.options()
@@ -181,6 +187,7 @@ SLOTS: dict[str, Slot] = {
     "name": Name(),
     "tag": Name(),
     "branch": Name(),
+    "new_name": NewName(),
     "word": Word(),
     "names": Names(),
     "list": NameList(),

@@ -100,6 +100,9 @@ class Named(Part):
     def told(self) -> str:
         return "|".join(self._choices)
 
+    def missing(self) -> str:
+        return " or ".join(self._choices)
+
     def noted(self) -> Iterator[Named | SlotPart]:
         yield self
 
@@ -132,15 +135,14 @@ class SlotPart(Part):
 
 
 class Series(Part):
-    """Parts in their order; each of those behind the cut must be there."""
+    """Parts in their order; each of those behind the cut must be there.
 
-    def __init__(self, parts: Sequence[Part], cut: int) -> None:
-        self._parts, self._cut = parts, cut
+    Attributes:
+        is_whole: a text that is this is nothing more.
+    """
 
-    @property
-    def is_told(self) -> bool:
-        """Whether a text is surely this from some part on."""
-        return self._cut < len(self._parts)
+    def __init__(self, parts: Sequence[Part], cut: int, *, is_whole: bool = False) -> None:
+        self._parts, self._cut, self.is_whole = parts, cut, is_whole
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         said = ""
@@ -219,7 +221,7 @@ class AnyOrder(Part):
                 first, inner = parser.token, Found()
                 if part.accept(parser, inner):
                     if inner.keys() & found.keys():
-                        raise parser.refusal(f"{parser.spoken(first)} is said twice", first)
+                        raise parser.refusal(f"The statement has {first.text.upper()} twice", first)
                     found |= inner
                     break
             else:
@@ -280,7 +282,7 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
             pieces = pieces[1:]
     say()
     # Of a part that may be missing its first words tell whether it is there.
-    return Series(parts, cut if cut is not None else 1 if is_part else len(parts)), pieces
+    return Series(parts, cut if cut is not None else 1 if is_part else len(parts), is_whole=cut is not None), pieces
 
 
 def _maybe(pieces: list[re.Match[str]]) -> tuple[Maybe, list[re.Match[str]]]:

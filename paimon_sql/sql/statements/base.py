@@ -71,10 +71,16 @@ class RowChange(Statement):
 S = TypeVar("S", bound=Statement)
 
 
-def declared(*lines: str) -> Callable[[type[S]], type[S]]:
-    """Give a class of statements its grammar (see ``syntax``), of which each line may be one of several ways to write it.
+def declared(
+    *lines: str, refusals: Mapping[str, tuple[str, str]] | None = None
+) -> Callable[[type[S]], type[S]]:
+    """Give a class of statements its grammar (see ``syntax``).
 
     What the lines note are the class's fields, and the arguments of its node.
+
+    Args:
+        lines: the ways to write it.
+        refusals: by words that may not stand behind it why not, and what to do instead.
     """
     grammars = [compiled(line) for line in lines]
 
@@ -84,7 +90,7 @@ def declared(*lines: str) -> Callable[[type[S]], type[S]]:
         cls.NODE = node
         cls.SLOTS = {name: part.slot for name, part in noted.items() if not isinstance(part, Named)}
         for line, grammar in zip(lines, grammars, strict=True):
-            reads(*_first_words(line))(_reader(grammar, node))
+            reads(*_first_words(line))(_reader(grammar, node, refusals or {}))
         rewrites(node)(lambda made, reading: _carried(cls, made, reading))
         writes(node)(lambda generator, written: next(filter(None, (g.sql(generator, written) for g in grammars))))
         return cls
@@ -107,14 +113,23 @@ def _first_words(line: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _reader(grammar: Series, node: type[exp.Expression]) -> Callable[[PaimonParser], exp.Expression | None]:
+def _too_much(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]]) -> RefusedError:
+    for words, (problem, remedy) in refusals.items():
+        if parser.sees(*words.split()):
+            return parser.refusal(problem, remedy=remedy)
+    return parser.refusal("Nothing more is expected here")
+
+
+def _reader(
+    grammar: Series, node: type[exp.Expression], refusals: Mapping[str, tuple[str, str]]
+) -> Callable[[PaimonParser], exp.Expression | None]:
     def read(parser: PaimonParser) -> exp.Expression | None:
         found: Found = {}
         try:
             if not grammar.parse(parser, found):
                 return None
-            if parser.token and grammar.is_told:
-                raise parser.refusal("Nothing more is expected here")
+            if parser.token and grammar.is_whole:
+                raise _too_much(parser, refusals)
         except RefusedError as error:
             error.about = found.get("table") or found.get("function")
             error.remedy = error.remedy or f"Write {grammar.told()}."

@@ -212,7 +212,7 @@ SLOTS |= {
 
 
 @declared(
-    "COPY INTO {table} [{columns:names}] FROM! {path} FILE_FORMAT = {file_format:load_format}"
+    "COPY INTO {table} [{columns:names}]! FROM {path} FILE_FORMAT = {file_format:load_format}"
     " (* [PATTERN = {pattern:raw}] [FORCE = <force: TRUE | FALSE>]"
     " [ON_ERROR = <on_error: ABORT_STATEMENT | CONTINUE | SKIP_FILE>] *)"
 )
@@ -238,7 +238,7 @@ class CopyIntoTable(Statement):
         return replace(made, force=node.args.get("force") == "TRUE") if isinstance(made, CopyIntoTable) else None
 
 
-@declared("COPY INTO {path} FROM! {source:copied} FILE_FORMAT = {file_format:unload_format} [OVERWRITE = <overwrite: TRUE | FALSE>]")
+@declared("COPY INTO {path}! FROM {source:copied} FILE_FORMAT = {file_format:unload_format} [OVERWRITE = <overwrite: TRUE | FALSE>]")
 @dataclass(frozen=True)
 class CopyIntoLocation(Statement):
     """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its brackets."""

@@ -104,7 +104,7 @@ class _Values(Slot):
 
     def parse(self, parser: PaimonParser) -> Names | None:
         inside = parser.bracket()
-        if inside is None:
+        if inside is None or inside[0] == inside[1]:
             return None
         parser.step_into()
         found: list[exp.Expression] = []
@@ -244,7 +244,7 @@ def with_query(node: exp.Expression, reading: StatementReading) -> Outcome | Non
     return Carried(statement, spark_parses=True, plain=[Edit(start, query, statement.query[start:query])])
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} SUSPEND")
+@declared("ALTER MATERIALIZED TABLE {table:to_be} SUSPEND!")
 @dataclass(frozen=True)
 class SuspendMaterializedTable(Statement):
     """ALTER MATERIALIZED TABLE .. SUSPEND."""
@@ -252,7 +252,7 @@ class SuspendMaterializedTable(Statement):
     table: TableName
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} RESUME [WITH {options}]")
+@declared("ALTER MATERIALIZED TABLE {table:to_be} RESUME! [WITH {options}]")
 @dataclass(frozen=True)
 class ResumeMaterializedTable(Statement):
     """ALTER MATERIALIZED TABLE .. RESUME, with options that the table gets."""

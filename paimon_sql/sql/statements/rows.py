@@ -143,7 +143,7 @@ class _Target:
         lists = travel.args.get("options") or [] if isinstance(travel, Travel) else []
         self.options = {key: value for each in lists for key, value in each.values.items()}
         # Spark's grammar has no options and then an alias here.
-        self.plain = [Edit(*span(each), "") for each in lists]
+        self.plain = [Edit(span(node).end, span(lists[-1]).end, "")] if lists else []
 
 
 class _Source:

@@ -73,7 +73,7 @@ class DeleteTag(Statement):
     if_exists: bool = False
 
 
-@declared(_ALTER + "RENAME TAG! {tag} TO {target:tag}")
+@declared(_ALTER + "RENAME TAG! {tag} TO {target:new_name}")
 @dataclass(frozen=True)
 class RenameTag(Statement):
     """RENAME TAG .. TO."""
@@ -83,7 +83,7 @@ class RenameTag(Statement):
     target: str
 
 
-@declared("SHOW TAGS [FROM|IN] {table}")
+@declared("SHOW TAGS [FROM|IN] {table}!")
 @dataclass(frozen=True)
 class ShowTags(Statement):
     """SHOW TAGS: one column ``tag``."""
@@ -93,7 +93,11 @@ class ShowTags(Statement):
 
 @declared(
     _ALTER + "CREATE BRANCH! [<if_not_exists: IF NOT EXISTS>] {branch}"
-    " [AS OF TAG {tag} | AS OF VERSION {snapshot:number} | AS OF VERSION {tag}]"
+    " [AS OF TAG {tag} | AS OF VERSION {snapshot:number} | AS OF VERSION {tag}]",
+    refusals=dict.fromkeys(
+        ("RETAIN", "WITH SNAPSHOT"),
+        ("A branch has no time to live", "Delete it when it is not needed any more."),
+    ),
 )
 @dataclass(frozen=True)
 class CreateBranch(Statement):
@@ -116,7 +120,7 @@ class DeleteBranch(Statement):
     if_exists: bool = False
 
 
-@declared(_ALTER + "RENAME BRANCH! {branch} TO {target:branch}")
+@declared(_ALTER + "RENAME BRANCH! {branch} TO {target:new_name}")
 @dataclass(frozen=True)
 class RenameBranch(Statement):
     """RENAME BRANCH .. TO."""
@@ -126,7 +130,7 @@ class RenameBranch(Statement):
     target: str
 
 
-@declared("SHOW BRANCHES [FROM|IN] {table}")
+@declared("SHOW BRANCHES [FROM|IN] {table}!")
 @dataclass(frozen=True)
 class ShowBranches(Statement):
     """SHOW BRANCHES: one column ``branch``."""
@@ -137,9 +141,8 @@ class ShowBranches(Statement):
 @reads("ALTER", "TABLE")
 def branch_replaced(parser: PaimonParser) -> None:
     """Refuse to replace a branch."""
-    first = parser.token
     parser.accept("ALTER", "TABLE")
-    table = parser.table_name()
+    table, first = parser.table_name(), parser.token
     if table is not None and (parser.accept("REPLACE", "BRANCH") or parser.accept("CREATE", "OR", "REPLACE", "BRANCH")):
         error = parser.refusal("A branch cannot be replaced", first, "DROP BRANCH and then CREATE BRANCH.")
         error.about = table

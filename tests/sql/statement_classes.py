@@ -1,0 +1,10 @@
+"""The classes of statements by their names."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import paimon_sql.sql.statements
+from paimon_sql.sql.carry import classes
+
+s = SimpleNamespace(**classes())
