@@ -9,11 +9,15 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 _TEXT = r"""'[^'\\]*(?:\\.[^'\\]*)*' | "[^"\\]*(?:\\.[^"\\]*)*" """
+_INNER = r"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+)))*\*/"
+_COMMENT = rf"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+))|{_INNER})*\*/"
+"""Comments nest, these once; an opening of a hint opens nothing in them."""
 _TOLD_OTHERWISE = re.compile(
     rf"""
     (?P<hint> /\*\+ (?: {_TEXT} | \*(?!/) | [^*'"] )* \*/ )
   | (?P<remark> --(?:\\\n|[^\r\n])* )
-  | {_TEXT} | `[^`]*` | /\* .*? \*/
+  | (?P<comment> {_COMMENT} )
+  | {_TEXT} | `[^`]*`
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -52,7 +56,7 @@ class PaimonTokenizer(Spark.Tokenizer):
 
 def _as_sqlglot_reads(sql: str) -> str:
     """A text of the same length and tokens without what no setting says: ``--`` comments that a backslash continues,
-    and the sign that closes comments in a text inside a hint."""
+    the opening of a hint inside a comment, and the sign that closes comments in a text inside a hint."""
     if "\\\n" not in sql and "/*+" not in sql:
         return sql
     return _TOLD_OTHERWISE.sub(_as_sqlglot_reads_it, sql)
@@ -61,6 +65,8 @@ def _as_sqlglot_reads(sql: str) -> str:
 def _as_sqlglot_reads_it(match: re.Match[str]) -> str:
     if match["remark"]:
         return match[0].replace("\\\n", "  ")
+    if match["comment"]:
+        return match[0].replace("/*+", "/ +")
     return match[0][:-2].replace("*/", "* ") + match[0][-2:] if match["hint"] else match[0]
 
 
