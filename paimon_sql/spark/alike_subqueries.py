@@ -12,15 +12,17 @@ from typing import Any
 from paimon_sql.format.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
 from paimon_sql.spark.analysis_rules import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.compiled_class import compiled_class
+from paimon_sql.spark.compiled_exchange import compiled_exchange
+from paimon_sql.spark.compiled_rules import NODE
 from paimon_sql.spark.java import CATALYST, behind
 from paimon_sql.spark.plan_rules import with_leaves, with_parts
 from paimon_sql.spark.read_options import ALSO_READ
 from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.trees import asks_for
 
 _PLANS = f"{CATALYST}.plans.logical"
 _PLAN = f"{_PLANS}.LogicalPlan"
 _SCALAR = f"{CATALYST}.expressions.ScalarSubquery"
+_PATTERNS = f"{CATALYST}.trees.TreePattern"
 _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _NAME, _PART, _SUBQUERY = (chr(code) for code in (31, 30, 29))
 _SUBQUERIES, _EXCHANGE = "paimon.AlikeSubqueries", "paimon.SubqueryExchange"
@@ -55,16 +57,13 @@ _TOLD = f"""
         }}
         return told.toString();
     }}"""
-_IS_DEFINED = f"""
-    public boolean isDefinedAt(Object expression) {{
-        return expression instanceof {_SCALAR} && this.instead.containsKey((({_SCALAR}) expression).plan());
+_INSTEAD = f"""
+    private Object instead(Object expression) {{
+        if (!(expression instanceof {_SCALAR})) return null;
+        Object other = this.plans.get((({_SCALAR}) expression).plan());
+        return other == null ? null : (({_SCALAR}) expression).withNewPlan(({_PLAN}) other);
     }}"""
-_APPLIED = f"""
-    public Object applyOrElse(Object expression, scala.Function1 otherwise) {{
-        if (!isDefinedAt(expression)) return otherwise.apply(expression);
-        {_SCALAR} subquery = ({_SCALAR}) expression;
-        return subquery.withNewPlan(({_PLAN}) this.instead.get(subquery.plan()));
-    }}"""
+_ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
 
 
 class AlikeSubqueries(AnalysisRule):
@@ -72,7 +71,7 @@ class AlikeSubqueries(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.AlikeSubqueriesRule"
-    asks = asks_for(f"return expression instanceof {_SCALAR};")
+    asks = (_ASKS,)
 
     def rewritten(self, plan: Any) -> Any:
         if not plan.resolved():
@@ -122,16 +121,11 @@ class AlikeSubqueries(AnalysisRule):
         return self.jvm.constant("looks for alike subqueries", compiled)
 
     def _exchange(self, instead: dict[Any, Any]) -> Any:
-        """A function of Scala's from expressions to others, which exchanges the plans of scalar subqueries."""
-        function = "scala.runtime.AbstractPartialFunction"
-        members = ("public java.util.Map instead;", _IS_DEFINED, _APPLIED)
-        made = compiled_class(self.jvm, _EXCHANGE, members, beside=_PLAN, parent=function)
-        exchange = made.getConstructors()[0].newInstance(self.jvm.array("java.lang.Object"))
+        """What exchanges the plans of scalar subqueries."""
         plans = self.jvm.new("java.util.IdentityHashMap")
         for old, new in instead.items():
             plans.put(old, new)
-        made.getField("instead").set(exchange, plans)
-        return exchange
+        return compiled_exchange(self.jvm, _EXCHANGE, ("public java.util.Map plans;", _INSTEAD), plans=plans)
 
 
 def _are_plain(fields: tuple[DataField, ...], names: frozenset[str]) -> bool:

@@ -56,3 +56,11 @@ def compiled_class(
     if not any(member.startswith(has_constructor) for member in members):
         made.addConstructor(constructors.defaultConstructor(made))
     return made.toClass(loader, None)
+
+
+def compiled_object(jvm: Any, made: Any, **fields: Any) -> Any:
+    """A new object of a compiled class, with values of its public fields."""
+    new = made.getConstructors()[0].newInstance(jvm.array("java.lang.Object"))
+    for field, value in fields.items():
+        made.getField(field).set(new, value)
+    return new

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paimon_sql.spark.compiled_class import compiled_class
+from paimon_sql.spark.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.java import CATALYST, JavaObject, Jvm
 
 NODE = f"{CATALYST}.trees.TreeNode"
@@ -38,10 +38,7 @@ def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[An
             }}""",
     )
     made = compiled_class(jvm, name, members, beside=_RULE, parent=_RULE)
-    rule = made.getConstructors()[0].newInstance(jvm.array("java.lang.Object"))
-    for field, value in {**fields, _ANSWERS: _Answers(jvm, answer)}.items():
-        made.getField(field).set(rule, value)
-    return rule
+    return compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
 class _Answers(JavaObject):

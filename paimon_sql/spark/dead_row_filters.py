@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_sql.spark.compiled_class import compiled_class
+from paimon_sql.spark.compiled_exchange import compiled_exchange
 from paimon_sql.spark.dead_rows import DEAD, POSITION
 from paimon_sql.spark.java import CATALYST
 from paimon_sql.spark.plan_rules import PlanRule, new_attribute, with_parts, with_scans
@@ -17,7 +17,7 @@ from paimon_sql.spark.planned_scan import PlannedScanProxy
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"
 _TYPES = "org.apache.spark.sql.types"
-_PLAN, _FILTER, _PROJECT = (f"{_PLANS}.{name}" for name in ("LogicalPlan", "Filter", "Project"))
+_FILTER, _PROJECT = f"{_PLANS}.Filter", f"{_PLANS}.Project"
 _EXPRESSION, _AND = f"{_EXPRESSIONS}.Expression", f"{_EXPRESSIONS}.And"
 _PLAIN = (
     *("AttributeReference", "Literal", "BinaryComparison", "And", "Or", "Not", "IsNull", "IsNotNull", "In", "InSet"),
@@ -42,35 +42,18 @@ _JOINED = f"""
         int which = isPlain(e) ? 0 : 1;
         both[which] = both[which] == null ? e : new {_AND}(both[which], e);
     }}"""
-_MERGED_FILTER = f"""
-    private static {_PLAN} mergedFilter({_FILTER} filter, {_EXPRESSION} alive) {{
-        if (!(filter.child() instanceof {_PROJECT})) return filter;
+_MERGED = f"""
+    private Object instead(Object plan) {{
+        if (!(plan instanceof {_FILTER}) || !((({_FILTER}) plan).child() instanceof {_PROJECT})) return null;
+        {_FILTER} filter = ({_FILTER}) plan;
         {_PROJECT} project = ({_PROJECT}) filter.child();
-        if (!(project.child() instanceof {_FILTER})) return filter;
+        if (!(project.child() instanceof {_FILTER})) return null;
         {_FILTER} below = ({_FILTER}) project.child();
-        if (below.condition() != alive || !filter.condition().deterministic()) return filter;
-        {_EXPRESSION}[] both = new {_EXPRESSION}[] {{ null, alive }};
+        if (below.condition() != this.alive || !filter.condition().deterministic()) return null;
+        {_EXPRESSION}[] both = new {_EXPRESSION}[] {{ null, this.alive }};
         join(filter.condition(), both);
         {_EXPRESSION} all = both[0] == null ? both[1] : new {_AND}(both[0], both[1]);
         return new {_PROJECT}(project.projectList(), new {_FILTER}(all, below.child()));
-    }}"""
-_MERGED_PLAN = f"""
-    public static {_PLAN} merged({_PLAN} plan, {_EXPRESSION} alive) {{
-        scala.collection.Iterator children = plan.children().iterator();
-        if (!children.hasNext()) return plan;
-        java.util.ArrayList made = new java.util.ArrayList();
-        boolean touched = false;
-        while (children.hasNext()) {{
-            {_PLAN} child = ({_PLAN}) children.next();
-            {_PLAN} other = merged(child, alive);
-            touched |= other != child;
-            made.add(other);
-        }}
-        if (touched) {{
-            scala.collection.immutable.Seq all = scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq();
-            plan = ({_PLAN}) plan.withNewChildren(all);
-        }}
-        return plan instanceof {_FILTER} ? mergedFilter(({_FILTER}) plan, alive) : plan;
     }}"""
 
 
@@ -92,14 +75,12 @@ class PassOverDeadRows(PlanRule):
 
         Conditions that fail for some values must not see the values of dead rows.
         """
-        jvm = self.jvm
 
-        def compiled() -> Any:
-            compiled_class(jvm, _FILTERS, (_IS_PLAIN, _JOINED, _MERGED_FILTER, _MERGED_PLAN), beside=_PLAN)
-            return jvm.static(_FILTERS, "merged")
+        def made() -> Any:
+            members = (f"public {_EXPRESSION} alive;", _IS_PLAIN, _JOINED, _MERGED)
+            return compiled_exchange(self.jvm, _FILTERS, members, alive=self._parts()[2])
 
-        _, _, is_alive = self._parts()
-        return jvm.constant("filters for dead rows behind conditions", compiled)(plan, is_alive)
+        return plan.transformUp(self.jvm.constant("puts filters for dead rows behind conditions", made))
 
     def _parts(self) -> tuple[Any, Any, Any]:
         # They are seen nowhere above, so that all scans may have the same.

@@ -34,8 +34,7 @@ _FEW_BYTES = 64 * 1024 * 1024
 """Up to so many bytes the driver finds dead rows itself sooner than workers are called."""
 _THREADS = os.cpu_count() or 2
 _MERGED = BitsCache(64 * 1024 * 1024)
-_EXPRESSIONS = f"{CATALYST}.expressions"
-_ROW = f"{_EXPRESSIONS}.GenericInternalRow"
+_ROW = f"{CATALYST}.expressions.GenericInternalRow"
 
 
 class DeadRows:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
-from paimon_sql.spark.analysis_rules import BEFORE_RESOLUTION, AnalysisRule
+from paimon_sql.spark.analysis_rules import BEFORE_RESOLUTION, RELATION, AnalysisRule
 from paimon_sql.spark.catalog import CatalogProxy, identifier_of
 from paimon_sql.spark.compiled_rules import NODE
 from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm, behind
@@ -24,7 +24,6 @@ from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.write_options import write_options
 from paimon_sql.storage.branching import moved_to_branch
 
-_RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
 _WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
 _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 
@@ -89,7 +88,7 @@ class MergeSchemas(AnalysisRule):
             found = self.session.sessionState().executePlan(table, skip).analyzed()
         while found.getClass().getSimpleName() == "SubqueryAlias":
             found = found.child()
-        return found if found.getClass().getName() == _RELATION else None
+        return found if found.getClass().getName() == RELATION else None
 
     def _merged(self, write: Any, relation: Any, target: TableProxy) -> Any:
         jvm = self.jvm
@@ -108,7 +107,7 @@ class MergeSchemas(AnalysisRule):
         evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
-        written = jvm.cls(_RELATION).create(
+        written = jvm.cls(RELATION).create(
             MergedTableProxy(jvm, evolved, self.session), relation.catalog(), relation.identifier()
         )
         return write.withNewTable(with_parts(jvm, written, options=relation.options())).withNewQuery(query)

@@ -128,7 +128,7 @@ class ScanBuilderProxy(JavaObject):
         own = {f.name: f for f in self.table.schema.fields}
         asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
         if self._also:
-            asked = {n: asked.get(n) for n in own if n in asked or n in self._also}
+            asked = {n: asked.get(n) for n in (*own, *hidden) if n in asked or n in self._also}
         wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
         if self._variants is not None:
             wanted = self._variants.of(wanted)
@@ -229,7 +229,7 @@ class ScanBuilderProxy(JavaObject):
             self._aggregation = wanted if self._from_metadata else None
         self._counts = wanted == JUST_COUNT and self._from_metadata is None
         if self._counts or self._from_metadata is not None:
-            return self._from_metadata is not None or self._counts_here(self._planned())
+            return self._from_metadata is not None or self._counter(self._planned()) is not None
         # Averages are seen here alone: what is pushed has sums and counts in their place.
         fields = self.table.schema.fields
         self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
@@ -360,7 +360,7 @@ class ScanBuilderProxy(JavaObject):
         self._refuse_full_scan(plan)
         what = describe(self.table, plan, predicate, top=self._top, columns=self._columns)
         if self._counts:
-            return self._count(plan, predicate, what)
+            return self._count(plan, what)
         names = tuple(f.name for f in self._columns)
         row_ids = all_of(self._row_ids)
         wanted = all_of([p for p in (predicate, plan.condition) if p is not None])
@@ -442,31 +442,32 @@ class ScanBuilderProxy(JavaObject):
             scan.bucketing = self._bucketing(plan, wanted.groups)
         return scan
 
-    def _counts_here(self, plan: ScanPlan) -> bool:
-        """Whether the driver counts: from metadata, from what dead rows are known by, or the rows of a look-up."""
+    def _counter(self, plan: ScanPlan) -> Callable[[], int] | None:
+        """What counts on the driver: from metadata, by what dead rows are known, or few rows; None if workers do."""
         if pins_key(self.table.schema, all_of(self._predicates)):
-            return True
-        return not self._by_python and (plan.counts_rows or self._counts_alive(plan))
+            return lambda: sum(task.count() for task in self._count_tasks(plan))
+        if self._by_python:
+            return None
+        if plan.counts_rows:
+            return lambda: plan.row_count
+        return (lambda: DeadRows(self.jvm, plan, None).alive) if self._knows_alive(plan) else None
 
-    def _counts_alive(self, plan: ScanPlan) -> bool:
+    def _knows_alive(self, plan: ScanPlan) -> bool:
         """Whether all rows that are not dead are wanted, and it is known which are."""
         settled = all(p.columns() <= set(self.table.schema.partition_keys) for p in self._predicates)
         whole = plan.told_rows is None and not self._row_ids and not evolves(self.table)
         return settled and whole and knows_dead_rows(plan)
 
-    def _count(self, plan: ScanPlan, predicate: Predicate | None, what: str) -> Any:
+    def _count_tasks(self, plan: ScanPlan) -> list[CountTask]:
         key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
-        tasks = [CountTask(ReadTask(self.table, split, key, predicate)) for split in plan.splits]
-        if not self._counts_here(plan):
-            return PythonScanProxy(self.jvm, [[t] for t in tasks], COUNT, what, plan)
-        if pins_key(self.table.schema, predicate):
-            return self._number(lambda: sum(t.count() for t in tasks), what)
-        if plan.counts_rows:
-            return self._number(lambda: plan.row_count, what)
-        return self._number(lambda: DeadRows(self.jvm, plan, None).alive, what)
+        predicate = all_of(self._predicates)
+        return [CountTask(ReadTask(self.table, split, key, predicate)) for split in plan.splits]
 
-    def _number(self, count: Callable[[], int], what: str) -> Any:
-        """A scan that gives the number of rows, as the driver tells it."""
+    def _count(self, plan: ScanPlan, what: str) -> Any:
+        """A scan that gives the number of rows."""
+        count = self._counter(plan)
+        if count is None:
+            return PythonScanProxy(self.jvm, [[task] for task in self._count_tasks(plan)], COUNT, what, plan)
 
         def rows() -> pa.Table:
             return pa.table({COUNT[0].name: pa.array([count()], pa.int64())})

@@ -51,3 +51,4 @@ def test_a_writer_that_was_slow_commits_what_still_stands(table: Table, later: N
 def test_files_of_a_quick_writer_are_not_looked_for(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aged_files, "spread", lambda *_: pytest.fail("looked"))
     commits.append(again(table), written(again(table), (2, "b", "x")))
+    assert sorted(row[0] for row in rows(table)) == [1, 2]

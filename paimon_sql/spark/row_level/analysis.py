@@ -15,6 +15,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.row_kind import RowKind
 from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.spark.analysis_rules import RELATION
 from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm, private_field
 from paimon_sql.spark.row_level.hidden_attributes import hidden_attributes_rule
 from paimon_sql.spark.row_level.target import TargetProxy
@@ -167,8 +168,7 @@ class Analyzer:
         jvm = self.jvm
         catalog = self.session.sessionState().catalogManager().catalog(self.catalog)
         ident = jvm.cls(f"{CATALOG}.Identifier").of(jvm.strings([identifier.database]), identifier.object_name)
-        source = jvm.cls(f"{EXECUTION}.datasources.v2.DataSourceV2Relation")
-        relation = source.create(target, jvm.some(catalog), jvm.some(ident))
+        relation = jvm.cls(RELATION).create(target, jvm.some(catalog), jvm.some(ident))
         places = jvm.seq([self.catalog, identifier.database])
         alias = jvm.new(f"{CATALYST}.AliasIdentifier", identifier.object_name, places)
         named = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)

@@ -22,6 +22,7 @@ from paimon_sql.catalog.kinds import taking_rows
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
 from paimon_sql.format.options.table import BRANCH
+from paimon_sql.spark.analysis_rules import RELATION
 from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
 from paimon_sql.spark.merge_schema import SchemaMerge
 from paimon_sql.spark.nested_fields import NestedFields
@@ -126,7 +127,7 @@ class EvolvingInsertRun:
         name = jvm.cls(f"{CATALOG}.Identifier").of(
             jvm.strings([self._identifier.database]), self._identifier.object_name
         )
-        relation = jvm.cls(f"{EXECUTION}.datasources.v2.DataSourceV2Relation").create(
+        relation = jvm.cls(RELATION).create(
             TableProxy(jvm, table, self._session),
             jvm.some(manager.catalog(self._catalog.name)),
             jvm.some(name),
