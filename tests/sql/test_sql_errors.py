@@ -102,7 +102,7 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("COPY INTO t FROM 'x'", "format of the files", None),
         ("COPY INTO t FROM s FILE_FORMAT = (TYPE = CSV)", "path in quotes", "s"),
         ("COPY INTO t FROM 'x' FILE_FORMAT = (CSV)", "a name and a value", None),
-        ("COPY INTO t FROM 'x' FILE_FORMAT = (TYPE = CSV) FORCE", "FORCE = needs TRUE or FALSE", None),
+        ("COPY INTO t FROM 'x' FILE_FORMAT = (TYPE = CSV) FORCE", "FORCE needs = and TRUE or FALSE", None),
         ("COPY INTO 'x' FILE_FORMAT = (TYPE = CSV)", "needs FROM", "FILE_FORMAT"),
         ("COPY INTO 'x' FROM t FILE_FORMAT = (TYPE = CSV) FORCE = TRUE", "OVERWRITE", "FORCE"),
         ("COPY INTO t FROM 'x' FILE_FORMAT = ()", "needs TYPE", "FILE_FORMAT"),

@@ -261,6 +261,8 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
     while pieces and pieces[0][0] not in ("]", "|", "*)"):
         piece, *pieces = pieces
         if piece[0] not in ("[", "(*", "!") and not piece["slot"] and not piece["flag"]:
+            if is_part and piece[0] == "=":  # its first word alone tells that an option is there
+                say()
             words.append(piece[0])
             continue
         say()

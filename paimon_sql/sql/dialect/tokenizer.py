@@ -47,7 +47,12 @@ class PaimonTokenizer(Spark.Tokenizer):
     TOKENS_PRECEDING_HINT = set(TokenType)
 
     def tokenize(self, sql: str) -> list[Token]:
-        tokens: list[Token] = super().tokenize(_as_sqlglot_reads(sql))
+        if sql.lstrip().startswith("/*+"):  # sqlglot sees hints behind other tokens alone
+            tokens = self.tokenize(f";{sql}")[1:]
+            for token in tokens:
+                token.start, token.end = token.start - 1, token.end - 1
+            return tokens
+        tokens = super().tokenize(_as_sqlglot_reads(sql))
         behind = sql[tokens[-1].end + 1 :] if tokens else sql
         if "/*" in behind and behind_comments(behind) is None:
             raise TokenError("A comment is never closed", len(sql) - len(behind), len(sql))

@@ -57,11 +57,14 @@ class Walking(SparkParser):
         """Whether the token so many places ahead can be a name."""
         index = self._index + ahead
         token = self._tokens[index] if index < self._tokens_size else None
-        if token is None:
+        if token is None or token.token_type in TEXTS:
             return False
         return token.token_type is TokenType.IDENTIFIER or token.text.replace("$", "_").isidentifier()
 
     # -- moving ------------------------------------------------------------------------------------------------------
+
+    def _advance(self, times: int = 1) -> None:
+        super()._advance(min(times, self._tokens_size - self._index))  # behind the last token at most
 
     def accept(self, *words: str) -> bool:
         """Step over these words or operators if they are next."""

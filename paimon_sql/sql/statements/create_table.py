@@ -111,14 +111,14 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     try:
         columns, clauses, end = _definition(parser)
         made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
-        made.set("properties", exp.Properties(expressions=clauses))
         made.meta["definition_end"] = end
         if parser.sees("LIKE") and not replaces:
             made.set("this", table if columns is None else exp.Schema(this=table, expressions=[columns]))
-            _read_like(parser, made)
+            _read_like(parser, made, clauses)
         else:
             parser.accept("AS")
             made.set("expression", parser.query())
+        made.set("properties", exp.Properties(expressions=clauses))
         after, index = parser.index, name_end
         if columns is not None and not parser.sees("LIKE"):
             parser.go(index)
@@ -141,8 +141,10 @@ def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Express
     clauses: list[exp.Expression] = []
     while parser.token and not parser.sees("LIKE"):
         first = parser.token
-        if parser.sees("WITH|TBLPROPERTIES", "("):
+        if parser.sees("WITH", "(") or parser.sees("TBLPROPERTIES"):
             parser.step_into()
+            if not parser.sees("("):
+                raise PlacedError("TBLPROPERTIES needs options in brackets", first.start, first.end)
             clauses.append(parser.placed(Clause(this=exp.Var(this=first.text.upper()), value=parser.options()), first))
         elif (parser.sees("WITH") and not parser.sees("WITH", "SERDEPROPERTIES")) or (
             parser.sees(_QUERY) and not parser.sees("TABLE", "PROPERTIES")
@@ -202,7 +204,7 @@ def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expression, colu
     return exp.Schema(this=table, expressions=[columns])
 
 
-def _read_like(parser: PaimonParser, made: CreateTable) -> None:
+def _read_like(parser: PaimonParser, made: CreateTable, clauses: list[exp.Expression]) -> None:
     """``LIKE b [WITH (..)] [USING x] [LOCATION '..'] [(EXCLUDING OPTIONS ..)]``."""
     made.meta["like"] = parser.token.start, parser.token.end
     parser.accept("LIKE")
@@ -210,7 +212,7 @@ def _read_like(parser: PaimonParser, made: CreateTable) -> None:
     if source is None:
         raise PlacedError("LIKE needs a table", parser.before().end + 1, parser.before().end + 1)
     made.set("like", source)
-    clauses, features = made.args["properties"].expressions, list[str]()
+    features = list[str]()
     while parser.token:
         first = parser.token
         if parser.accept("WITH|TBLPROPERTIES"):
