@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.paimon import Paimon
+from paimon_sql.sql.paimon import Paimon
 
 Kind = Literal["word", "quoted", "string", "number", "op"]
 _KINDS: dict[TokenType, Kind] = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.paimon import walk
+from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.edits import Edit, apply
 

@@ -43,6 +43,10 @@ class StatementReading:
         """The full name of a table of Paimon's; None where it is another catalog's."""
         return self.context.table(names_of(node))
 
+    def new_table(self, node: exp.Expression) -> TableName | None:
+        """The same of a table that need not be there."""
+        return self.context.to_be(names_of(node))
+
 
 def names_of(node: exp.Expression) -> tuple[str, ...] | None:
     """The parts of a name of a table, a column or anything else; None where it is computed."""

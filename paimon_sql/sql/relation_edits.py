@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.nodes import Options, Travel, span
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Travel, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.names import parts_in, quote_name, string_sql
@@ -34,8 +34,8 @@ def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
     lists: list[Options] = travel.args.get("options") or [] if isinstance(travel, Travel) else []
     hints = [each for each in lists if text.startswith("/*+", each.meta["start"])]
     options = [text[slice(*span(option))] for each in hints for option in each.expressions]
-    if isinstance(table.this, exp.Anonymous) and table.this.name.upper() in INCREMENTAL:
-        options.insert(0, _incremental(table.this))
+    if isinstance(table.this, Incremental):
+        options.insert(0, incremental_option(table.this))
         name = ".".join(map(quote_name, parts_in(table.this.expressions[0].name) or ()))
         yield Edit(*span(table.this), f"{name} WITH ({', '.join(options)})")
         yield from (Edit(*span(each), "") for each in hints)
@@ -54,7 +54,7 @@ def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
     yield from _readable(table)
 
 
-def _incremental(call: exp.Anonymous) -> str:
+def incremental_option(call: Incremental) -> str:
     """The option that says what a call of a table function says."""
     option, _ = INCREMENTAL[call.name.upper()]
     return f"'{option}' = {string_sql(','.join(each.name for each in call.expressions[1:]))}"

@@ -16,7 +16,7 @@ from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
-from paimon_sql.sql.dialect.paimon import Paimon
+from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.dialect.registry import READERS
 from paimon_sql.sql.dialect.tokenizer import behind_comments
 from paimon_sql.sql.edits import Edit, apply, outside

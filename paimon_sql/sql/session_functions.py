@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.sql.dialect.paimon import walk
+from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions import SESSION_PREFIX
 

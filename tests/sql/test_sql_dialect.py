@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from paimon_sql.sql.dialect import Paimon
+from paimon_sql.sql.paimon import Paimon
 
 
 def test_a_definition_of_flinks_is_written_as_sparks() -> None:

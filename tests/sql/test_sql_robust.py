@@ -9,7 +9,7 @@ from sql_cases import REWRITES, STATEMENTS, pairs
 
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.dialect.paimon import Paimon
+from paimon_sql.sql.paimon import Paimon
 
 
 def broken(tokens: list[str], words: list[str], dice: random.Random) -> str:

@@ -28,4 +28,8 @@ class RefusedError(PlacedError):
         about: the table or function that the statement is about, if it was read.
     """
 
-    about: exp.Expression | None = None
+    def __init__(
+        self, problem: str, start: int, end: int, remedy: str | None = None, about: exp.Expression | None = None
+    ) -> None:
+        super().__init__(problem, start, end, remedy)
+        self.about = about

@@ -58,6 +58,10 @@ class Travel(exp.Version):
     arg_types = {"this": False, "kind": False, "expression": False, "options": False}
 
 
+class Incremental(exp.Anonymous):
+    """A call of a table function that reads a range of changes: a table and the bounds."""
+
+
 class Parts(exp.Expression):
     """A name of several parts, each an identifier."""
 

@@ -41,7 +41,7 @@ class OptionsParser(Walking):
         key: exp.Expression | None = self.string()
         if key is None:
             parts = self.parts()
-            key = parts and exp.Var(this=".".join(part.name for part in parts.expressions))
+            key = parts and exp.Literal.string(".".join(part.name for part in parts.expressions))
         if key is None:
             raise self.refusal("An option begins with its key in quotes", first, "Write 'key' = 'value'.")
         has_sign = self.accept("=|==")

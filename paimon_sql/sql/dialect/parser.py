@@ -52,23 +52,29 @@ class PaimonParser(ColumnParser):
         start = self._index
         if start and self.shallow:
             return super()._parse_statement() if self.sees(_CHANGES) else self.query()
-        node = self._parse_ours()
-        if node is not None:
-            return node
-        if not self.shallow and self._word() not in _COMMANDS:
-            try:
-                node = super()._parse_statement()
-                if start or not self._curr:
-                    return node
-            except ParseError:
-                if start:
-                    raise
-            self.go(start)
-        was_shallow, self.shallow = self.shallow, True
+        if self.shallow:
+            return self._parse_ours() or self._parse_shallowly()
+        if start:
+            return super()._parse_statement()
         try:
-            return self._parse_shallowly()
-        finally:
-            self.shallow = was_shallow
+            node = self._parse_ours() or (None if self._word() in _COMMANDS else super()._parse_statement())
+            if node is not None and not self._curr:
+                node.add_comments(self._tokens[start].comments)
+                return node
+        except RefusedError:
+            raise
+        except ParseError:
+            pass
+        self.go(start)
+        return self.rest()
+
+    def sparks_statement(self) -> exp.Expr | None:
+        """The statement that is next, as sqlglot's Spark reads it."""
+        return super()._parse_statement()
+
+    def _parse_as_command(self, start: Token) -> exp.Command:
+        self.raise_error("sqlglot has no tree for this", start)
+        raise AssertionError
 
     def _parse_ours(self) -> exp.Expr | None:
         """A statement of ours; None, and no step, where there is none."""
@@ -112,12 +118,10 @@ class PaimonParser(ColumnParser):
         mode = self._word() if self.sees(_MODES) else None
         if mode:
             self._advance()
-        start = self._index
-        node = self._parse_ours()
-        if node is None:
-            self.go(start)
-            node = self._parse_shallowly()
-        return self.placed(Explain(this=node, mode=mode), first)
+        return self.placed(Explain(this=self._parse_ours() or self._rest_of_statement(), mode=mode), first)
+
+    def _rest_of_statement(self) -> exp.Expr | None:
+        return self._parse_shallowly() if self.shallow else super()._parse_statement()
 
     def _parse_script(self) -> Script:
         """``BEGIN .. END``: its text, and a statement for each place where one of ours begins."""
@@ -153,7 +157,8 @@ class PaimonParser(ColumnParser):
     def query(self) -> exp.Expr | None:
         """The query that is next, up to the end or the bracket that closes around it."""
         if not self.shallow:
-            return self._parse_ddl_select()
+            first, node = self._curr, self._parse_ddl_select()
+            return None if node is None else self.placed(node, first)
         index = self._index
         while index < self._tokens_size and self._tokens[index].token_type is not TokenType.R_PAREN:
             index = self._closing(index) + 1
@@ -221,6 +226,8 @@ class PaimonParser(ColumnParser):
         table.set("version", self._parse_version())
         table.set("partition", self._parse_partition())
         self._only_new = self.accept("IF", "NOT", "EXISTS")
+        if not self.shallow and table.args.get("partition") and (self._only_new or table.args.get("version")):
+            self.raise_error("sqlglot writes this otherwise")
         self._target_end = self._prev.end + 1
         return self._parse_schema(this=table)
 

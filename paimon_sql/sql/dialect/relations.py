@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.errors import RefusedError
-from paimon_sql.sql.dialect.nodes import Options, Travel
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Travel
 from paimon_sql.sql.dialect.options import OptionsParser
 from paimon_sql.sql.names import parts_in
 
@@ -65,20 +65,12 @@ class RelationParser(OptionsParser):
         if fast and table is not None and (self._curr.token_type is TokenType.HINT or self.sees("WITH", "(")):
             self._retreat(index)
             return None
-        if isinstance(table, exp.Table):
-            for part in table.parts:
-                if "$" in part.name:
-                    part.set("quoted", True)
-            self.placed(table, first)
-        return table
+        return self.placed(table, first) if isinstance(table, exp.Table) else table
 
     def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
         if self._word() in INCREMENTAL and self.sees("(", ahead=1):
             return self._parse_incremental_call()
         return super()._parse_table_part(schema)
-
-    def _identifier_expression(self, token: Token | None = None, quoted: bool | None = None) -> exp.Identifier:
-        return super()._identifier_expression(token, quoted or "$" in (token or self._prev).text or quoted)
 
     def _parse_version(self) -> exp.Version | None:
         first = self._curr
@@ -146,7 +138,7 @@ class RelationParser(OptionsParser):
         self._index = -1
         self._advance()
 
-    def _parse_incremental_call(self) -> exp.Anonymous:
+    def _parse_incremental_call(self) -> Incremental:
         """``paimon_incremental_query('db.t', 1, 3)`` and its like; step over it."""
         name, inside = self._curr, None
         self._advance()
@@ -162,7 +154,7 @@ class RelationParser(OptionsParser):
             remedy = f"Write {name.text}('db.t', {', '.join(['1', '3'][:bounds])})."
             raise self.refusal(f"{name.text} takes a table and {what} as literals", name, remedy)
         self._advance()
-        return self.placed(exp.Anonymous(this=name.text, expressions=arguments), name)
+        return self.placed(Incremental(this=name.text, expressions=arguments), name)
 
     # -- tables inside of text ---------------------------------------------------------------------------------------
 
@@ -191,7 +183,8 @@ class RelationParser(OptionsParser):
             marks = [
                 i
                 for i, t in enumerate(tokens)
-                if (t.token_type is TokenType.VAR and ("$" in t.text or t.text.upper() in INCREMENTAL))
+                if (t.token_type is TokenType.IDENTIFIER and "$" in t.text)
+                or (t.token_type is TokenType.VAR and t.text.upper() in INCREMENTAL)
                 or (has_hints and (t.token_type is TokenType.HINT or t.text.upper() == "OF"))
             ]
             self._marks_of = tokens, marks

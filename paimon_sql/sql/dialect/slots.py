@@ -28,7 +28,10 @@ class Reading(Protocol):
         """A node's text as Spark's parser takes it."""
 
     def table(self, node: exp.Expression) -> TableName | None:
-        """The full name of a table that is Paimon's or may come to be; None where it is another catalog's."""
+        """The full name of a table of Paimon's; None where it is another catalog's."""
+
+    def new_table(self, node: exp.Expression) -> TableName | None:
+        """The same of a table that need not be there."""
 
 
 class Slot(ABC):
@@ -103,6 +106,9 @@ class NameList(Names):
     def parse(self, parser: PaimonParser) -> exp.Expression | None:
         return parser.name_list()
 
+    def sql(self, generator: Generator, node: exp.Expression) -> str:
+        return ", ".join(map(generator.sql, node.expressions))
+
     def told(self, name: str) -> str:
         return "a, b"
 
@@ -117,6 +123,13 @@ class Table(Slot):
 
     def value(self, node: exp.Expression, reading: Reading) -> TableName | None:
         return reading.table(node)
+
+
+class NewTable(Table):
+    """The name of a table that need not be there."""
+
+    def value(self, node: exp.Expression, reading: Reading) -> TableName | None:
+        return reading.new_table(node)
 
 
 class Text(Slot):
@@ -192,7 +205,7 @@ SLOTS: dict[str, Slot] = {
     "names": Names(),
     "list": NameList(),
     "table": Table(),
-    "function": Table(),
+    "new_table": NewTable(),
     "string": Text(),
     "number": Number(),
     "options": Choice(),

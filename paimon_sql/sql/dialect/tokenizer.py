@@ -53,6 +53,12 @@ class PaimonTokenizer(Spark.Tokenizer):
                 token.start, token.end = token.start - 1, token.end - 1
             return tokens
         tokens = super().tokenize(_as_sqlglot_reads(sql))
+        if "/*+" in sql or "$" in sql:
+            for token in tokens:
+                if token.token_type is TokenType.VAR and "$" in token.text:
+                    token.token_type = TokenType.IDENTIFIER
+                elif token.token_type is TokenType.HINT and "OPTIONS" in token.text.upper():
+                    token.comments.clear()  # sqlglot takes it for a comment, too
         behind = sql[tokens[-1].end + 1 :] if tokens else sql
         if "/*" in behind and behind_comments(behind) is None:
             raise TokenError("A comment is never closed", len(sql) - len(behind), len(sql))

@@ -59,7 +59,7 @@ class Walking(SparkParser):
         token = self._tokens[index] if index < self._tokens_size else None
         if token is None or token.token_type in TEXTS:
             return False
-        return token.token_type is TokenType.IDENTIFIER or token.text.replace("$", "_").isidentifier()
+        return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class Walking(SparkParser):
             return None
         token = self._curr
         self._advance()
-        quoted = token.token_type is TokenType.IDENTIFIER or "$" in token.text
+        quoted = token.token_type in _NO_WORDS
         return self.placed(exp.Identifier(this=token.text, quoted=quoted), token)
 
     def parts(self) -> Parts | None:
@@ -171,13 +171,14 @@ class Walking(SparkParser):
 
     # -- complaining -------------------------------------------------------------------------------------------------
 
-    def refusal(self, problem: str, at: Token | None = None, remedy: str | None = None) -> RefusedError:
+    def refusal(
+        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expression | None = None
+    ) -> RefusedError:
         """An error at a token, the next one if none is given, or behind the last."""
         token = at or self._curr
-        if not token:
-            behind = self._prev.end + 1 if self._prev else 0
-            return RefusedError(problem, behind, behind, remedy)
-        return RefusedError(problem, token.start, token.end, remedy)
+        behind = self._prev.end + 1 if self._prev else 0
+        start, end = (token.start, token.end) if token else (behind, behind)
+        return RefusedError(problem, start, end, remedy, about)
 
     def refusal_of(self, node: exp.Expression, problem: str, remedy: str | None = None) -> RefusedError:
         """An error at the place of a node."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
@@ -20,6 +21,12 @@ from paimon_sql.sql.statements.base import Node, Statement
 from paimon_sql.sql.statements.columns import Column, columns_of
 from paimon_sql.sql.types import type_text
 
+_OPTIONS, _COLUMNS = "TBLPROPERTIES", "COLUMN|COLUMNS"
+_VERBS = {
+    **dict.fromkeys(("SET", "RESET", "UNSET"), _OPTIONS),
+    **dict.fromkeys(("ADD", "MODIFY", "RENAME", "DROP"), _COLUMNS),
+}
+"""What Spark writes behind a verb."""
 _NOT_A_COLUMN = "COLUMN|COLUMNS|CONSTRAINT|PARTITION|IF|TO|TAG|BRANCH|CHECK|UNIQUE|FOREIGN"
 _KEY = "The primary key of a table cannot change"
 
@@ -63,38 +70,40 @@ class ModifyColumns(Statement):
 
 @reads("ALTER", "TABLE")
 def read_alter_table(parser: PaimonParser) -> AlterTable | None:
-    """What of ALTER TABLE is Flink's."""
+    """What of ALTER TABLE is Flink's; read deeply, Spark's words for the same are the same tree."""
     parser.accept("ALTER", "TABLE")
-    table = parser.table_name()
-    if table is None:
+    table, verb, word = parser.table_name(), parser.token, parser.word
+    if table is None or word not in _VERBS:
         return None
-    verb, word = parser.token, parser.word
-    is_column = parser.is_name(1) and not parser.sees(_NOT_A_COLUMN, ahead=1)
-    wrapped = parser.sees("(", ahead=1)
-    made = AlterTable(this=table, kind="TABLE", verb=word)
-    if not verb:
-        return None
-    made.meta["verb"] = verb.start, verb.end + 1
+    parser.step_into()
+    has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
+    wrapped = parser.sees("(")
+    is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))
+    made = AlterTable(this=table, kind="TABLE", verb="RESET" if word == "UNSET" else word)
+    made.meta.update(verb=(verb.start, verb.end + 1), wrapped=wrapped)
     try:
-        if word in ("SET", "RESET") and wrapped:
-            parser.step_into()
-        elif word in ("ADD", "MODIFY") and (is_column or wrapped or word == "MODIFY"):
-            parser.step_into()
-            made.set("columns", _columns(parser))
-        elif word == "DROP" and parser.sees("PRIMARY", "KEY", ahead=1):
-            parser.step_into()
+        if word == "DROP" and parser.sees("PRIMARY", "KEY"):
             raise parser.refusal(_KEY)
-        elif (word == "DROP" and (is_column or wrapped)) or (word == "RENAME" and is_column):
-            parser.step_into()
-            made.meta["wrapped"] = wrapped
-        else:
-            return None
+        if word == "MODIFY" or (word == "ADD" and (is_column or wrapped)):
+            made.set("columns", _columns(parser))
+            return made
     except RefusedError as error:
         error.about = table
         raise
-    if made.args.get("columns") is None:
-        made.set("rest", parser.rest())
+    options = wrapped and (word in ("SET", "RESET") or has_sparks_word)
+    if not options and not (word == "DROP" and (is_column or wrapped)) and not (word == "RENAME" and is_column):
+        return None
+    made.set("rest", parser.rest())
     return made
+
+
+@writes(AlterTable)
+def alter_table_sql(generator: Generator, node: exp.Expression) -> str:
+    """Flink's form."""
+    schema = node.args.get("columns")
+    columns = schema and [generator.sql(each) for each in schema.expressions]
+    rest = columns[0] if columns and len(columns) == 1 else f"({', '.join(columns)})" if columns else generator.sql(node, "rest")
+    return f"ALTER TABLE {generator.sql(node.this)} {node.text('verb')} {rest}"
 
 
 def _columns(parser: PaimonParser) -> exp.Schema:
@@ -110,7 +119,7 @@ def _columns(parser: PaimonParser) -> exp.Schema:
         raise parser.refusal(_KEY, first)
     if not definitions or not all(isinstance(e, exp.ColumnDef) for e in definitions):
         raise parser.refusal("Only columns can be added or modified here", first)
-    schema.meta["wrapped"] = wrapped
+    schema.set("this", None)
     return schema
 
 
@@ -125,7 +134,7 @@ def alter_table(node: AlterTable, reading: StatementReading) -> Outcome | None:
     if table is None:
         return None
     start, end = node.meta["verb"]
-    verb, schema = node.args["verb"], node.args.get("columns")
+    verb, schema = node.text("verb"), node.args.get("columns")
     if verb == "SET":
         return [Edit(end, end, " TBLPROPERTIES")]
     if verb == "RESET":
@@ -134,7 +143,7 @@ def alter_table(node: AlterTable, reading: StatementReading) -> Outcome | None:
         return [Edit(end, end, " COLUMNS" if node.meta["wrapped"] else " COLUMN")]
     columns = columns_of(schema, reading.source, False)
     if verb == "ADD" and all(c.is_exact for c in columns):
-        word = " COLUMNS" if schema.meta["wrapped"] else " COLUMN"
+        word = " COLUMNS" if node.meta["wrapped"] else " COLUMN"
         return [Edit(end, end, word), *(edit for column in columns for edit in column.edits)]
     changes = tuple(_change(column, node, reading) for column in schema.expressions and columns)
     return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))

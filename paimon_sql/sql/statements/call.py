@@ -68,7 +68,7 @@ def call_sql(generator: Generator, node: exp.Expression) -> str:
 def call(node: Call, reading: StatementReading) -> Outcome | None:
     """The Spark catalog's names for Flink's, in a CALL of a Paimon catalog."""
     context, parts = reading.context, names_of(node.this) or ()
-    if len(parts) < 2 or context.full_name(parts)[0] not in context.catalogs or parts[-2].lower() != "sys":
+    if len(parts) < 2 or context.to_be(parts) is None or parts[-2].lower() != "sys":
         return None
     written = parts[-1].lower()
     procedure = PROCEDURES.get(written, written)

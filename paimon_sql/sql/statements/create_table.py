@@ -1,4 +1,4 @@
-"""CREATE TABLE as Flink and Paimon write it, made Spark's by small edits; CREATE TABLE .. LIKE as a statement of ours.
+"""CREATE TABLE as Flink and Paimon write it, made Spark's by small edits.
 
 The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``'primary-key' = 'a,b'``, the options of
 ``WITH (..)`` as they are, ``'partition' = 'dt'`` as ``PARTITIONED BY``, and the exact types of columns that Spark
@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
 from paimon_sql.sql.dialect.nodes import Options as OptionList
 from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.names import quote_name, string_sql
@@ -50,9 +51,7 @@ class Clause(exp.Property):
 
 
 class CreateTable(exp.Create):
-    """CREATE or REPLACE TABLE; its ``properties`` are `Clause` nodes, and ``like`` is the table that it is LIKE."""
-
-    arg_types = {**exp.Create.arg_types, "like": False, "features": False}
+    """CREATE or REPLACE TABLE; read shallowly, its ``properties`` are `Clause` nodes."""
 
     def clause(self, *words: str) -> exp.Expression | None:
         """What stands behind the first of the clauses with one of these words; None where there is none."""
@@ -76,28 +75,14 @@ class CreateTable(exp.Create):
         return self.clause("USING", "TBLPROPERTIES", "OPTIONS") is not None and self.clause("WITH") is None
 
 
-@dataclass(frozen=True)
-class CreateTableLike(Statement):
-    """CREATE TABLE .. LIKE; ``options`` win over those of the source.
-
-    ``features`` are Flink's, such as ``EXCLUDING OPTIONS``.
-    """
-
-    table: TableName
-    source: TableName
-    if_not_exists: bool = False
-    options: Options = field(default_factory=dict)
-    features: tuple[str, ...] = ()
-    provider: str | None = None
-    location: str | None = None
-
-
 # -- grammar ----------------------------------------------------------------------------------------------------------
 
 
 @reads("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL")
 def read_create_table(parser: PaimonParser) -> CreateTable | None:
-    """``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [LIKE s | [AS] query]``."""
+    """``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [[AS] query]``."""
+    if not parser.shallow:
+        return _read_deeply(parser)
     replaces = parser.accept("REPLACE") or parser.accept("CREATE", "OR", "REPLACE") or not parser.accept("CREATE")
     while parser.accept("TEMPORARY|TEMP|EXTERNAL"):
         pass
@@ -110,24 +95,67 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     name_end = parser.index
     try:
         columns, clauses, end = _definition(parser)
+        if parser.sees("LIKE"):
+            return None
         made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
         made.meta["definition_end"] = end
-        if parser.sees("LIKE") and not replaces:
-            made.set("this", table if columns is None else exp.Schema(this=table, expressions=[columns]))
-            _read_like(parser, made, clauses)
-        else:
-            parser.accept("AS")
-            made.set("expression", parser.query())
+        parser.accept("AS")
+        made.set("expression", parser.query())
         made.set("properties", exp.Properties(expressions=clauses))
-        after, index = parser.index, name_end
-        if columns is not None and not parser.sees("LIKE"):
-            parser.go(index)
+        after = parser.index
+        if columns is not None:
+            parser.go(name_end)
             made.set("this", _schema(parser, made, table, columns))
             parser.go(after)
     except RefusedError as error:
         error.about = table
         raise
     return made
+
+
+def _read_deeply(parser: PaimonParser) -> CreateTable | None:
+    """The table as sqlglot reads it; what Flink and Spark write is the same tree."""
+    start = parser.index
+    while parser.accept("CREATE|OR|REPLACE"):
+        pass
+    if not parser.accept("TABLE"):
+        return None
+    words = set[str]()
+    while parser.token and not parser.sees("AS|SELECT"):
+        words.add(parser.word)
+        parser.step()
+    node, says_spark = None, not words.isdisjoint(("USING", "TBLPROPERTIES", "OPTIONS")) and "WITH" not in words
+    for parser.spark_timestamps in (True, False) if not says_spark and "WITH" not in words else (says_spark,):
+        parser.go(start)
+        node = parser.sparks_statement()
+        if not isinstance(node, exp.Create):
+            return None
+        if not any(isinstance(each, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint) or each.meta.get("foreign") for each in node.walk()):
+            break
+    made = CreateTable(**node.args)
+    _as_flink_says(made)
+    return made
+
+
+def _as_flink_says(table: CreateTable) -> None:
+    """Take out USING paimon, and make the option of the primary key a constraint."""
+    properties = table.args.get("properties")
+    for each in list(properties.expressions) if properties is not None else ():
+        if isinstance(each, exp.FileFormatProperty) and each.name.upper() == _PAIMON:
+            each.pop()
+        elif isinstance(table.this, exp.Schema) and each.name == "primary-key" and not table.find(exp.PrimaryKey):
+            names = [exp.to_identifier(name.strip()) for name in each.text("value").split(",")]
+            table.this.append("expressions", exp.PrimaryKey(expressions=names))
+            each.pop()
+    if properties is not None:  # in the order in which they are written
+        properties.set("expressions", sorted(properties.expressions, key=lambda each: type(each) is exp.Property))
+        table.set("properties", properties if properties.expressions else None)
+
+
+@writes(CreateTable)
+def create_table_sql(generator: Generator, node: exp.Expression) -> str:
+    """As sqlglot writes it."""
+    return generator.create_sql(node)
 
 
 def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Expression], int]:
@@ -204,39 +232,6 @@ def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expression, colu
     return exp.Schema(this=table, expressions=[columns])
 
 
-def _read_like(parser: PaimonParser, made: CreateTable, clauses: list[exp.Expression]) -> None:
-    """``LIKE b [WITH (..)] [USING x] [LOCATION '..'] [(EXCLUDING OPTIONS ..)]``."""
-    made.meta["like"] = parser.token.start, parser.token.end
-    parser.accept("LIKE")
-    source = parser.table_name()
-    if source is None:
-        raise PlacedError("LIKE needs a table", parser.before().end + 1, parser.before().end + 1)
-    made.set("like", source)
-    features = list[str]()
-    while parser.token:
-        first = parser.token
-        if parser.accept("WITH|TBLPROPERTIES"):
-            clauses.append(parser.placed(Clause(this=exp.Var(this="LIKE WITH"), value=parser.options()), first))
-        elif parser.accept("USING"):
-            parts = parser.parts()
-            name = ".".join(part.name for part in parts.expressions) if parts is not None else ""
-            clauses.append(Clause(this=exp.Var(this="LIKE USING"), value=exp.Var(this=name)))
-        elif parser.accept("LOCATION"):
-            clauses.append(Clause(this=exp.Var(this="LIKE LOCATION"), value=parser.string() or exp.Var(this="")))
-        elif parser.sees("(", "EXCLUDING|INCLUDING|OVERWRITING") and (inside := parser.bracket()):
-            parser.step_into()
-            words: list[str] = []
-            while parser.index < inside[1]:
-                words.append(parser.token.text.upper())
-                parser.step_into()
-            parser.step_into()
-            features += [" ".join(pair) for pair in zip(words[::2], words[1::2], strict=False)]
-        else:
-            remedy = "Give options as WITH (..)."
-            raise parser.refusal("This cannot stand behind CREATE TABLE .. LIKE", remedy=remedy)
-    made.set("features", features)
-
-
 # -- what becomes of it -----------------------------------------------------------------------------------------------
 
 
@@ -248,10 +243,7 @@ def create_table(node: CreateTable, reading: StatementReading) -> Outcome | None
     table = context.to_be(names_of(target))
     if table is None:
         return None
-    is_shared = table[0] in context.shared_catalogs
-    if node.args.get("like") is not None:
-        return _like(node, table, reading)
-    if is_shared and (node.provider or context.default_provider.upper()) != _PAIMON:
+    if table[0] in context.shared_catalogs and (node.provider or context.default_provider.upper()) != _PAIMON:
         return None
     said = any(option.name == "type" for option in node.given)
     kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not said else []
@@ -350,46 +342,3 @@ def _appended(options: exp.Expression, additions: list[str]) -> Iterator[Edit]:
     end = span(options).end - 1
     if additions:
         yield Edit(end, end, (", " if options.expressions else "") + ", ".join(additions))
-
-
-def _like(node: CreateTable, table: TableName, reading: StatementReading) -> Outcome | None:
-    """``CREATE TABLE a [WITH (..)] LIKE b [WITH (..)] [(EXCLUDING OPTIONS ..)]``, done by us for every Spark."""
-    context, source = reading.context, names_of(node.args["like"])
-    if table[0] in context.shared_catalogs and not _is_like_paimons(node, source, context, reading.source):
-        return None
-    if source is None:
-        return None
-    start, end = node.meta["like"]
-    if isinstance(node.this, exp.Schema):
-        problem, remedy = "A table LIKE another takes no columns of its own.", "Add them with ALTER TABLE."
-        raise SqlSyntaxError(problem, text=reading.source, start=start, end=end + 1, remedy=remedy)
-    lists = [node.clause(word) for word in ("WITH", "TBLPROPERTIES", "LIKE WITH")]
-    options = {k: v for each in lists if isinstance(each, OptionList) for k, v in each.values.items()}
-    using, location = node.clause("LIKE USING"), node.clause("LIKE LOCATION")
-    features = tuple(node.args.get("features") or ())
-    return Carried(
-        CreateTableLike(
-            table,
-            context.full_name(source),
-            bool(node.args.get("exists")),
-            options,
-            features,
-            using.name if using is not None else None,
-            location.name if location is not None else None,
-        )
-    )
-
-
-def _is_like_paimons(
-    node: CreateTable, source: tuple[str, ...] | None, context: RewriteContext, text: str
-) -> bool:
-    """Whether a table of a shared catalog LIKE another is to be one of Paimon's: USING says so, or the other is one."""
-    using = node.clause("LIKE USING")
-    provider = using.name if using is not None else None
-    is_paimons = context.table(source) is not None
-    if provider is not None and provider.upper() == _PAIMON and not is_paimons:
-        remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
-        start, end = span(node.args["like"])
-        problem = "A table of Paimon's cannot be LIKE one that is none."
-        raise SqlSyntaxError(problem, text=text, start=start, end=end, remedy=remedy)
-    return is_paimons and (provider or _PAIMON).upper() == _PAIMON

@@ -14,7 +14,7 @@ from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads
-from paimon_sql.sql.dialect.slots import SLOTS, Query, Slot, Table
+from paimon_sql.sql.dialect.slots import SLOTS, Query, Slot
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import StatementReading, names_of
@@ -25,15 +25,6 @@ _UNITS: tuple[Unit, ...] = ("SECOND", "MINUTE", "HOUR", "DAY")
 _COLUMNS = "List names alone: (a, b, PRIMARY KEY (a) NOT ENFORCED). CAST them in the query for other types."
 _FRESHNESS = "Write FRESHNESS = INTERVAL '3' MINUTE, in SECOND, MINUTE, HOUR or DAY."
 _PARTITION = "Write PARTITION (dt = '2024-01-01')."
-
-
-class _ToBe(Table):
-    """The name of a table that need not be there."""
-
-    what = "the name of a materialized table"
-
-    def value(self, node: exp.Expression, reading: StatementReading) -> TableName | None:
-        return reading.context.to_be(names_of(node))
 
 
 class _Columns(Slot):
@@ -164,7 +155,6 @@ class _Database(Slot):
 
 
 SLOTS |= {
-    "to_be": _ToBe(),
     "key_columns": _Columns(),
     "freshness": _Freshness(),
     "values": _Values(),
@@ -174,7 +164,7 @@ SLOTS |= {
 
 
 @declared(
-    "CREATE [<or_alter: OR ALTER>] MATERIALIZED TABLE! [<if_not_exists: IF NOT EXISTS>] {table:to_be}"
+    "CREATE [<or_alter: OR ALTER>] MATERIALIZED TABLE! [<if_not_exists: IF NOT EXISTS>] {table:new_table}"
     " [{schema:key_columns}] (* [COMMENT {comment:string}] [PARTITIONED BY {partitions:names}]"
     " [WITH|TBLPROPERTIES {options}] [FRESHNESS =? {freshness}]"
     " [REFRESH_MODE =? <refresh_mode: CONTINUOUS | FULL>] *) AS {query:defining}"
@@ -222,7 +212,7 @@ class CreateMaterializedTable(Statement):
         )
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} AS! {query:defining}")
+@declared("ALTER MATERIALIZED TABLE {table:new_table} AS! {query:defining}")
 @dataclass(frozen=True)
 class ChangeMaterializedQuery(Statement):
     """ALTER MATERIALIZED TABLE .. AS; the query as in `CreateMaterializedTable`."""
@@ -244,7 +234,7 @@ def with_query(node: exp.Expression, reading: StatementReading) -> Outcome | Non
     return Carried(statement, spark_parses=True, plain=[Edit(start, query, statement.query[start:query])])
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} SUSPEND!")
+@declared("ALTER MATERIALIZED TABLE {table:new_table} SUSPEND!")
 @dataclass(frozen=True)
 class SuspendMaterializedTable(Statement):
     """ALTER MATERIALIZED TABLE .. SUSPEND."""
@@ -252,7 +242,7 @@ class SuspendMaterializedTable(Statement):
     table: TableName
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} RESUME! [WITH {options}]")
+@declared("ALTER MATERIALIZED TABLE {table:new_table} RESUME! [WITH {options}]")
 @dataclass(frozen=True)
 class ResumeMaterializedTable(Statement):
     """ALTER MATERIALIZED TABLE .. RESUME, with options that the table gets."""
@@ -261,7 +251,7 @@ class ResumeMaterializedTable(Statement):
     options: Options = field(default_factory=dict)
 
 
-@declared("ALTER MATERIALIZED TABLE {table:to_be} REFRESH! [PARTITION {partition:values}]")
+@declared("ALTER MATERIALIZED TABLE {table:new_table} REFRESH! [PARTITION {partition:values}]")
 @dataclass(frozen=True)
 class RefreshMaterializedTable(Statement):
     """ALTER MATERIALIZED TABLE .. REFRESH, of all rows or of the partitions with these values, as texts."""
@@ -270,7 +260,7 @@ class RefreshMaterializedTable(Statement):
     partition: Options = field(default_factory=dict)
 
 
-@declared("DROP MATERIALIZED TABLE! [<if_exists: IF EXISTS>] {table:to_be}")
+@declared("DROP MATERIALIZED TABLE! [<if_exists: IF EXISTS>] {table:new_table}")
 @dataclass(frozen=True)
 class DropMaterializedTable(Statement):
     """DROP MATERIALIZED TABLE."""
@@ -297,7 +287,7 @@ class ShowMaterializedTables(Statement):
         return cls(database, pattern and pattern.name) if database[0] in context.catalogs else None
 
 
-@declared("SHOW CREATE MATERIALIZED TABLE! {table:to_be}")
+@declared("SHOW CREATE MATERIALIZED TABLE! {table:new_table}")
 @dataclass(frozen=True)
 class ShowCreateMaterializedTable(Statement):
     """SHOW CREATE MATERIALIZED TABLE."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.outcome import Outcome, rewrites
@@ -18,20 +19,26 @@ _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
 
 class Respelled(Verbatim):
-    """A statement of which ``places`` are written otherwise in Spark: each an offset, the next one, and the text."""
+    """A statement that Spark writes otherwise in the places of ``meta``: each an offset, the next one, and the text."""
 
-    arg_types = {**Verbatim.arg_types, "places": True}
+
+@writes(Respelled)
+def respelled_sql(generator: Generator, node: exp.Expression) -> str:
+    """The text as it is."""
+    return node.name
 
 
 @rewrites(Respelled)
 def respelled(node: Respelled, reading: StatementReading) -> Outcome | None:
     """What Spark writes in those places."""
-    return [Edit(*place) for place in node.args["places"]]
+    return [Edit(*place) for place in node.meta["places"]]
 
 
 def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled | None:
-    text = parser.rest()
-    return Respelled(this=text.name if text is not None else "", places=list(places))
+    node = Respelled(this=parser.sql.strip().rstrip(";"))
+    node.meta["places"] = places
+    parser.rest()
+    return node
 
 
 @reads("USE", "CATALOG")

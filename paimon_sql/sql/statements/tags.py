@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.parser import PaimonParser
@@ -31,6 +32,9 @@ class _Lifetime(Slot):
 
     def value(self, node: exp.Expression, reading: Reading) -> str:
         return f"{node.this.name} {_UNITS[node.args['unit'].name.removesuffix('S')]}"
+
+    def sql(self, generator: Generator, node: exp.Expression) -> str:
+        return f"{node.this.name} {node.args['unit'].name}"
 
     def told(self, name: str) -> str:
         return "7 DAYS"
@@ -144,6 +148,4 @@ def branch_replaced(parser: PaimonParser) -> None:
     parser.accept("ALTER", "TABLE")
     table, first = parser.table_name(), parser.token
     if table is not None and (parser.accept("REPLACE", "BRANCH") or parser.accept("CREATE", "OR", "REPLACE", "BRANCH")):
-        error = parser.refusal("A branch cannot be replaced", first, "DROP BRANCH and then CREATE BRANCH.")
-        error.about = table
-        raise error
+        raise parser.refusal("A branch cannot be replaced", first, "DROP BRANCH and then CREATE BRANCH.", table)
