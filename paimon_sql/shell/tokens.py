@@ -25,8 +25,8 @@ _PIECE = re.compile(r"\S+")
 class Token(NamedTuple):
     """One token: ``text[start:end]`` of the whole text.
 
-    ``word`` is a word or an operator in upper case, and empty for all other kinds, so that comparing it never mistakes a
-    quoted name or a string for a keyword.
+    ``word`` is a word or an operator in upper case, and empty for all other kinds, so that comparing it never
+    mistakes a quoted name or a string for a keyword.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ def cut(text: str, start: int = 0) -> list[Token] | None:
         if token.token_type is TokenType.HINT or (tokens and begin < tokens[-1].end):
             continue  # sqlglot makes three tokens of 5L
         kind = _KINDS.get(token.token_type)
-        if kind is not None:
+        if kind is not None and (kind != "quoted" or text[begin] == "`"):  # t$files is a plain word here
             tokens.append(Token(kind, text[begin:end], "", begin, end))
             continue
         for piece in _PIECE.finditer(text, begin, end):  # some keywords have two words

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
+from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.paimon import walk
-from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.edits import Edit, apply
 
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 
 if TYPE_CHECKING:
     from paimon_sql.sql.statements.base import Statement
@@ -31,14 +31,14 @@ class Carried:
 
 
 Outcome = list[Edit] | Carried
-Rewrite = Callable[[Any, StatementReading], Outcome | None]
+Rewrite = Callable[[Any, Reading], Outcome | None]
 """What becomes of a node; None where it is for Spark as it stands."""
 
-REWRITES: dict[type[exp.Expression], Rewrite] = {}
+REWRITES: dict[type[exp.Expr], Rewrite] = {}
 """By the class of a statement's node."""
 
 
-def rewrites(node: type[exp.Expression]) -> Callable[[Rewrite], Rewrite]:
+def rewrites(node: type[exp.Expr]) -> Callable[[Rewrite], Rewrite]:
     """Register what becomes of the nodes of a class."""
 
     def register(rewrite: Rewrite) -> Rewrite:

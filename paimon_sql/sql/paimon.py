@@ -1,7 +1,7 @@
 """The dialect that sqlglot knows by the name ``paimon``: ``sqlglot.parse_one(text, read="paimon")``.
 
-It reads what Paimon, Flink and Spark write. ``write="paimon"`` makes Flink's form of definitions, ``write="spark"`` what the
-rewriting makes of them.
+It reads what Paimon, Flink and Spark write. ``write="paimon"`` makes Flink's form of definitions, ``write="spark"``
+what the rewriting makes of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PaimonGenerator.TRANSFORMS |= WRITERS
 
 def walk(text: str) -> PaimonParser:
     """A parser that stands at the first token of a text, and behind the last where it cannot be cut into tokens."""
-    parser: PaimonParser = Paimon().parser()
+    parser = PaimonParser(dialect=Paimon())
     try:
         parser.begin(text, 0, len(text))
     except TokenError:

@@ -14,7 +14,7 @@ from paimon_sql.sql.names import parts_in
 
 
 @dataclass(frozen=True)
-class StatementReading:
+class Reading:
     """What nodes of a text's tree mean (`slots.Reading`).
 
     Attributes:
@@ -27,11 +27,11 @@ class StatementReading:
     context: RewriteContext
     edits: Sequence[Edit] = field(default=())
 
-    def with_edits(self, edits: Sequence[Edit]) -> StatementReading:
+    def with_edits(self, edits: Sequence[Edit]) -> Reading:
         """The same with further edits."""
         return replace(self, edits=(*self.edits, *edits))
 
-    def text(self, node: exp.Expression) -> str:
+    def text(self, node: exp.Expr) -> str:
         """A node's text as Spark's parser takes it."""
         return self.part(*span(node))
 
@@ -39,16 +39,16 @@ class StatementReading:
         """A part of the text as Spark's parser takes it."""
         return apply(self.source, self.edits, start, end)
 
-    def table(self, node: exp.Expression) -> TableName | None:
+    def table(self, node: exp.Expr) -> TableName | None:
         """The full name of a table of Paimon's; None where it is another catalog's."""
         return self.context.table(names_of(node))
 
-    def new_table(self, node: exp.Expression) -> TableName | None:
+    def new_table(self, node: exp.Expr) -> TableName | None:
         """The same of a table that need not be there."""
         return self.context.to_be(names_of(node))
 
 
-def names_of(node: exp.Expression) -> tuple[str, ...] | None:
+def names_of(node: exp.Expr) -> tuple[str, ...] | None:
     """The parts of a name of a table, a column or anything else; None where it is computed."""
     if isinstance(node, Parts):
         return tuple(part.name for part in node.expressions)

@@ -1,7 +1,8 @@
 """What tables of ours inside queries become: plain Spark SQL, each at its own place.
 
-- ``t /*+ OPTIONS('k' = 'v') */ x`` becomes ``t WITH ('k' = 'v') x``. Spark's grammar wants the options behind a time-travel
-  clause, so they go there wherever the hint stands. ``TABLE t`` takes none in Spark and becomes ``SELECT * FROM t WITH (..)``.
+- ``t /*+ OPTIONS('k' = 'v') */ x`` becomes ``t WITH ('k' = 'v') x``. Spark's grammar wants the options behind a
+  time-travel clause, so they go there wherever the hint stands. ``TABLE t`` takes none in Spark and becomes ``SELECT
+  * FROM t WITH (..)``.
 - ``t$snapshots`` and ``db.t$branch_b`` are put in back-quotes.
 - ``paimon_incremental_query('t', 1, 3)`` and its like become ``t WITH ('incremental-between' = '1,3')``.
 """
@@ -12,13 +13,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.nodes import Incremental, Options, Travel, span
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.names import parts_in, quote_name, string_sql
 
 
-def relation_edits(tree: exp.Expression, text: str) -> Iterator[Edit]:
+def relation_edits(tree: exp.Expr, text: str) -> Iterator[Edit]:
     """The edits that a tree's tables and names need."""
     for node in tree.walk():
         if isinstance(node, exp.Identifier) and "$" in node.this and "start" in node.meta:
@@ -73,7 +74,8 @@ def _runs(hints: list[Options], text: str) -> list[tuple[int, int]]:
 
 def _readable(table: exp.Table) -> Iterator[Edit]:
     """``TABLE t`` takes no options in Spark, ``SELECT * FROM t`` does."""
-    if (keyword := table.meta.get("keyword")) is not None:
+    keyword: Span | None = table.meta.get("keyword")
+    if keyword is not None:
         yield Edit(*keyword, "SELECT * FROM")
     elif (bracket := table.meta.get("in_table_call")) is not None:
         yield Edit(bracket, bracket, "SELECT * FROM ")

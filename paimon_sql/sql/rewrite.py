@@ -1,7 +1,8 @@
 """From a statement in Paimon's, Flink's or Spark's spelling to the text that goes to Spark's own parser.
 
-Text that holds nothing of ours comes back as it is. Everything else is read into a tree, whose nodes yield edits at their
-places: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is evaluated.
+Text that holds nothing of ours comes back as it is. Everything else is read into a tree, whose nodes yield edits at
+their places: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is
+evaluated.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
-from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import READERS
 from paimon_sql.sql.dialect.tokenizer import behind_comments
 from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.names import string_sql
 from paimon_sql.sql.outcome import REWRITES, Carried
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.relation_edits import relation_edits
 from paimon_sql.sql.statements.base import RowChange, Statement
 from paimon_sql.sql.statements.explain import ExplainChange
@@ -38,6 +41,7 @@ _ORDERED_WORDS = ("name", "partition", "evolution")
 _BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
+_EXPLAIN_REWRITE = re.compile(r"explain\s+rewrite\s+", re.IGNORECASE)
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
 
 
@@ -72,10 +76,12 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     """
     if not holds_ours(text) or _keeps_insert(text, context):
         return Rewritten(text)
+    if explained := _EXPLAIN_REWRITE.match(text, _start(text)):
+        return Rewritten(_told(rewrite(text[explained.end() :], context)))
     try:
         trees = read(text)
     except RefusedError as error:
-        about = error.about and StatementReading(text, context).table(error.about)
+        about = error.about and Reading(text, context).table(error.about)
         if error.about is not None and about is None:
             return Rewritten(text)
         problem, end = f"{error.problem}.", error.end + 1
@@ -88,7 +94,7 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     return draft.result()
 
 
-def read(text: str) -> list[exp.Expression]:
+def read(text: str) -> list[exp.Expr]:
     """The trees of a text's statements, read shallowly.
 
     Raises:
@@ -96,9 +102,18 @@ def read(text: str) -> list[exp.Expression]:
         TokenError: something in it is never closed.
     """
     dialect = Paimon()
-    parser = dialect.parser()
+    parser = PaimonParser(dialect=dialect)
     parser.shallow = True
     return [tree for tree in parser.parse(dialect.tokenize(text), text) if tree is not None]
+
+
+def _told(rewritten: Rewritten) -> str:
+    """A query whose rows tell what a statement became: what Spark parses, and what we execute."""
+    rows = [("executed by paimon-sql", repr(statement)) for statement in rewritten.statements]
+    if not rows or rewritten.spark_sql is not None:
+        rows.insert(0, ("parsed by Spark", rewritten.sql if not rows else rewritten.spark_sql or ""))
+    values = ", ".join(f"({string_sql(who)}, {string_sql(what)})" for who, what in rows)
+    return f"SELECT * FROM VALUES {values} AS rewritten(step, statement)"
 
 
 class _Draft:
@@ -109,15 +124,15 @@ class _Draft:
         plain: the same without CALLs.
     """
 
-    def __init__(self, text: str, context: RewriteContext, trees: list[exp.Expression]) -> None:
+    def __init__(self, text: str, context: RewriteContext, trees: list[exp.Expr]) -> None:
         self.text, self.context = text, context
         self.edits = [edit for tree in trees for edit in relation_edits(tree, text)]
         self.plain = list(self.edits)
-        self.reading = StatementReading(text, context, tuple(self.edits))
+        self.reading = Reading(text, context, tuple(self.edits))
         self.carried: list[Carried] = []
         self.has_parameters = False
 
-    def add(self, tree: exp.Expression) -> None:
+    def add(self, tree: exp.Expr) -> None:
         """Take in a statement, or those of a script."""
         if isinstance(tree, Script):
             for each in tree.expressions:
@@ -140,7 +155,10 @@ class _Draft:
             change = replace(outcome.statement, text=self._in_place(start, stop))
             outcome.statement = change
             if isinstance(tree, Explain):
-                outcome.statement, start = ExplainChange(change, (tree.args.get("mode") or "simple").lower()), span(tree).start
+                outcome.statement, start = (
+                    ExplainChange(change, (tree.args.get("mode") or "simple").lower()),
+                    span(tree).start,
+                )
         self.carried.append(outcome)
         self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
         self.has_parameters = self.has_parameters or bool(node.meta.get("has_parameters"))
@@ -194,7 +212,7 @@ def _keeps_insert(text: str, context: RewriteContext) -> bool:
         (tree,) = read(head)
     except (ParseError, TokenError):
         return False
-    return isinstance(tree, exp.Insert) and REWRITES[exp.Insert](tree, StatementReading(head, context)) is None
+    return isinstance(tree, exp.Insert) and REWRITES[exp.Insert](tree, Reading(head, context)) is None
 
 
 def _start(text: str) -> int:

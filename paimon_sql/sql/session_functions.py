@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions import SESSION_PREFIX
+from paimon_sql.sql.paimon import walk
 
 _INSTEAD = {
     "VIEW": ("view", "Call it in the query that reads the view, or make a TEMPORARY VIEW."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from statement_classes import s
+
 from paimon_sql.sql.kept_values import keep
 
 FOLDER = Path(__file__).parent / "cases"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import paimon_sql.sql.statements
 from paimon_sql.sql.carry import classes
 
 s = SimpleNamespace(**classes())

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from sql_cases import REWRITES, STATEMENTS, pairs
 
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.rewrite import RewriteContext, rewrite
 
 
 def broken(tokens: list[str], words: list[str], dice: random.Random) -> str:

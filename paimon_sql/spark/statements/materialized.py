@@ -15,7 +15,16 @@ from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.names import quote_name, string_sql
-from paimon_sql.sql.statements.materialized import ChangeMaterializedQuery, CreateMaterializedTable, DropMaterializedTable, RefreshMaterializedTable, ResumeMaterializedTable, ShowCreateMaterializedTable, ShowMaterializedTables, SuspendMaterializedTable
+from paimon_sql.sql.statements.materialized import (
+    ChangeMaterializedQuery,
+    CreateMaterializedTable,
+    DropMaterializedTable,
+    RefreshMaterializedTable,
+    ResumeMaterializedTable,
+    ShowCreateMaterializedTable,
+    ShowMaterializedTables,
+    SuspendMaterializedTable,
+)
 from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
 from paimon_sql.system_tables.materialized_tables import materialized_names

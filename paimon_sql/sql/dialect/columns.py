@@ -1,8 +1,8 @@
 """The columns of a table definition.
 
 Flink's and Paimon's documents write what Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` beside a column or as a
-constraint, and ``NULL`` as a mark of a column. Whatever else stands in a column's definition is passed over for Spark to
-judge.
+constraint, and ``NULL`` as a mark of a column. Whatever else stands in a column's definition is passed over for Spark
+to judge.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class RefusedError(PlacedError):
     """
 
     def __init__(
-        self, problem: str, start: int, end: int, remedy: str | None = None, about: exp.Expression | None = None
+        self, problem: str, start: int, end: int, remedy: str | None = None, about: exp.Expr | None = None
     ) -> None:
         super().__init__(problem, start, end, remedy)
         self.about = about

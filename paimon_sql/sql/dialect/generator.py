@@ -32,51 +32,50 @@ class PaimonGenerator(SparkGenerator):
 
 
 @writes(Verbatim, Script)
-def as_written(generator: Generator, node: exp.Expression) -> str:
+def as_written(generator: Generator, node: exp.Expr) -> str:
     """The text as it is."""
     return node.name
 
 
 @writes(Parts)
-def parts_sql(generator: Generator, node: exp.Expression) -> str:
+def parts_sql(generator: Generator, node: exp.Expr) -> str:
     """``a.b``."""
     return ".".join(map(generator.sql, node.expressions))
 
 
 @writes(Names)
-def names_sql(generator: Generator, node: exp.Expression) -> str:
+def names_sql(generator: Generator, node: exp.Expr) -> str:
     """``(a, b)``."""
     return f"({', '.join(map(generator.sql, node.expressions))})"
 
 
 @writes(Options)
-def options_sql(generator: Generator, node: exp.Expression) -> str:
+def options_sql(generator: Generator, node: exp.Expr) -> str:
     """``('key' = 'value')``."""
     pairs = (f"{generator.sql(p.this)} = {generator.sql(p.args['value'])}" for p in node.expressions)
     return f"({', '.join(pairs)})"
 
 
 @writes(Travel)
-def travel_sql(generator: Generator, node: exp.Expression) -> str:
+def travel_sql(generator: Generator, node: Travel) -> str:
     """The hints with the options, and then the version."""
     hints = [f"/*+ OPTIONS{generator.sql(each)} */" for each in node.args["options"]]
     return " ".join((*hints, *([generator.version_sql(node)] if node.this else [])))
 
 
 @writes(Incremental)
-def incremental_sql(generator: Generator, node: exp.Expression) -> str:
+def incremental_sql(generator: Generator, node: Incremental) -> str:
     """The call of the table function."""
     return generator.anonymous_sql(node)
 
 
 @writes(Explain)
-def explain_sql(generator: Generator, node: exp.Expression) -> str:
+def explain_sql(generator: Generator, node: exp.Expr) -> str:
     """EXPLAIN with its mode."""
     return " ".join(filter(None, ("EXPLAIN", node.args.get("mode"), generator.sql(node.this))))
 
 
 @writes(ExactType)
-def type_sql(generator: Generator, node: exp.Expression) -> str:
+def type_sql(generator: Generator, node: ExactType) -> str:
     """Paimon's own name of the type."""
-    assert isinstance(node, ExactType)
     return node.paimon.sql()

@@ -1,7 +1,7 @@
 """Nodes of trees that sqlglot has none for, and their places in the text.
 
-A node's place stands in its ``meta``, as in sqlglot: ``start`` is the offset of its first character, ``end`` that of its
-last one.
+A node's place stands in its ``meta``, as in sqlglot: ``start`` is the offset of its first character, ``end`` that of
+its last one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from sqlglot import exp
 from sqlglot.tokens import Token  # type: ignore[attr-defined]
 
-E = TypeVar("E", bound=exp.Expression)
+E = TypeVar("E", bound=exp.Expr)
 
 
 class Span(NamedTuple):
@@ -27,7 +27,7 @@ def placed(node: E, first: Token, last: Token) -> E:
     return node
 
 
-def span(node: exp.Expression) -> Span:
+def span(node: exp.Expr) -> Span:
     """The place of a node in the text."""
     return Span(node.meta["start"], node.meta["end"] + 1)
 

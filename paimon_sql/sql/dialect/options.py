@@ -38,7 +38,7 @@ class OptionsParser(Walking):
         first = self._curr
         if self.sees(",") or self._index >= end:
             raise self.refusal("An option is missing here, before or behind a comma")
-        key: exp.Expression | None = self.string()
+        key: exp.Expr | None = self.string()
         if key is None:
             parts = self.parts()
             key = parts and exp.Literal.string(".".join(part.name for part in parts.expressions))
@@ -46,7 +46,7 @@ class OptionsParser(Walking):
             raise self.refusal("An option begins with its key in quotes", first, "Write 'key' = 'value'.")
         has_sign = self.accept("=|==")
         value = self._value()
-        if value is None or self._index < end and not self.sees(","):
+        if value is None or (self._index < end and not self.sees(",")):
             raise self._valueless(key.name)
         if signed and not has_sign:
             remedy = f"Write '{key.name}' = '{value.name}'."
@@ -56,7 +56,7 @@ class OptionsParser(Walking):
     def _valueless(self, key: str) -> Exception:
         return self.refusal(f"The option '{key}' needs one value in quotes", remedy=f"Write '{key}' = 'value'.")
 
-    def _value(self) -> exp.Expression | None:
+    def _value(self) -> exp.Expr | None:
         token = self._curr
         if token.token_type in TEXTS:
             return self.string()

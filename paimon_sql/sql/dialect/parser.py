@@ -1,8 +1,8 @@
 """Paimon's parser, as a difference to sqlglot's Spark.
 
-It has two depths. Read deeply, a text becomes a whole tree, as sqlglot makes it. Read shallowly, queries and expressions
-stay text (`Verbatim`) with the tables of ours that are in them: that is fast, and takes whatever Spark takes. A statement
-that sqlglot cannot read deeply is read shallowly.
+It has two depths. Read deeply, a text becomes a whole tree, as sqlglot makes it. Read shallowly, queries and
+expressions stay text (`Verbatim`) with the tables of ours that are in them: that is fast, and takes whatever Spark
+takes. A statement that sqlglot cannot read deeply is read shallowly.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class PaimonParser(ColumnParser):
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("sqlglot has no tree for this", start)
-        raise AssertionError
 
     def _parse_ours(self) -> exp.Expr | None:
         """A statement of ours; None, and no step, where there is none."""
@@ -248,7 +247,11 @@ class PaimonParser(ColumnParser):
             self.raise_error("A common table expression needs a name")
         if self.accept("MAX", "RECURSION", "LEVEL"):
             self._advance()
-        columns = self.names_in_brackets() if self.sees("(") and self._is_query_behind() else None
+        columns = None
+        if self.sees("(") and self._is_query_behind():
+            self._advance()
+            columns = self.name_list()
+            self._match_r_paren()
         self.accept("AS")
         self._match_l_paren()
         inside = self.query()
@@ -286,7 +289,7 @@ class PaimonParser(ColumnParser):
         """Stand at the token of that number, or behind the last."""
         self._retreat(min(index, self._tokens_size))
 
-    def table_name(self) -> exp.Expression | None:
+    def table_name(self) -> exp.Expr | None:
         """The name of a table; step over it."""
         if not self.is_name():
             return None
@@ -336,14 +339,14 @@ class PaimonParser(ColumnParser):
         node.meta.update(pieces=len(cuts) if inside[1] > inside[0] else 0, words=words)
         return node
 
-    def schema(self, table: exp.Expression) -> exp.Schema:
+    def schema(self, table: exp.Expr) -> exp.Schema:
         """The definitions of columns in the bracket that is next; step over it."""
         first, schema = self._curr, self._parse_schema(table)
         if not isinstance(schema, exp.Schema):
             self.raise_error("Columns are expected here")
         return self.placed(schema, first)
 
-    def column(self) -> exp.Expression | None:
+    def column(self) -> exp.Expr | None:
         """The definition of a column; step over it."""
         return self._parse_constraint() or self._parse_field_def()
 
@@ -365,7 +368,7 @@ class PaimonParser(ColumnParser):
         index = self._index + ahead
         return self._tokens[index] if index < self._tokens_size else None
 
-    def parameter_within(self, node: exp.Expression) -> Token | None:
+    def parameter_within(self, node: exp.Expr) -> Token | None:
         """The first parameter, ``?`` or ``:name``, in the text of a node; None if there is none."""
         start, end = node.meta["start"], node.meta["end"]
         for number, token in enumerate(self._tokens):
@@ -382,7 +385,10 @@ class PaimonParser(ColumnParser):
         before, colon = self._tokens[number - 1], self._tokens[number]
         if number == 0 or before.end + 1 != colon.start:
             return False
-        return before.token_type in (TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET) or before.text.isidentifier()
+        return (
+            before.token_type in (TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
+            or before.text.isidentifier()
+        )
 
     def whole_number(self) -> exp.Literal | None:
         """A whole number; step over it."""
@@ -390,7 +396,7 @@ class PaimonParser(ColumnParser):
         if token.token_type is not TokenType.NUMBER or not token.text.isdecimal():
             return None
         self._advance()
-        return self.placed(exp.Literal.number(token.text), token)
+        return self.placed(exp.Literal(this=token.text, is_string=False), token)
 
     def missing(self, said: str, what: str) -> RefusedError:
         """The error that something is missing here, behind words that were said."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from paimon_sql.sql.dialect.parser import PaimonParser
 
-Read = Callable[["PaimonParser"], exp.Expression | None]
+Read = Callable[["PaimonParser"], exp.Expr | None]
 """Reads a statement; None where it is another one, and the parser may stand anywhere."""
-Write = Callable[["Generator", exp.Expression], str]
+Write = Callable[["Generator", Any], str]
 
 READERS: dict[str, list[tuple[tuple[str, ...], Read]]] = {}
 """By the first word the words that a statement begins with, each perhaps a choice ``A|B``, and what reads it."""
-WRITERS: dict[type[exp.Expression], Write] = {}
+WRITERS: dict[type[exp.Expr], Callable[..., str]] = {}
 """What writes nodes that sqlglot has none for, in Spark's form and in ours."""
 
 
@@ -33,7 +33,7 @@ def reads(*words: str) -> Callable[[Read], Read]:
     return register
 
 
-def writes(*nodes: type[exp.Expression]) -> Callable[[Write], Write]:
+def writes(*nodes: type[exp.Expr]) -> Callable[[Write], Write]:
     """Register what writes nodes of some classes."""
 
     def register(write: Write) -> Write:

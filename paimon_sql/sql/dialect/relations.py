@@ -1,7 +1,7 @@
 """Tables where they are read and written: system tables, OPTIONS hints, time travel, incremental functions.
 
-``t /*+ OPTIONS('k' = 'v') */ VERSION AS OF 3`` is a table whose ``version`` is a `Travel`. A hint that could have no effect
-is refused: behind a common table expression, an alias, or nothing that is a table.
+``t /*+ OPTIONS('k' = 'v') */ VERSION AS OF 3`` is a table whose ``version`` is a `Travel`. A hint that could have no
+effect is refused: behind a common table expression, an alias, or nothing that is a table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.errors import RefusedError
-from paimon_sql.sql.dialect.nodes import Incremental, Options, Travel
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel
 from paimon_sql.sql.dialect.options import OptionsParser
 from paimon_sql.sql.names import parts_in
 
@@ -144,12 +144,13 @@ class RelationParser(OptionsParser):
         self._advance()
         inside, bounds = self.bracket(), INCREMENTAL[name.text.upper()][1]
         self._advance()
-        arguments = [self.literal()] if inside is not None else [None]
+        arguments: list[exp.Literal | None] = [self.literal()] if inside is not None else [None]
         while inside is not None and self._index < inside[1] and self.accept(","):
             arguments.append(self.literal())
         table, *limits = arguments
-        wanted = table is not None and table.is_string and len(limits) == bounds and None not in limits
-        if inside is None or self._index != inside[1] or not wanted or parts_in(table.name) is None:
+        names = parts_in(table.name) if table is not None and table.is_string else None
+        wanted = names is not None and len(limits) == bounds and None not in limits
+        if inside is None or self._index != inside[1] or not wanted:
             what = "a start and an end" if bounds == 2 else "a tag"
             remedy = f"Write {name.text}('db.t', {', '.join(['1', '3'][:bounds])})."
             raise self.refusal(f"{name.text} takes a table and {what} as literals", name, remedy)
@@ -158,11 +159,11 @@ class RelationParser(OptionsParser):
 
     # -- tables inside of text ---------------------------------------------------------------------------------------
 
-    def relations_within(self, begin: int, end: int) -> list[exp.Expression]:
+    def relations_within(self, begin: int, end: int) -> list[exp.Expr]:
         """The tables of ours, and names with ``$``, among the tokens from one index up to another."""
         marks = self._marks
         marks = marks[bisect_left(marks, begin) : bisect_left(marks, end)]
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         back, at = self._index, begin
         for mark in marks:
             if mark < at:
@@ -190,7 +191,7 @@ class RelationParser(OptionsParser):
             self._marks_of = tokens, marks
         return self._marks_of[1]
 
-    def _relation_at(self, mark: int) -> exp.Expression | None:
+    def _relation_at(self, mark: int) -> exp.Expr | None:
         """What of ours stands at a mark; the parser stands behind it then."""
         token = self._tokens[mark]
         self._retreat(mark)
@@ -221,7 +222,7 @@ class RelationParser(OptionsParser):
         table.set("version", self._parse_version())
         before = self._tokens[start - 1] if start else None
         if before is not None and opening == "TABLE" and earlier not in ("INTO", "OVERWRITE"):
-            table.meta["keyword"] = before.start, before.end + 1
+            table.meta["keyword"] = Span(before.start, before.end + 1)
         elif before is not None and opening == "(" and earlier == "TABLE":
             table.meta["in_table_call"] = before.end + 1
         return table

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Options
+from paimon_sql.sql.reading import Reading
 
 if TYPE_CHECKING:
     from sqlglot.generator import Generator
 
     from paimon_sql.sql.dialect.parser import PaimonParser
 
-TableName = tuple[str, ...]
-"""A full name: the catalog first."""
 READS = ("SELECT|WITH|VALUES|TABLE|FROM|MAP|REDUCE|(",)
 """How queries begin."""
-
-
-class Reading(Protocol):
-    """What nodes of a statement mean in a session."""
-
-    def text(self, node: exp.Expression) -> str:
-        """A node's text as Spark's parser takes it."""
-
-    def table(self, node: exp.Expression) -> TableName | None:
-        """The full name of a table of Paimon's; None where it is another catalog's."""
-
-    def new_table(self, node: exp.Expression) -> TableName | None:
-        """The same of a table that need not be there."""
 
 
 class Slot(ABC):
@@ -40,14 +27,14 @@ class Slot(ABC):
     what: str
 
     @abstractmethod
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         """Step over what stands there; None where it is nothing of the kind."""
 
     @abstractmethod
-    def value(self, node: exp.Expression, reading: Reading) -> Any:
+    def value(self, node: exp.Expr, reading: Reading) -> Any:
         """What a node means, as a statement's data hold it."""
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str:
+    def sql(self, generator: Generator, node: exp.Expr) -> str:
         """A node as SQL."""
         return generator.sql(node)
 
@@ -61,10 +48,10 @@ class Name(Slot):
 
     what = "the name of a {}"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.identifier(TokenType.STRING, TokenType.NUMBER)
 
-    def value(self, node: exp.Expression, reading: Reading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return node.name
 
 
@@ -79,7 +66,7 @@ class Word(Name):
 
     what = "a {}"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.identifier()
 
 
@@ -88,10 +75,10 @@ class Names(Slot):
 
     what = "names of columns in brackets"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.names_in_brackets()
 
-    def value(self, node: exp.Expression, reading: Reading) -> tuple[str, ...]:
+    def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:
         return tuple(each.name for each in node.expressions)
 
     def told(self, name: str) -> str:
@@ -103,10 +90,10 @@ class NameList(Names):
 
     what = "names"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.name_list()
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str:
+    def sql(self, generator: Generator, node: exp.Expr) -> str:
         return ", ".join(map(generator.sql, node.expressions))
 
     def told(self, name: str) -> str:
@@ -118,17 +105,17 @@ class Table(Slot):
 
     what = "the name of a {}"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.table_name()
 
-    def value(self, node: exp.Expression, reading: Reading) -> TableName | None:
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         return reading.table(node)
 
 
 class NewTable(Table):
     """The name of a table that need not be there."""
 
-    def value(self, node: exp.Expression, reading: Reading) -> TableName | None:
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         return reading.new_table(node)
 
 
@@ -137,10 +124,10 @@ class Text(Slot):
 
     what = "a text in quotes"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.string()
 
-    def value(self, node: exp.Expression, reading: Reading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return node.name
 
     def told(self, name: str) -> str:
@@ -152,10 +139,10 @@ class Number(Slot):
 
     what = "the number of a {}"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.whole_number()
 
-    def value(self, node: exp.Expression, reading: Reading) -> int:
+    def value(self, node: exp.Expr, reading: Reading) -> int:
         return int(node.name)
 
 
@@ -164,10 +151,10 @@ class Choice(Slot):
 
     what = "its options in brackets"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.options()
 
-    def value(self, node: exp.Expression, reading: Reading) -> dict[str, str]:
+    def value(self, node: exp.Expr, reading: Reading) -> dict[str, str]:
         assert isinstance(node, Options)
         return node.values
 
@@ -180,10 +167,10 @@ class Query(Slot):
 
     what = "a query"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.query() if parser.sees(*READS) else None
 
-    def value(self, node: exp.Expression, reading: Reading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return reading.text(node)
 
 
@@ -192,7 +179,7 @@ class Rest(Query):
 
     what = "a definition"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.rest()
 
 

@@ -1,10 +1,10 @@
 """Statements declared by one line of their grammar, by which they are read, written and explained.
 
-``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}`` reads: words that stand there (``A|B`` is a choice of words, ``=?`` may
-be missing); ``!``, behind which a text is that statement, so that what does not fit is an error; ``[..]`` may be missing,
-``[.. | ..]`` is a choice of which none need be there; ``<flag: WORDS>`` notes that words are there,
-``<mode: A B | C>`` which of them; ``{name:kind}`` is a slot, by a kind of ``slots``; ``(* [..] [..] *)`` takes its parts in
-any order, each once.
+``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}`` reads: words that stand there (``A|B`` is a choice of words,
+``=?`` may be missing); ``!``, behind which a text is that statement, so that what does not fit is an error; ``[..]``
+may be missing, ``[.. | ..]`` is a choice of which none need be there; ``<flag: WORDS>`` notes that words are there,
+``<mode: A B | C>`` which of them; ``{name:kind}`` is a slot, by a kind of ``slots``; ``(* [..] [..] *)`` takes its
+parts in any order, each once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 Found = dict[str, Any]
 """What a statement holds, by the names of its slots and flags."""
-_PIECE = re.compile(r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^>]*)>|[^\s\[\]{}<>]+")
+_PIECE = re.compile(
+    r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^>]*)>|[^\s\[\]{}<>]+"
+)
 
 
 class Part(ABC):
@@ -41,7 +43,7 @@ class Part(ABC):
         """
 
     @abstractmethod
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         """The part as SQL; None where the node does not say it."""
 
     @abstractmethod
@@ -67,7 +69,7 @@ class Words(Part):
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         return all(parser.accept(*run) or is_extra for is_extra, run in self._runs)
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         return self._told
 
     def told(self) -> str:
@@ -82,26 +84,26 @@ class Named(Part):
     """Words that are noted under a name: that they are there, or which of several."""
 
     def __init__(self, name: str, choices: Sequence[str]) -> None:
-        self.name, self._choices = name, choices
+        self.name, self.choices = name, choices
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
-        for words in self._choices:
+        for words in self.choices:
             if parser.accept(*words.split()):
-                found[self.name] = words if len(self._choices) > 1 else True
+                found[self.name] = words if len(self.choices) > 1 else True
                 return True
         return False
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         value = node.args.get(self.name)
         if not value:
             return None
-        return str(value) if len(self._choices) > 1 else self._choices[0]
+        return str(value) if len(self.choices) > 1 else self.choices[0]
 
     def told(self) -> str:
-        return "|".join(self._choices)
+        return "|".join(self.choices)
 
     def missing(self) -> str:
-        return " or ".join(self._choices)
+        return " or ".join(self.choices)
 
     def noted(self) -> Iterator[Named | SlotPart]:
         yield self
@@ -120,7 +122,7 @@ class SlotPart(Part):
         found[self.name] = node
         return True
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         value = node.args.get(self.name)
         return None if value is None else self.slot.sql(generator, value)
 
@@ -142,32 +144,32 @@ class Series(Part):
     """
 
     def __init__(self, parts: Sequence[Part], cut: int, *, is_whole: bool = False) -> None:
-        self._parts, self._cut, self.is_whole = parts, cut, is_whole
+        self.parts, self._cut, self.is_whole = parts, cut, is_whole
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         said = ""
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             start = parser.index
             if not part.parse(parser, found):
                 if number < self._cut:
                     return False
                 parser.go(start)
-                following = self._parts[number : number + 2] if isinstance(part, Words) else [part]
+                following = self.parts[number : number + 2] if isinstance(part, Words) else [part]
                 raise parser.missing(said, " and ".join(each.missing() for each in following))
             said = part.told() if isinstance(part, Words) else said
         return True
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
-        pieces = [part.sql(generator, node) for part in self._parts]
-        if any(s is None and not isinstance(p, Maybe | AnyOrder) for s, p in zip(pieces, self._parts, strict=True)):
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        pieces = [part.sql(generator, node) for part in self.parts]
+        if any(s is None and not isinstance(p, Maybe | AnyOrder) for s, p in zip(pieces, self.parts, strict=True)):
             return None
         return " ".join(filter(None, pieces))
 
     def told(self) -> str:
-        return " ".join(part.told() for part in self._parts)
+        return " ".join(part.told() for part in self.parts)
 
     def noted(self) -> Iterator[Named | SlotPart]:
-        for part in self._parts:
+        for part in self.parts:
             yield from part.noted()
 
 
@@ -175,7 +177,7 @@ class Maybe(Part):
     """One of some series, or none of them."""
 
     def __init__(self, choices: Sequence[Series]) -> None:
-        self._choices = choices
+        self.choices = choices
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         self.accept(parser, found)
@@ -184,7 +186,7 @@ class Maybe(Part):
     def accept(self, parser: PaimonParser, found: Found) -> bool:
         """Step over one of the series if one is next."""
         start, refused = parser.index, list[RefusedError]()
-        for choice in self._choices:
+        for choice in self.choices:
             inner: Found = {}
             try:
                 if choice.parse(parser, inner):
@@ -197,15 +199,15 @@ class Maybe(Part):
             raise refused[0]
         return False
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
-        said = (c for c in self._choices if any(node.args.get(each.name) for each in c.noted()))
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        said = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
         return next((sql for choice in said if (sql := choice.sql(generator, node))), None)
 
     def told(self) -> str:
-        return f"[{' | '.join(choice.told() for choice in self._choices)}]"
+        return f"[{' | '.join(choice.told() for choice in self.choices)}]"
 
     def noted(self) -> Iterator[Named | SlotPart]:
-        for choice in self._choices:
+        for choice in self.choices:
             yield from choice.noted()
 
 
@@ -213,11 +215,11 @@ class AnyOrder(Part):
     """Parts that may be missing, in any order, each once."""
 
     def __init__(self, parts: Sequence[Maybe]) -> None:
-        self._parts = parts
+        self.parts = parts
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         while True:
-            for part in self._parts:
+            for part in self.parts:
                 first, inner = parser.token, Found()
                 if part.accept(parser, inner):
                     if inner.keys() & found.keys():
@@ -227,14 +229,14 @@ class AnyOrder(Part):
             else:
                 return True
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str | None:
-        return " ".join(filter(None, (part.sql(generator, node) for part in self._parts))) or None
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        return " ".join(filter(None, (part.sql(generator, node) for part in self.parts))) or None
 
     def told(self) -> str:
-        return " ".join(part.told() for part in self._parts)
+        return " ".join(part.told() for part in self.parts)
 
     def noted(self) -> Iterator[Named | SlotPart]:
-        for part in self._parts:
+        for part in self.parts:
             yield from part.noted()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -38,7 +39,7 @@ class PaimonTokenizer(Spark.Tokenizer):
         for word, kind in Spark.Tokenizer.KEYWORDS.items()
         if kind is not TokenType.COMMAND and word not in ("PRIMARY KEY", "DOUBLE PRECISION", "CHAR VARYING")
     }
-    COMMANDS: set[TokenType] = set()
+    COMMANDS: ClassVar[set[TokenType]] = set()
     VAR_SINGLE_TOKENS = {"$"}
     STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'", '"']
     HEREDOC_STRINGS = ["$"]

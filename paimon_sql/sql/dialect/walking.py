@@ -108,7 +108,8 @@ class Walking(SparkParser):
         names = [name]
         while self.sees(".") and self.is_name(1):
             self._advance()
-            names.append(self.identifier())
+            if (further := self.identifier()) is not None:
+                names.append(further)
         return self.placed(Parts(expressions=names), first)
 
     def string(self) -> exp.Literal | None:
@@ -165,14 +166,14 @@ class Walking(SparkParser):
         node = Verbatim(this=self.sql[first.start : last.end + 1], expressions=self.relations_within(begin, index))
         return self.placed(node, first)
 
-    def relations_within(self, begin: int, end: int) -> list[exp.Expression]:
+    def relations_within(self, begin: int, end: int) -> list[exp.Expr]:
         """The tables of ours among the tokens from one index up to another."""
         raise NotImplementedError
 
     # -- complaining -------------------------------------------------------------------------------------------------
 
     def refusal(
-        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expression | None = None
+        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expr | None = None
     ) -> RefusedError:
         """An error at a token, the next one if none is given, or behind the last."""
         token = at or self._curr
@@ -180,7 +181,7 @@ class Walking(SparkParser):
         start, end = (token.start, token.end) if token else (behind, behind)
         return RefusedError(problem, start, end, remedy, about)
 
-    def refusal_of(self, node: exp.Expression, problem: str, remedy: str | None = None) -> RefusedError:
+    def refusal_of(self, node: exp.Expr, problem: str, remedy: str | None = None) -> RefusedError:
         """An error at the place of a node."""
         return RefusedError(problem, node.meta["start"], node.meta["end"], remedy)
 
@@ -193,6 +194,6 @@ class Walking(SparkParser):
         last = self._prev if self._prev and self._prev.end >= first.start else first
         raise RefusedError(problem, first.start, last.end, remedy)
 
-    def raise_error(self, message: str, token: Any = None) -> None:
+    def raise_error(self, message: str, token: Any = None) -> NoReturn:
         at = token or self._curr or self._prev
         raise PlacedError(message, at.start, at.end) if at else ParseError(message)

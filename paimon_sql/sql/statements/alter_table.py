@@ -16,7 +16,7 @@ from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Node, Statement
 from paimon_sql.sql.statements.columns import Column, columns_of
 from paimon_sql.sql.types import type_text
@@ -32,7 +32,7 @@ _KEY = "The primary key of a table cannot change"
 
 
 class AlterTable(exp.Alter):
-    """One of Flink's changes: ``verb`` is SET, RESET, ADD, MODIFY, RENAME or DROP; what follows it is text or columns."""
+    """One of Flink's changes: ``verb`` is SET, RESET, ADD, MODIFY, RENAME or DROP; text or columns follow it."""
 
     arg_types = {**exp.Alter.arg_types, "verb": True, "columns": False, "rest": False}
 
@@ -98,11 +98,17 @@ def read_alter_table(parser: PaimonParser) -> AlterTable | None:
 
 
 @writes(AlterTable)
-def alter_table_sql(generator: Generator, node: exp.Expression) -> str:
+def alter_table_sql(generator: Generator, node: exp.Expr) -> str:
     """Flink's form."""
     schema = node.args.get("columns")
     columns = schema and [generator.sql(each) for each in schema.expressions]
-    rest = columns[0] if columns and len(columns) == 1 else f"({', '.join(columns)})" if columns else generator.sql(node, "rest")
+    rest = (
+        columns[0]
+        if columns and len(columns) == 1
+        else f"({', '.join(columns)})"
+        if columns
+        else generator.sql(node, "rest")
+    )
     return f"ALTER TABLE {generator.sql(node.this)} {node.text('verb')} {rest}"
 
 
@@ -128,7 +134,7 @@ def _is_key(column: exp.ColumnDef) -> bool:
 
 
 @rewrites(AlterTable)
-def alter_table(node: AlterTable, reading: StatementReading) -> Outcome | None:
+def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
     """Spark's words, or a statement of ours for what Spark cannot declare."""
     table = reading.table(node.this)
     if table is None:
@@ -149,7 +155,7 @@ def alter_table(node: AlterTable, reading: StatementReading) -> Outcome | None:
     return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))
 
 
-def _change(column: Column, node: AlterTable, reading: StatementReading) -> ColumnChange:
+def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
     if column.type is None:
         definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
         start, end = _type_place(definition)

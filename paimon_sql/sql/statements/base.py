@@ -1,27 +1,26 @@
 """Statements that Python executes, as data; and how they are declared.
 
-A statement that Spark's own rules cannot execute on our tables is read into a node of a tree, and that into one of these
-classes, which a CALL hands to Spark (see ``carry``). Expressions and queries inside stay SQL text, for Spark to parse when
-the statement is executed; a table is its full name, catalog first.
+A statement that Spark's own rules cannot execute on our tables is read into a node of a tree, and that into one of
+these classes, which a CALL hands to Spark (see ``carry``). Expressions and queries inside stay SQL text, for Spark to
+parse when the statement is executed; a table is its full name, catalog first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
-from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.dialect.slots import Reading, Slot
+from paimon_sql.sql.dialect.slots import Slot
 from paimon_sql.sql.dialect.syntax import Found, Named, Series, compiled
 from paimon_sql.sql.outcome import Carried, rewrites
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 
 Options = Mapping[str, str]
 
@@ -38,14 +37,16 @@ class Statement(Node):
         SPARK_PARSES: Spark's parser knows the statement, so that it can be asked for the errors inside it.
         NODE: the class of its nodes in trees.
         SLOTS: its slots by their names.
+        GRAMMARS: the ways to write it.
     """
 
     SPARK_PARSES: ClassVar[bool] = False
-    NODE: ClassVar[type[exp.Expression]]
+    NODE: ClassVar[type[exp.Expr]]
     SLOTS: ClassVar[Mapping[str, Slot]] = {}
+    GRAMMARS: ClassVar[Sequence[Series]] = ()
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: Reading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         """The data that a node stands for; None where it is about a table of another catalog's."""
         given: dict[str, Any] = {}
         for name in (f.name for f in fields(cls) if node.args.get(f.name) is not None):
@@ -71,9 +72,7 @@ class RowChange(Statement):
 S = TypeVar("S", bound=Statement)
 
 
-def declared(
-    *lines: str, refusals: Mapping[str, tuple[str, str]] | None = None
-) -> Callable[[type[S]], type[S]]:
+def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None) -> Callable[[type[S]], type[S]]:
     """Give a class of statements its grammar (see ``syntax``).
 
     What the lines note are the class's fields, and the arguments of its node.
@@ -87,7 +86,7 @@ def declared(
     def declare(cls: type[S]) -> type[S]:
         noted = {part.name: part for grammar in grammars for part in grammar.noted()}
         node = type(cls.__name__, (exp.Expression,), {"arg_types": dict.fromkeys(noted, False), "__doc__": cls.__doc__})
-        cls.NODE = node
+        cls.NODE, cls.GRAMMARS = node, grammars
         cls.SLOTS = {name: part.slot for name, part in noted.items() if not isinstance(part, Named)}
         for line, grammar in zip(lines, grammars, strict=True):
             reads(*_first_words(line))(_reader(grammar, node, refusals or {}))
@@ -98,7 +97,7 @@ def declared(
     return declare
 
 
-def _carried(cls: type[Statement], node: exp.Expression, reading: StatementReading) -> Carried | None:
+def _carried(cls: type[Statement], node: exp.Expr, reading: Reading) -> Carried | None:
     statement = cls.of(node, reading)
     return None if statement is None else Carried(statement, spark_parses=cls.SPARK_PARSES)
 
@@ -121,9 +120,9 @@ def _too_much(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]]) -> 
 
 
 def _reader(
-    grammar: Series, node: type[exp.Expression], refusals: Mapping[str, tuple[str, str]]
-) -> Callable[[PaimonParser], exp.Expression | None]:
-    def read(parser: PaimonParser) -> exp.Expression | None:
+    grammar: Series, node: type[exp.Expr], refusals: Mapping[str, tuple[str, str]]
+) -> Callable[[PaimonParser], exp.Expr | None]:
+    def read(parser: PaimonParser) -> exp.Expr | None:
         found: Found = {}
         try:
             if not grammar.parse(parser, found):

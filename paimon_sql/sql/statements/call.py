@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.dialect.nodes import Parts, span
+from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.reading import Reading, names_of
 
 PROCEDURES = {"rollback_to": "rollback"}
 """Procedures that Flink names otherwise."""
@@ -46,7 +46,7 @@ def read_call(parser: PaimonParser) -> Call | None:
     if procedure is None or inside is None:
         return None
     parser.step_into()
-    arguments: list[exp.Expression] = []
+    arguments: list[exp.Expr] = []
     while parser.index < inside[1]:
         first, name = parser.token, parser.identifier() if parser.sees("=>", ahead=1) else None
         parser.accept("=>")
@@ -59,13 +59,13 @@ def read_call(parser: PaimonParser) -> Call | None:
 
 
 @writes(Call)
-def call_sql(generator: Generator, node: exp.Expression) -> str:
+def call_sql(generator: Generator, node: exp.Expr) -> str:
     """The CALL with the names that it has."""
     return f"CALL {generator.sql(node.this)}({generator.expressions(node, flat=True)})"
 
 
 @rewrites(Call)
-def call(node: Call, reading: StatementReading) -> Outcome | None:
+def call(node: Call, reading: Reading) -> Outcome | None:
     """The Spark catalog's names for Flink's, in a CALL of a Paimon catalog."""
     context, parts = reading.context, names_of(node.this) or ()
     if len(parts) < 2 or context.to_be(parts) is None or parts[-2].lower() != "sys":

@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.slots import Reading
 from paimon_sql.sql.kept_values import keep
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Options, Statement, declared
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))
 """Options of a catalog whose values may be shown; among the others are passwords and keys."""
 
 
-@declared(
-    "CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}"
-)
+@declared("CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}")
 @dataclass(frozen=True)
 class CreateCatalog(Statement):
     """CREATE CATALOG .. WITH: a catalog for this session. Values that may be secret are kept beside (`kept_values`)."""
@@ -27,7 +25,7 @@ class CreateCatalog(Statement):
     comment: str | None = None
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: Reading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made = super().of(node, reading)
         assert isinstance(made, CreateCatalog)
         return replace(made, options={k: v if k in _HARMLESS else keep(v) for k, v in made.options.items()})

@@ -14,7 +14,7 @@ from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.slots import READS, SLOTS, Slot, Text
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Statement, declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
@@ -91,12 +91,12 @@ class _FileFormat(Slot):
         parser.step_into()
         return Names(expressions=list(found.values()))
 
-    def _value(self, parser: PaimonParser, key: str) -> exp.Expression:
+    def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
         first, inside = parser.token, parser.bracket()
         if inside is None:
             return self._single(parser, key)
         parser.step_into()
-        values: list[exp.Expression] = []
+        values: list[exp.Expr] = []
         while parser.index < inside[1]:
             values.append(self._single(parser, key))
             if not parser.accept(",") and parser.index < inside[1]:
@@ -104,7 +104,7 @@ class _FileFormat(Slot):
         parser.step_into()
         return parser.placed(exp.Tuple(expressions=values), first)
 
-    def _single(self, parser: PaimonParser, key: str) -> exp.Expression:
+    def _single(self, parser: PaimonParser, key: str) -> exp.Expr:
         first = parser.token
         value = raw_text(parser) or parser.identifier(TokenType.NUMBER)
         if value is None:
@@ -121,7 +121,7 @@ class _FileFormat(Slot):
             if key != "TYPE":
                 self._checked(parser, key, option.expression, known[key])
 
-    def _checked(self, parser: PaimonParser, key: str, node: exp.Expression, kind: _Kind) -> Value:
+    def _checked(self, parser: PaimonParser, key: str, node: exp.Expr, kind: _Kind) -> Value:
         values = [each.name for each in node.expressions] if isinstance(node, exp.Tuple) else [node.name]
         if isinstance(node, exp.Tuple) and (not kind.is_list or not values):
             raise parser.refusal_of(node, f"{key} takes {kind.words}")
@@ -129,11 +129,13 @@ class _FileFormat(Slot):
             raise parser.refusal_of(node, f"{key} takes {kind.words}, and not '{values[0]}'")
         return _kept(values, kind)
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> dict[str, Value]:
+    def value(self, node: exp.Expr, reading: Reading) -> dict[str, Value]:
         given = {each.this.name.upper(): each.expression for each in node.expressions}
         kind = given["TYPE"].name.upper()
         kinds = {"TYPE": _one_of(*self._kinds), **self._kinds[kind]}
-        values = {k: [e.name for e in v.expressions] if isinstance(v, exp.Tuple) else [v.name] for k, v in given.items()}
+        values = {
+            k: [e.name for e in v.expressions] if isinstance(v, exp.Tuple) else [v.name] for k, v in given.items()
+        }
         return {key: _kept(values[key], kinds[key]) for key in given}
 
 
@@ -160,7 +162,7 @@ def raw_text(parser: PaimonParser) -> exp.Literal | None:
 class _Raw(Text):
     """A text of COPY INTO."""
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return raw_text(parser)
 
 
@@ -169,7 +171,7 @@ class _Path(_Raw):
 
     what = "a path in quotes"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         first, path = parser.token, raw_text(parser)
         if path is not None and not path.name.strip():
             raise parser.refusal("COPY INTO needs a path in quotes", first)
@@ -197,7 +199,7 @@ class _Source(Slot):
         parser.go(start)
         return parser.text_up_to(end)
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         start, end = span(node)
         return reading.part(start + 1, end - 1).strip() if node.name.startswith("(") else reading.text(node)
 
@@ -220,8 +222,8 @@ SLOTS |= {
 class CopyIntoTable(Statement):
     """COPY INTO table FROM 'path'.
 
-    ``file_format`` is checked, its keys and all fixed words in upper case; ``TYPE`` is one of the keys, and a list is its
-    values in order.
+    ``file_format`` is checked, its keys and all fixed words in upper case; ``TYPE`` is one of the keys, and a list is
+    its values in order.
     """
 
     table: TableName
@@ -233,12 +235,15 @@ class CopyIntoTable(Statement):
     on_error: OnError = "ABORT_STATEMENT"
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made = super().of(node, reading)
         return replace(made, force=node.args.get("force") == "TRUE") if isinstance(made, CopyIntoTable) else None
 
 
-@declared("COPY INTO {path}! FROM {source:copied} FILE_FORMAT = {file_format:unload_format} [OVERWRITE = <overwrite: TRUE | FALSE>]")
+@declared(
+    "COPY INTO {path}! FROM {source:copied} FILE_FORMAT = {file_format:unload_format}"
+    " [OVERWRITE = <overwrite: TRUE | FALSE>]"
+)
 @dataclass(frozen=True)
 class CopyIntoLocation(Statement):
     """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its brackets."""
@@ -250,7 +255,7 @@ class CopyIntoLocation(Statement):
     overwrite: bool = False
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         source, path, form = (node.args[name] for name in ("source", "path", "file_format"))
         given = cls.SLOTS["file_format"].value(form, reading)
         text = cls.SLOTS["source"].value(source, reading)

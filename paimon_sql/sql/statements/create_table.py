@@ -14,23 +14,19 @@ Spark does not know, is Flink's in every statement.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
-from paimon_sql.sql.dialect.nodes import Options as OptionList
 from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.names import quote_name, string_sql
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading, names_of
-from paimon_sql.sql.statements.base import Options, Statement
+from paimon_sql.sql.outcome import Outcome, rewrites
+from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.columns import Column, columns_of, keys_of, without_elements
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 
@@ -53,7 +49,7 @@ class Clause(exp.Property):
 class CreateTable(exp.Create):
     """CREATE or REPLACE TABLE; read shallowly, its ``properties`` are `Clause` nodes."""
 
-    def clause(self, *words: str) -> exp.Expression | None:
+    def clause(self, *words: str) -> exp.Expr | None:
         """What stands behind the first of the clauses with one of these words; None where there is none."""
         clauses = self.args["properties"].expressions
         return next((c.args["value"] for c in clauses if isinstance(c, Clause) and c.name in words), None)
@@ -61,7 +57,9 @@ class CreateTable(exp.Create):
     @property
     def given(self) -> list[exp.Property]:
         """All options, wherever they are said."""
-        return [option for word in ("WITH", "TBLPROPERTIES") for option in (self.clause(word) or exp.Tuple()).expressions]
+        return [
+            option for word in ("WITH", "TBLPROPERTIES") for option in (self.clause(word) or exp.Tuple()).expressions
+        ]
 
     @property
     def provider(self) -> str | None:
@@ -124,17 +122,26 @@ def _read_deeply(parser: PaimonParser) -> CreateTable | None:
     while parser.token and not parser.sees("AS|SELECT"):
         words.add(parser.word)
         parser.step()
+    if "LIKE" in words:
+        return None
     node, says_spark = None, not words.isdisjoint(("USING", "TBLPROPERTIES", "OPTIONS")) and "WITH" not in words
     for parser.spark_timestamps in (True, False) if not says_spark and "WITH" not in words else (says_spark,):
         parser.go(start)
         node = parser.sparks_statement()
-        if not isinstance(node, exp.Create):
-            return None
-        if not any(isinstance(each, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint) or each.meta.get("foreign") for each in node.walk()):
+        if not isinstance(node, exp.Create) or not any(map(_is_flinks, node.walk())):
             break
+    if not isinstance(node, exp.Create):
+        return None
     made = CreateTable(**node.args)
     _as_flink_says(made)
     return made
+
+
+def _is_flinks(node: exp.Expr) -> bool:
+    """Whether only Flink writes that in the definition of a table."""
+    if isinstance(node, exp.DataType):
+        return bool(node.meta.get("foreign") or (node.this in exp.DataType.TEMPORAL_TYPES and node.expressions))
+    return isinstance(node, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint)
 
 
 def _as_flink_says(table: CreateTable) -> None:
@@ -153,12 +160,12 @@ def _as_flink_says(table: CreateTable) -> None:
 
 
 @writes(CreateTable)
-def create_table_sql(generator: Generator, node: exp.Expression) -> str:
+def create_table_sql(generator: Generator, node: CreateTable) -> str:
     """As sqlglot writes it."""
     return generator.create_sql(node)
 
 
-def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Expression], int]:
+def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Expr], int]:
     """The bracket of the columns as text, the clauses behind it, and the offset where they end."""
     columns, end = None, parser.before().end + 1
     if parser.sees("(") and not _is_query(parser):
@@ -166,7 +173,7 @@ def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Express
         if columns is None:
             raise PlacedError("The bracket of the columns never closes", end, end)
         end = parser.before().end + 1
-    clauses: list[exp.Expression] = []
+    clauses: list[exp.Expr] = []
     while parser.token and not parser.sees("LIKE"):
         first = parser.token
         if parser.sees("WITH", "(") or parser.sees("TBLPROPERTIES"):
@@ -214,7 +221,7 @@ def _is_query(parser: PaimonParser) -> bool:
     return parser.sees("SELECT|(", ahead=1) or parser.sees("VALUES", "(", ahead=1)
 
 
-def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expression, columns: Verbatim) -> exp.Expression:
+def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expr, columns: Verbatim) -> exp.Expr:
     """The columns, read if something among them may be ours; their text otherwise."""
     words = set(columns.meta["words"])
     is_ours = made.clause("WITH") is not None or not words.isdisjoint(_MARKS)
@@ -236,7 +243,7 @@ def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expression, colu
 
 
 @rewrites(CreateTable)
-def create_table(node: CreateTable, reading: StatementReading) -> Outcome | None:
+def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
     """What a CREATE or REPLACE TABLE becomes; None where it is Spark's as it stands."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     context = reading.context
@@ -316,6 +323,7 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
             end = node.meta["definition_end"]
             yield clause(text, end, end, f"TBLPROPERTIES ({', '.join(additions)})")
         return
+    assert given.parent is not None
     start, end = span(given.parent)
     partition = [option for option in given.expressions if option.name == "partition"]
     if node.clause("PARTITIONED") is not None:
@@ -337,7 +345,7 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
     yield clause(text, start, end, " ".join(clauses))
 
 
-def _appended(options: exp.Expression, additions: list[str]) -> Iterator[Edit]:
+def _appended(options: exp.Expr, additions: list[str]) -> Iterator[Edit]:
     """Add to a list of options, before the bracket that closes it."""
     end = span(options).end - 1
     if additions:

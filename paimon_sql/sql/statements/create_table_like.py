@@ -13,7 +13,7 @@ from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads
 from paimon_sql.sql.dialect.slots import SLOTS, Slot
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.base import Options as OptionMap
 from paimon_sql.sql.statements.base import Statement, declared
 
@@ -26,10 +26,10 @@ class _Source(Slot):
 
     what = "a table"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.table_name()
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> TableName | None:
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         names = names_of(node)
         return reading.context.full_name(names) if names else None
 
@@ -43,7 +43,7 @@ class _Features(Slot):
         if not parser.sees("(", _FEATURE) or (inside := parser.bracket()) is None:
             return None
         parser.step_into()
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         while parser.sees(_FEATURE) and parser.index + 1 < inside[1]:
             verb = parser.word
             parser.step_into()
@@ -54,10 +54,10 @@ class _Features(Slot):
         parser.step_into()
         return Names(expressions=found)
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> tuple[str, ...]:
+    def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:
         return tuple(each.name for each in node.expressions)
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str:
+    def sql(self, generator: Generator, node: exp.Expr) -> str:
         return f"({' '.join(each.name for each in node.expressions)})"
 
     def told(self, name: str) -> str:
@@ -68,7 +68,8 @@ SLOTS |= {"source": _Source(), "features": _Features()}
 
 
 @declared(
-    "CREATE TABLE [<if_not_exists: IF NOT EXISTS>] {table:new_table} [WITH|TBLPROPERTIES {given:options}] LIKE! {source}"
+    "CREATE TABLE [<if_not_exists: IF NOT EXISTS>] {table:new_table} [WITH|TBLPROPERTIES {given:options}]"
+    " LIKE! {source}"
     " (* [WITH|TBLPROPERTIES {options}] [USING {provider:word}] [LOCATION {location:string}] [{features}] *)"
 )
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class CreateTableLike(Statement):
     location: str | None = None
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made, context, source = super().of(node, reading), reading.context, node.args["source"]
         if not isinstance(made, CreateTableLike):
             return None

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from paimon_sql.sql.context import TableName
+from paimon_sql.sql.dialect.nodes import Span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.slots import SLOTS, Slot
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.base import Statement, declared
 
 _SYSTEM = "sys"
@@ -23,10 +24,10 @@ class _Function(Slot):
 
     what = "the name of a function"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.parts()
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> TableName | None:
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         return reading.context.function(names_of(node))
 
 
@@ -35,19 +36,19 @@ class _Definition(Slot):
 
     what = "a definition"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         language = None
         if parser.sees("AS") and parser.sees("LANGUAGE", ahead=2):
             first, last = parser.token_at(2), parser.token_at(3)
-            if last is None or last.text.upper() not in _CLASSES:
+            if first is None or last is None or last.text.upper() not in _CLASSES:
                 raise parser.refusal("Spark runs classes of JAVA and SCALA only", last)
-            language = first.start, last.end + 1
+            language = Span(first.start, last.end + 1)
         node = parser.rest()
         if node is not None:
             node.meta["language"] = language
         return node
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return reading.text(node)
 
 
@@ -66,9 +67,9 @@ class CreateFunction(Statement):
 
 
 @rewrites(CreateFunction.NODE)
-def create_function(node: exp.Expression, reading: StatementReading) -> Outcome | None:
+def create_function(node: exp.Expr, reading: Reading) -> Outcome | None:
     """A CREATE FUNCTION without Flink's ``LANGUAGE JAVA``, as Spark takes nothing else."""
-    language = node.args["definition"].meta["language"]
+    language: Span | None = node.args["definition"].meta["language"]
     plain = [] if language is None else [Edit(*language, "")]
     statement = CreateFunction.of(node, reading.with_edits(plain))
     return None if statement is None else Carried(statement, spark_parses=True, plain=plain)
@@ -92,7 +93,7 @@ class DescribeFunction(Statement):
     extended: bool = False
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made = super().of(node, reading)
         if not isinstance(made, DescribeFunction) or len(made.function) != 3:
             return None

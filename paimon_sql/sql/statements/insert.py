@@ -16,7 +16,7 @@ from paimon_sql.sql.dialect.nodes import Travel
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import parts_in, quote_name
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Options, RowChange
 
 
@@ -29,7 +29,7 @@ class EvolvingInsert(RowChange):
 
 
 @rewrites(exp.Insert)
-def insert(node: exp.Insert, reading: StatementReading) -> Outcome | None:
+def insert(node: exp.Insert, reading: Reading) -> Outcome | None:
     """``[WITH ..] INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     table = reading.table(target) if isinstance(target, exp.Table) else None
@@ -48,9 +48,7 @@ def insert(node: exp.Insert, reading: StatementReading) -> Outcome | None:
     return Carried(EvolvingInsert(table, options), spark_parses=True) if merges else None
 
 
-def _like_hive(
-    node: exp.Insert, partition: exp.Partition, table: TableName, reading: StatementReading
-) -> Outcome | None:
+def _like_hive(node: exp.Insert, partition: exp.Partition, table: TableName, reading: Reading) -> Outcome | None:
     """The names of the columns behind a PARTITION with dynamic columns, where the statement has none.
 
     A query whose columns are called as the table's are, in their order, is left as it is.
@@ -66,6 +64,8 @@ def _like_hive(
     end = node.meta["into_end"]
     fixed = {name.lower() for name, is_free in values if not is_free}
     begin, text = node.meta["verb"], reading.source
-    if reading.context.query_columns(text[:begin] + text[end:]) == tuple(c.lower() for c in columns if c.lower() not in fixed):
+    if reading.context.query_columns(text[:begin] + text[end:]) == tuple(
+        c.lower() for c in columns if c.lower() not in fixed
+    ):
         return None
     return [Edit(end, end, f" ({', '.join(map(quote_name, names))})")]

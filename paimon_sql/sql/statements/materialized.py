@@ -17,7 +17,7 @@ from paimon_sql.sql.dialect.registry import reads
 from paimon_sql.sql.dialect.slots import SLOTS, Query, Slot
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.base import Options, Statement, declared
 
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]
@@ -37,7 +37,7 @@ class _Columns(Slot):
         if inside is None:
             return None
         parser.step_into()
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         while not found or parser.accept(","):
             found.append(self._element(parser))
         if parser.index != inside[1]:
@@ -45,7 +45,7 @@ class _Columns(Slot):
         parser.step_into()
         return exp.Schema(expressions=found)
 
-    def _element(self, parser: PaimonParser) -> exp.Expression:
+    def _element(self, parser: PaimonParser) -> exp.Expr:
         if parser.sees("CONSTRAINT") and parser.sees("PRIMARY", ahead=2):
             parser.go(parser.index + 2)
         first = parser.token
@@ -62,7 +62,7 @@ class _Columns(Slot):
         constraints = [exp.ColumnConstraint(kind=exp.CommentColumnConstraint(this=comment))] if comment else None
         return parser.placed(exp.ColumnDef(this=name, constraints=constraints), first)
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> exp.Expression:
+    def value(self, node: exp.Expr, reading: Reading) -> exp.Expr:
         return node
 
 
@@ -84,7 +84,7 @@ class _Freshness(Slot):
         parser.step_into()
         return exp.Interval(this=exp.Literal.string(number.name.strip()), unit=exp.Var(this=unit))
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> tuple[str, Unit]:
+    def value(self, node: exp.Expr, reading: Reading) -> tuple[str, Unit]:
         return node.this.name, node.args["unit"].name
 
 
@@ -98,7 +98,7 @@ class _Values(Slot):
         if inside is None or inside[0] == inside[1]:
             return None
         parser.step_into()
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         while not found or parser.accept(","):
             found.append(self._pair(parser, {each.this.name for each in found}))
         if parser.index != inside[1]:
@@ -118,7 +118,7 @@ class _Values(Slot):
             raise parser.refusal("A partition's value is a literal", remedy=_PARTITION)
         return exp.EQ(this=name, expression=value)
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> dict[str, str]:
+    def value(self, node: exp.Expr, reading: Reading) -> dict[str, str]:
         return {each.this.name: each.expression.name for each in node.expressions}
 
 
@@ -127,7 +127,7 @@ class _Defining(Query):
 
     what = "a query"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         query = super().parse(parser)
         if query is None:
             raise parser.refusal("A materialized table is defined by a query", remedy="Write AS and a SELECT.")
@@ -136,7 +136,7 @@ class _Defining(Query):
             raise parser.refusal(problem, parameter, "Write the values.")
         return query
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         before = reading.source[: span(node).start]
         return "".join(c if c == "\n" else " " for c in before) + reading.text(node)
 
@@ -146,10 +146,10 @@ class _Database(Slot):
 
     what = "the name of a database"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.parts()
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> TableName | None:
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         names = names_of(node) or ()
         return names if len(names) > 1 else (reading.context.current_catalog, *names)
 
@@ -198,7 +198,7 @@ class CreateMaterializedTable(Statement):
     if_not_exists: bool = False
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made, schema = super().of(node, reading), node.args.get("schema")
         if not isinstance(made, CreateMaterializedTable) or schema is None:
             return made
@@ -224,7 +224,7 @@ class ChangeMaterializedQuery(Statement):
 
 @rewrites(CreateMaterializedTable.NODE)
 @rewrites(ChangeMaterializedQuery.NODE)
-def with_query(node: exp.Expression, reading: StatementReading) -> Outcome | None:
+def with_query(node: exp.Expr, reading: Reading) -> Outcome | None:
     """A statement whose query Spark's parser can be asked about: blanks stand before it then."""
     cls = CreateMaterializedTable if isinstance(node, CreateMaterializedTable.NODE) else ChangeMaterializedQuery
     statement = cls.of(node, reading)
@@ -278,7 +278,7 @@ class ShowMaterializedTables(Statement):
     pattern: str | None = None
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         context, pattern = reading.context, node.args.get("pattern")
         named = node.args.get("database")
         database = (context.current_catalog, context.current_database)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.slots import SLOTS, Slot
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Statement, declared
 
 PartitionSpec = tuple[tuple[str, str | None], ...]
@@ -26,7 +27,7 @@ class _Bracket(Slot):
     def parse(self, parser: PaimonParser) -> Verbatim | None:
         return parser.bracket_text()
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return reading.text(node)
 
 
@@ -36,7 +37,7 @@ class _Partitions(Slot):
     what = "PARTITION (..)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         while parser.accept("PARTITION") or (found and parser.accept(",", "PARTITION")):
             bracket = parser.bracket_text()
             if bracket is None:
@@ -44,8 +45,11 @@ class _Partitions(Slot):
             found.append(bracket)
         return Names(expressions=found) if found else None
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> tuple[str, ...]:
+    def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:
         return tuple(map(reading.text, node.expressions))
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str:
+        return ", ".join(f"PARTITION {generator.sql(each)}" for each in node.expressions)
 
 
 class _Spec(Slot):
@@ -58,7 +62,7 @@ class _Spec(Slot):
         if inside is None:
             return None
         parser.step_into()
-        found: list[exp.Expression] = []
+        found: list[exp.Expr] = []
         while parser.index < inside[1]:
             name = parser.identifier()
             value = parser.expression_text() if parser.accept("=|==") else None
@@ -68,7 +72,7 @@ class _Spec(Slot):
         parser.step_into()
         return Names(expressions=found) if found else None
 
-    def value(self, node: exp.Expression, reading: StatementReading) -> PartitionSpec:
+    def value(self, node: exp.Expr, reading: Reading) -> PartitionSpec:
         return tuple(
             (each.this.name, reading.text(each.expression)) if isinstance(each, exp.EQ) else (each.name, None)
             for each in node.expressions
@@ -92,7 +96,7 @@ class DropPartitions(Statement):
     if_exists: bool = False
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         made = super().of(node, reading)
         if not isinstance(made, DropPartitions):
             return None
@@ -118,18 +122,18 @@ class RepairPartitions(Statement):
 @declared("DESCRIBE|DESC [TABLE] EXTENDED|FORMATTED {table} PARTITION {partition:bracket}")
 @dataclass(frozen=True)
 class DescribePartition(Statement):
-    """DESCRIBE EXTENDED of a partition that is written ``(a = 1)``; Spark tells less of the columns than of the table."""
+    """DESCRIBE EXTENDED of a partition that is written ``(a = 1)``; Spark tells less of it than of the table."""
 
     SPARK_PARSES = True
     table: TableName
     partition: str
 
     @classmethod
-    def of(cls, node: exp.Expression, reading: StatementReading) -> Statement | None:
-        made = super().of(node, reading)
-        context = reading.context
-        is_ours = isinstance(made, DescribePartition) and context.partition_keys(made.table)
-        return made if is_ours and not context.is_files(made.table) else None
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
+        made, context = super().of(node, reading), reading.context
+        if not isinstance(made, DescribePartition) or context.is_files(made.table):
+            return None
+        return made if context.partition_keys(made.table) else None
 
 
 @declared(

@@ -12,7 +12,7 @@ from paimon_sql.sql.dialect.nodes import Travel, Verbatim, span
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading, names_of
+from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.base import Node, Options, RowChange
 
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
@@ -83,7 +83,7 @@ class MergeInto(RowChange):
 
 
 @rewrites(exp.Delete)
-def delete_from(node: exp.Delete, reading: StatementReading) -> Outcome | None:
+def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
     """``[WITH ..] DELETE FROM t [[AS] a] [WHERE ..]``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     if target is None or target.table is None or node.args.get("using") or node.args.get("tables"):
@@ -94,7 +94,7 @@ def delete_from(node: exp.Delete, reading: StatementReading) -> Outcome | None:
 
 
 @rewrites(exp.Update)
-def update(node: exp.Update, reading: StatementReading) -> Outcome | None:
+def update(node: exp.Update, reading: Reading) -> Outcome | None:
     """``[WITH ..] UPDATE t [[AS] a] SET c = e, .. [WHERE ..]``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     if target is None or target.table is None or node.args.get("from_"):
@@ -108,7 +108,7 @@ def update(node: exp.Update, reading: StatementReading) -> Outcome | None:
 
 
 @rewrites(exp.Merge)
-def merge_into(node: exp.Merge, reading: StatementReading) -> Outcome | None:
+def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
     """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     using, on = node.args.get("using"), node.args.get("on")
@@ -136,7 +136,7 @@ def merge_into(node: exp.Merge, reading: StatementReading) -> Outcome | None:
 class _Target:
     """The table that a statement changes, with its alias and the options of its hint."""
 
-    def __init__(self, node: exp.Table, reading: StatementReading) -> None:
+    def __init__(self, node: exp.Table, reading: Reading) -> None:
         self.table: TableName | None = reading.table(node)
         self.alias: str | None = node.alias or None
         travel = node.args.get("version")
@@ -149,7 +149,7 @@ class _Target:
 class _Source:
     """What stands between USING and ON."""
 
-    def __init__(self, node: exp.Expression, reading: StatementReading) -> None:
+    def __init__(self, node: exp.Expr, reading: Reading) -> None:
         alias, version = node.args.get("alias"), node.args.get("version")
         begin, end = span(node)
         if version is not None:
@@ -163,17 +163,17 @@ class _Source:
             self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){called}")]
 
 
-def _ctes(node: exp.Expression, reading: StatementReading) -> str:
+def _ctes(node: exp.Expr, reading: Reading) -> str:
     with_ = node.args.get("with_")
     return reading.text(with_) if with_ is not None else ""
 
 
-def _where(node: exp.Expression, reading: StatementReading) -> str | None:
+def _where(node: exp.Expr, reading: Reading) -> str | None:
     where = node.args.get("where")
     return reading.text(where.this) if where is not None else None
 
 
-def _assignments(node: exp.Expression, reading: StatementReading) -> tuple[Assignment, ...]:
+def _assignments(node: exp.Expr, reading: Reading) -> tuple[Assignment, ...]:
     """The list ``a.b = expression, ..``; empty where one of its pieces is no assignment."""
     found: list[Assignment] = []
     for each in node.expressions:
@@ -184,7 +184,7 @@ def _assignments(node: exp.Expression, reading: StatementReading) -> tuple[Assig
     return tuple(found)
 
 
-def _clause(when: exp.When, reading: StatementReading) -> MergeClause | None:
+def _clause(when: exp.When, reading: Reading) -> MergeClause | None:
     rows: Rows = "MATCHED" if when.args["matched"] else "NOT MATCHED"
     if rows == "NOT MATCHED" and when.args.get("source"):
         rows = "NOT MATCHED BY SOURCE"

@@ -13,7 +13,7 @@ from paimon_sql.sql.dialect.registry import reads, writes
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.outcome import Outcome, rewrites
-from paimon_sql.sql.reading import StatementReading
+from paimon_sql.sql.reading import Reading
 
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
@@ -23,13 +23,13 @@ class Respelled(Verbatim):
 
 
 @writes(Respelled)
-def respelled_sql(generator: Generator, node: exp.Expression) -> str:
+def respelled_sql(generator: Generator, node: exp.Expr) -> str:
     """The text as it is."""
     return node.name
 
 
 @rewrites(Respelled)
-def respelled(node: Respelled, reading: StatementReading) -> Outcome | None:
+def respelled(node: Respelled, reading: Reading) -> Outcome | None:
     """What Spark writes in those places."""
     return [Edit(*place) for place in node.meta["places"]]
 
@@ -42,7 +42,7 @@ def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled
 
 
 @reads("USE", "CATALOG")
-def use_catalog(parser: PaimonParser) -> exp.Expression | None:
+def use_catalog(parser: PaimonParser) -> exp.Expr | None:
     """``USE CATALOG c``, which is ``SET CATALOG c`` in Spark."""
     use = parser.token
     if not parser.is_name(2):
@@ -51,7 +51,7 @@ def use_catalog(parser: PaimonParser) -> exp.Expression | None:
 
 
 @reads("SHOW", "CREATE", "VIEW")
-def show_create_view(parser: PaimonParser) -> exp.Expression | None:
+def show_create_view(parser: PaimonParser) -> exp.Expr | None:
     """``SHOW CREATE VIEW v``, which Spark writes with TABLE."""
     view = parser.token_at(2)
     assert view is not None
@@ -59,7 +59,7 @@ def show_create_view(parser: PaimonParser) -> exp.Expression | None:
 
 
 @reads("CREATE|ALTER", "DATABASE|SCHEMA|NAMESPACE")
-def database_options(parser: PaimonParser) -> exp.Expression | None:
+def database_options(parser: PaimonParser) -> exp.Expr | None:
     """``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which want DBPROPERTIES in Spark."""
     while parser.token and not parser.sees("WITH|SET", "("):
         parser.step()
@@ -70,7 +70,7 @@ def database_options(parser: PaimonParser) -> exp.Expression | None:
 
 
 @reads("SET|RESET")
-def set_option(parser: PaimonParser) -> exp.Expression | None:
+def set_option(parser: PaimonParser) -> exp.Expr | None:
     """Keys that Spark writes with back-quotes: ``SET 'key' = 'value'``, and Paimon's own with dashes or stars."""
     parser.step_into()
     at, key = parser.token, parser.string()

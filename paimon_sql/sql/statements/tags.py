@@ -11,7 +11,8 @@ from sqlglot.generator import Generator
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads
-from paimon_sql.sql.dialect.slots import SLOTS, Reading, Slot
+from paimon_sql.sql.dialect.slots import SLOTS, Slot
+from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Statement, declared
 
 _UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "min"}
@@ -22,7 +23,7 @@ class _Lifetime(Slot):
 
     what = "a time, in DAYS, HOURS or MINUTES"
 
-    def parse(self, parser: PaimonParser) -> exp.Expression | None:
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
         number, unit = parser.whole_number(), "|".join((*_UNITS, *(f"{unit}S" for unit in _UNITS)))
         if number is None or not parser.sees(unit):
             return None
@@ -30,10 +31,10 @@ class _Lifetime(Slot):
         parser.step()
         return exp.Interval(this=number, unit=exp.Var(this=unit))
 
-    def value(self, node: exp.Expression, reading: Reading) -> str:
+    def value(self, node: exp.Expr, reading: Reading) -> str:
         return f"{node.this.name} {_UNITS[node.args['unit'].name.removesuffix('S')]}"
 
-    def sql(self, generator: Generator, node: exp.Expression) -> str:
+    def sql(self, generator: Generator, node: exp.Expr) -> str:
         return f"{node.this.name} {node.args['unit'].name}"
 
     def told(self, name: str) -> str:
