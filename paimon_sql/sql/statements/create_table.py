@@ -30,47 +30,39 @@ from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.columns import Column, columns_of, keys_of, without_elements
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 
-_QUERY = "AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
+_QUERY = "LIKE|AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
+"""What ends the clauses."""
 _MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
 _SUSPECTS = _MARKS | {
     *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
     *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
 }
 """Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+_SPARKS_CLAUSES = frozenset(["USING", "TBLPROPERTIES", "OPTIONS"])
 _PAIMON = "PAIMON"
 _FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
 """What stands behind USING for a table of plain files."""
 
 
-class Clause(exp.Property):
-    """A clause of a table's definition: the word ``this`` and what stands behind it, ``value``."""
-
-
 class CreateTable(exp.Create):
-    """CREATE or REPLACE TABLE; read shallowly, its ``properties`` are `Clause` nodes."""
-
-    def clause(self, *words: str) -> exp.Expr | None:
-        """What stands behind the first of the clauses with one of these words; None where there is none."""
-        clauses = self.args["properties"].expressions
-        return next((c.args["value"] for c in clauses if isinstance(c, Clause) and c.name in words), None)
+    """CREATE or REPLACE TABLE; read shallowly, ``meta["clauses"]`` has by its first word what stands in each clause."""
 
     @property
     def given(self) -> list[exp.Property]:
         """All options, wherever they are said."""
-        return [
-            option for word in ("WITH", "TBLPROPERTIES") for option in (self.clause(word) or exp.Tuple()).expressions
-        ]
+        lists = [self.meta["clauses"].get(word) for word in ("WITH", "TBLPROPERTIES")]
+        return [option for each in lists if each is not None for option in each.expressions]
 
     @property
     def provider(self) -> str | None:
         """The word behind USING, in upper case."""
-        using = self.clause("USING")
-        return None if using is None else using.name.upper()
+        using = self.meta["clauses"].get("USING")
+        return None if using is None else ".".join(names_of(using) or ()).upper()
 
     @property
     def is_spark_style(self) -> bool:
         """Whether USING, TBLPROPERTIES or OPTIONS is there, and no ``WITH (..)``."""
-        return self.clause("USING", "TBLPROPERTIES", "OPTIONS") is not None and self.clause("WITH") is None
+        return _SPARKS_CLAUSES & self.meta["clauses"].keys() != set() and "WITH" not in self.meta["clauses"]
 
 
 # -- grammar ----------------------------------------------------------------------------------------------------------
@@ -90,21 +82,21 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     table = parser.table_name()
     if table is None:
         return None
-    name_end = parser.index
+    made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
+    start = parser.index
     try:
-        columns, clauses, end = _definition(parser)
+        columns = None if _is_query(parser) else parser.bracket_text()
+        made.meta["clauses"] = _clauses(parser)
+        made.meta["definition_end"] = parser.before().end + 1
         if parser.sees("LIKE"):
             return None
-        made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
-        made.meta["definition_end"] = end
         parser.accept("AS")
         made.set("expression", parser.query())
-        made.set("properties", exp.Properties(expressions=clauses))
-        after = parser.index
         if columns is not None:
-            parser.go(name_end)
+            end = parser.index
+            parser.go(start)
             made.set("this", _schema(parser, made, table, columns))
-            parser.go(after)
+            parser.go(end)
     except RefusedError as error:
         error.about = table
         raise
@@ -124,7 +116,7 @@ def _read_deeply(parser: PaimonParser) -> CreateTable | None:
         parser.step()
     if "LIKE" in words:
         return None
-    node, says_spark = None, not words.isdisjoint(("USING", "TBLPROPERTIES", "OPTIONS")) and "WITH" not in words
+    node, says_spark = None, not words.isdisjoint(_SPARKS_CLAUSES) and "WITH" not in words
     for parser.spark_timestamps in (True, False) if not says_spark and "WITH" not in words else (says_spark,):
         parser.go(start)
         node = parser.sparks_statement()
@@ -165,53 +157,29 @@ def create_table_sql(generator: Generator, node: CreateTable) -> str:
     return generator.create_sql(node)
 
 
-def _definition(parser: PaimonParser) -> tuple[Verbatim | None, list[exp.Expr], int]:
-    """The bracket of the columns as text, the clauses behind it, and the offset where they end."""
-    columns, end = None, parser.before().end + 1
-    if parser.sees("(") and not _is_query(parser):
-        columns = parser.bracket_text()
-        if columns is None:
-            raise PlacedError("The bracket of the columns never closes", end, end)
-        end = parser.before().end + 1
-    clauses: list[exp.Expr] = []
-    while parser.token and not parser.sees("LIKE"):
-        first = parser.token
-        if parser.sees("WITH", "(") or parser.sees("TBLPROPERTIES"):
-            parser.step_into()
-            if not parser.sees("("):
-                raise PlacedError("TBLPROPERTIES needs options in brackets", first.start, first.end)
-            clauses.append(parser.placed(Clause(this=exp.Var(this=first.text.upper()), value=parser.options()), first))
-        elif (parser.sees("WITH") and not parser.sees("WITH", "SERDEPROPERTIES")) or (
-            parser.sees(_QUERY) and not parser.sees("TABLE", "PROPERTIES")
-        ):
+def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
+    """The clauses up to the query, by their first words: options, what USING names, nothing of Spark's own.
+
+    A list of options is placed with the word before it.
+    """
+    found: dict[str, exp.Expr | None] = {}
+    while parser.token and not parser.sees(_QUERY):
+        first, word = parser.token, parser.word
+        if word == "WITH" and not parser.sees("(|SERDEPROPERTIES", ahead=1):
             break
-        elif parser.sees("USING"):
-            parser.step_into()
-            provider = parser.parts()
-            name = ".".join(part.name for part in provider.expressions) if provider is not None else ""
-            clauses.append(parser.placed(Clause(this=exp.Var(this="USING"), value=exp.Var(this=name)), first))
+        parser.step()
+        if word == "TBLPROPERTIES" or (word == "WITH" and parser.sees("(")):
+            options = parser.options()
+            if options is None:
+                raise PlacedError(f"{word} needs options in brackets", first.start, first.end)
+            found[word] = parser.placed(options, first)
+        elif word == "USING":
+            found[word] = parser.parts()
         else:
-            clauses.append(_other_clause(parser))
-        end = parser.before().end + 1
-    return columns, clauses, end
-
-
-def _other_clause(parser: PaimonParser) -> Clause:
-    """A clause of Spark's, as text."""
-    first, word = parser.token, parser.word.partition(" ")[0]
-    if parser.accept("STORED|CLUSTERED|CLUSTER|SKEWED|PARTITIONED", "AS|BY"):
-        parser.step()
-        if word == "CLUSTERED":
-            if parser.accept("SORTED", "BY"):
+            found[word.partition(" ")[0]] = None
+            if parser.accept("AS|BY") or word.endswith(" BY") or word in ("OPTIONS", "SERDEPROPERTIES", "ON"):
                 parser.step()
-            if parser.sees("INTO") and parser.sees("BUCKETS", ahead=2):
-                parser.go(parser.index + 3)
-    elif parser.accept("OPTIONS|SERDEPROPERTIES"):
-        parser.step()
-    else:
-        parser.step()
-    text = parser.sql[first.start : parser.before().end + 1]
-    return parser.placed(Clause(this=exp.Var(this=word), value=Verbatim(this=text)), first)
+    return found
 
 
 def _is_query(parser: PaimonParser) -> bool:
@@ -224,8 +192,8 @@ def _is_query(parser: PaimonParser) -> bool:
 def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expr, columns: Verbatim) -> exp.Expr:
     """The columns, read if something among them may be ours; their text otherwise."""
     words = set(columns.meta["words"])
-    is_ours = made.clause("WITH") is not None or not words.isdisjoint(_MARKS)
-    if is_ours or not words.isdisjoint(_SUSPECTS) or not parser.shallow:
+    is_ours = "WITH" in made.meta["clauses"] or not words.isdisjoint(_MARKS)
+    if is_ours or not words.isdisjoint(_SUSPECTS):
         parser.spark_timestamps = made.is_spark_style
         try:
             return parser.schema(table)
@@ -260,7 +228,7 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
 def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
     schema = node.this if isinstance(node.this, exp.Schema) and not _is_text(node.this) else None
     columns, keys = (columns_of(schema, text, node.is_spark_style), keys_of(schema)) if schema is not None else ([], [])
-    is_ours = node.clause("WITH") is not None or keys or any(c.foreign or c.is_key for c in columns)
+    is_ours = "WITH" in node.meta["clauses"] or keys or any(c.foreign or c.is_key for c in columns)
     if not is_ours:
         yield from _property_edits(text, node, kind)
         return
@@ -315,7 +283,8 @@ def _refuse_both(text: str, given: Sequence[exp.Property], key: str, problem: st
 
 def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
     """Put the options of WITH and the additions into one TBLPROPERTIES clause."""
-    given, properties = node.clause("WITH"), node.clause("TBLPROPERTIES")
+    clauses = node.meta["clauses"]
+    given, properties = clauses.get("WITH"), clauses.get("TBLPROPERTIES")
     if given is None:
         if properties is not None:
             yield from _appended(properties, additions)
@@ -323,10 +292,9 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
             end = node.meta["definition_end"]
             yield clause(text, end, end, f"TBLPROPERTIES ({', '.join(additions)})")
         return
-    assert given.parent is not None
-    start, end = span(given.parent)
+    start, end = span(given)
     partition = [option for option in given.expressions if option.name == "partition"]
-    if node.clause("PARTITIONED") is not None:
+    if "PARTITIONED" in clauses:
         _refuse_both(text, partition, "partition", "The partitions are said twice, in PARTITIONED BY and here.")
     if given.expressions and not partition and properties is None:
         yield Edit(start, start + len("WITH"), "TBLPROPERTIES")
@@ -334,15 +302,15 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
         return
     values = (name.strip() for option in partition for name in option.args["value"].name.split(","))
     columns = [quote_name(name) for name in values if name]
-    clauses = [f"PARTITIONED BY ({', '.join(columns)})"] if columns else []
+    words = [f"PARTITIONED BY ({', '.join(columns)})"] if columns else []
     merged = [text[slice(*span(o))] for o in given.expressions if o not in partition] + additions
     if properties is not None:
-        yield clause(text, start, end, " ".join(clauses))
+        yield clause(text, start, end, " ".join(words))
         yield from _appended(properties, merged)
         return
     if merged:
-        clauses.append(f"TBLPROPERTIES ({', '.join(merged)})")
-    yield clause(text, start, end, " ".join(clauses))
+        words.append(f"TBLPROPERTIES ({', '.join(merged)})")
+    yield clause(text, start, end, " ".join(words))
 
 
 def _appended(options: exp.Expr, additions: list[str]) -> Iterator[Edit]:
