@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from paimon_sql.sql.dialect.syntax import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
-from paimon_sql.sql.statements.base import Statement
 
 Texts = SearchStrategy[str]
 
@@ -79,23 +78,10 @@ def texts_of(part: Part) -> Texts:
     if isinstance(part, Named):
         return st.sampled_from(list(part.choices))
     if isinstance(part, SlotPart):
-        return SLOTS[
-            "Table" if part.name == "source" and type(part.slot).__name__ == "_Copied" else type(part.slot).__name__
-        ]
+        return SLOTS[type(part.slot).__name__]
     if isinstance(part, Maybe):
         return st.one_of(st.just(""), *map(texts_of, part.choices))
     if isinstance(part, AnyOrder):
         return st.permutations(part.parts).flatmap(lambda parts: st.tuples(*map(texts_of, parts))).map(" ".join)
     assert isinstance(part, Series)
     return st.tuples(*map(texts_of, part.parts)).map(" ".join)
-
-
-def declared_statements() -> list[type[Statement]]:
-    """The statements whose grammar is declared."""
-    found, todo = [], [Statement]
-    while todo:
-        for each in todo.pop().__subclasses__():
-            todo.append(each)
-            if each.GRAMMARS:
-                found.append(each)
-    return sorted(found, key=lambda each: each.__name__)

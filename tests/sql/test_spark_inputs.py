@@ -195,7 +195,7 @@ _COMPARED = f"""
         String both = found == null ? "" : found + "\\nours:    " + is + "\\nSpark's: " + should;
         return nanoseconds[0] + " " + nanoseconds[1] + kind + "\\n" + both;
     }}"""
-"""What differs. A plan that plain Spark makes another way each time, as with the time of ``timestamp'now'``, does not."""
+"""What differs; nothing in a plan that plain Spark makes another way each time, as the one of ``timestamp'now'``."""
 
 
 class Parsers:
@@ -324,7 +324,7 @@ def test_each_statement_of_sparks_parses_as_in_plain_spark(
     told = f"{parsers.figures()}, {time.perf_counter() - started:.1f} s in all"
     print(told)
     record_property("parsers", told)
-    assert parsers.refused < len(parsers.milliseconds) // 5
+    assert parsers.refused <= len(parsers.milliseconds) / 5
     assert not found, f"{len(found)} differ:\n" + "\n".join(found[:_SHOWN])
 
 

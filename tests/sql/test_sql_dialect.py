@@ -8,19 +8,21 @@ import sys
 
 import pytest
 import sqlglot
-from grammar_texts import NAMES, OPTIONS, STRINGS, TABLES, declared_statements, listed, texts_of
+from grammar_texts import NAMES, OPTIONS, STRINGS, TABLES, listed, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sql_cases import REWRITES, STATEMENTS, pairs
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from paimon_sql.errors import SetupError
+from paimon_sql.sql import dialect
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.nodes import Travel, Verbatim
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.rewrite import rewrite
 from paimon_sql.sql.sqlglot_plugin import Paimon
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.statements.base import Statement, declared_statements
 from paimon_sql.sql.statements.call import Call
 from paimon_sql.sql.statements.create_table import CreateTable
 from paimon_sql.sql.statements.tags import CreateTag
@@ -245,6 +247,15 @@ def test_sqlglot_finds_the_dialect_by_itself() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ["ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')"]
+
+
+def test_compiled_modules_of_sqlglot_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(dialect._Probe, "__init__", refuse)
+    with pytest.raises(SetupError, match="pip uninstall sqlglotc"):
+        dialect.check_sqlglot()
 
 
 def test_nodes_know_their_place_in_the_text() -> None:

@@ -206,8 +206,10 @@ class RelationParser(OptionsParser):
             self._retreat(start)
         elif "$" in token.text:
             start = self._start_of_name(mark)
-            if self._word_at(start - 1) not in _BEFORE_A_TABLE:
-                return self.identifier()
+            before = self._word_at(start - 1)
+            if before not in _BEFORE_A_TABLE:
+                is_name = self._word(1) == "." or (before.isidentifier() and before not in _NO_TABLE)
+                return self.identifier() if is_name else None
             self._retreat(start)
         elif not self.sees("(", ahead=1):
             return None

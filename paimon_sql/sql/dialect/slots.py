@@ -22,9 +22,15 @@ READS = ("SELECT|WITH|VALUES|TABLE|FROM|MAP|REDUCE|(",)
 
 
 class Slot(ABC):
-    """One kind of slot; ``what`` says what is missing where nothing of the kind stands."""
+    """One kind of slot.
+
+    Attributes:
+        what: what is missing where nothing of the kind stands.
+        example: what people are told to type there, where that is not its name.
+    """
 
     what: str
+    example: str | None = None
 
     @abstractmethod
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
@@ -40,7 +46,7 @@ class Slot(ABC):
 
     def told(self, name: str) -> str:
         """What people type there."""
-        return name
+        return self.example or name
 
 
 class Name(Slot):
@@ -74,6 +80,7 @@ class Names(Slot):
     """Names in brackets."""
 
     what = "names of columns in brackets"
+    example = "(a, b)"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.names_in_brackets()
@@ -81,23 +88,18 @@ class Names(Slot):
     def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:
         return tuple(each.name for each in node.expressions)
 
-    def told(self, name: str) -> str:
-        return "(a, b)"
-
 
 class NameList(Names):
     """Names without brackets."""
 
     what = "names"
+    example = "a, b"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.name_list()
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
         return ", ".join(map(generator.sql, node.expressions))
-
-    def told(self, name: str) -> str:
-        return "a, b"
 
 
 class Table(Slot):
@@ -150,6 +152,7 @@ class Choice(Slot):
     """A list of options in brackets."""
 
     what = "its options in brackets"
+    example = "('key' = 'value')"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.options()
@@ -157,9 +160,6 @@ class Choice(Slot):
     def value(self, node: exp.Expr, reading: Reading) -> dict[str, str]:
         assert isinstance(node, Options)
         return node.values
-
-    def told(self, name: str) -> str:
-        return "('key' = 'value')"
 
 
 class Query(Slot):

@@ -7,6 +7,7 @@ Spark's own types do not say. The node of such a type is the type that Spark rea
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -63,6 +64,11 @@ class ExactType(exp.DataType):
         return read_type_text(self.args["exact"])
 
 
+@lru_cache(maxsize=1000)
+def _type_of_sparks(text: str) -> exp.DataType:
+    return exp.DataType.build(text, dialect=Spark)
+
+
 class TypeParser(RelationParser):
     """Spark's parser with Paimon's types where the type of a column stands.
 
@@ -85,8 +91,7 @@ class TypeParser(RelationParser):
             self._foreign = False
             paimon = self._parse_paimon_type()
             if paimon is not None:
-                read = exp.DataType.build(spark_type(paimon), dialect=Spark)
-                node = ExactType(**read.args, exact=type_text(paimon))
+                node = ExactType(**_type_of_sparks(spark_type(paimon)).copy().args, exact=type_text(paimon))
                 node.meta["foreign"] = self._foreign
                 return self.placed(node, start)
             self._retreat(index)

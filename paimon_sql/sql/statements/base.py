@@ -70,6 +70,12 @@ class RowChange(Statement):
 
 
 S = TypeVar("S", bound=Statement)
+_declared: list[type[Statement]] = []
+
+
+def declared_statements() -> list[type[Statement]]:
+    """The statements whose grammar is declared, those of a module one behind the other."""
+    return list(_declared)
 
 
 def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None) -> Callable[[type[S]], type[S]]:
@@ -87,6 +93,7 @@ def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None)
         noted = {part.name: part for grammar in grammars for part in grammar.noted()}
         node = type(cls.__name__, (exp.Expression,), {"arg_types": dict.fromkeys(noted, False), "__doc__": cls.__doc__})
         cls.NODE, cls.GRAMMARS = node, grammars
+        _declared.append(cls)
         cls.SLOTS = {name: part.slot for name, part in noted.items() if not isinstance(part, Named)}
         for line, grammar in zip(lines, grammars, strict=True):
             reads(*_first_words(line))(_reader(grammar, node, refusals or {}))

@@ -65,6 +65,7 @@ class _FileFormat(Slot):
     """``(TYPE = .., ..)``: the options of a type of files."""
 
     what = "the format of the files"
+    example = "(TYPE = CSV)"
 
     def __init__(self, kinds: Mapping[str, Mapping[str, _Kind]], doing: str) -> None:
         self._kinds, self._doing = kinds, doing
@@ -182,6 +183,7 @@ class _Source(Slot):
     """A table, or a query in brackets, whose rows are copied."""
 
     what = "a table or a query in brackets"
+    example = "table|(query)"
 
     def parse(self, parser: PaimonParser) -> Verbatim | None:
         first, inside = parser.token, parser.bracket()

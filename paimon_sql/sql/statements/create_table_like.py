@@ -38,6 +38,7 @@ class _Features(Slot):
     """``(EXCLUDING OPTIONS INCLUDING CONSTRAINTS)``, as Flink writes it."""
 
     what = "features in brackets"
+    example = "(EXCLUDING OPTIONS)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
         if not parser.sees("(", _FEATURE) or (inside := parser.bracket()) is None:
@@ -59,9 +60,6 @@ class _Features(Slot):
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
         return f"({' '.join(each.name for each in node.expressions)})"
-
-    def told(self, name: str) -> str:
-        return "(EXCLUDING OPTIONS)"
 
 
 SLOTS |= {"source": _Source(), "features": _Features()}

@@ -31,6 +31,7 @@ class _Columns(Slot):
     """Names of columns with comments, and a primary key, in brackets."""
 
     what = "names of columns in brackets"
+    example = "(a, b, PRIMARY KEY (a) NOT ENFORCED)"
 
     def parse(self, parser: PaimonParser) -> exp.Schema | None:
         inside = parser.bracket()
@@ -70,6 +71,7 @@ class _Freshness(Slot):
     """``INTERVAL '3' MINUTE``."""
 
     what = "an interval"
+    example = "INTERVAL '3' MINUTE"
 
     def parse(self, parser: PaimonParser) -> exp.Interval | None:
         if not parser.accept("INTERVAL"):
@@ -92,6 +94,7 @@ class _Values(Slot):
     """``(dt = '2024-01-01', h = 3)``: a partition's columns with literals, as texts."""
 
     what = "columns and values in brackets"
+    example = "(dt = '2024-01-01')"
 
     def parse(self, parser: PaimonParser) -> Names | None:
         inside = parser.bracket()
@@ -125,7 +128,7 @@ class _Values(Slot):
 class _Defining(Query):
     """The query that defines a materialized table; with blanks before it, so that each word is at its place."""
 
-    what = "a query"
+    example = "query"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         query = super().parse(parser)

@@ -23,6 +23,7 @@ class _Bracket(Slot):
     """A bracket with what it holds, as text."""
 
     what = "values in brackets"
+    example = "(a = 1)"
 
     def parse(self, parser: PaimonParser) -> Verbatim | None:
         return parser.bracket_text()
@@ -35,6 +36,7 @@ class _Partitions(Slot):
     """``PARTITION (..), PARTITION (..)``, each bracket as text."""
 
     what = "PARTITION (..)"
+    example = "PARTITION (a = 1), PARTITION (a = 2)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
         found: list[exp.Expr] = []
@@ -56,6 +58,7 @@ class _Spec(Slot):
     """``(a = 1, b)``: columns of a partition, with or without a value."""
 
     what = "columns in brackets"
+    example = "(a = 1, b)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
         inside = parser.bracket()

@@ -22,6 +22,7 @@ class _Lifetime(Slot):
     """How long a tag stays, as the procedures write it: ``7 d``."""
 
     what = "a time, in DAYS, HOURS or MINUTES"
+    example = "7 DAYS"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         number, unit = parser.whole_number(), "|".join((*_UNITS, *(f"{unit}S" for unit in _UNITS)))
@@ -36,9 +37,6 @@ class _Lifetime(Slot):
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
         return f"{node.this.name} {node.args['unit'].name}"
-
-    def told(self, name: str) -> str:
-        return "7 DAYS"
 
 
 SLOTS["lifetime"] = _Lifetime()
