@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Found = dict[str, Any]
 """What a statement holds, by the names of its slots and flags."""
 _PIECE = re.compile(
-    r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^>]*)>|[^\s\[\]{}<>]+"
+    r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^<>]*)>|[^\s\[\]{}<>]+"
 )
 
 

@@ -9,16 +9,19 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-_TEXT = r"""'[^'\\]*(?:\\.[^'\\]*)*' | "[^"\\]*(?:\\.[^"\\]*)*" """
-_INNER = r"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+)))*\*/"
-_COMMENT = rf"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+))|{_INNER})*\*/"
-"""Comments nest, these once; an opening of a hint opens nothing in them."""
+_TEXT = r"""'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z) | "[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z) """
+_INNER = r"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+)))*(?:\*/|\Z)"
+_COMMENT = rf"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+))|{_INNER})*(?:\*/|\Z)"
+"""Comments nest, these once; an opening of a hint opens nothing in them.
+
+What is never closed reaches to the end: a pattern that failed there would be tried again from each opening.
+"""
 _TOLD_OTHERWISE = re.compile(
     rf"""
-    (?P<hint> /\*\+ (?: {_TEXT} | \*(?!/) | [^*'"] )* \*/ )
+    (?P<hint> /\*\+ (?: {_TEXT} | \*(?!/) | [^*'"] )* (?: \*/ | \Z ) )
   | (?P<remark> --(?:\\\n|[^\r\n])* )
   | (?P<comment> {_COMMENT} )
-  | {_TEXT} | `[^`]*`
+  | {_TEXT} | `[^`]*(?:`|\Z)
     """,
     re.VERBOSE | re.DOTALL,
 )
