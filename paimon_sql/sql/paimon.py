@@ -6,14 +6,21 @@ what the rewriting makes of them.
 
 from __future__ import annotations
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
+from sqlglot.generator import _DISPATCH_CACHE, Generator
+from sqlglot.generators.spark import SparkGenerator
 
 import paimon_sql.sql.statements  # noqa: F401  # its modules register what they read and write
 from paimon_sql.sql.dialect.generator import PaimonGenerator
+from paimon_sql.sql.dialect.nodes import Incremental, Names, Options, Parts, Travel
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.dialect.tokenizer import PaimonTokenizer
+from paimon_sql.sql.dialect.types import ExactType
+from paimon_sql.sql.names import name_sql, parts_in
+from paimon_sql.sql.relation_edits import incremental_option
 
 
 class Paimon(Spark):
@@ -24,7 +31,41 @@ class Paimon(Spark):
     Generator = PaimonGenerator
 
 
+def _statement(generator: Generator, node: exp.Expr) -> str:
+    # That module rewrites, which is done by this dialect.
+    from paimon_sql.sql.translate import as_spark
+
+    return as_spark(Paimon().generate(node))
+
+
+def _travel(generator: Generator, node: Travel) -> str:
+    """The version, and the options behind it; the call of a table function says these itself."""
+    version = [generator.version_sql(node)] if node.this else []
+    is_said = node.parent is not None and isinstance(node.parent.this, Incremental)
+    return " ".join((*version, *([] if is_said else [_with(generator, node, [])])))
+
+
+def _incremental(generator: Generator, node: Incremental) -> str:
+    name = ".".join(map(name_sql, parts_in(node.expressions[0].name) or ()))
+    version = node.parent.args.get("version") if node.parent is not None else None
+    return f"{name} {_with(generator, version, [incremental_option(node)])}"
+
+
+def _with(generator: Generator, travel: exp.Expr | None, options: list[str]) -> str:
+    lists = travel.args.get("options") or [] if isinstance(travel, Travel) else []
+    options += [generator.sql(each)[1:-1] for each in lists if each.expressions]
+    return f"WITH ({', '.join(options)})"
+
+
+def _type(generator: Generator, node: ExactType) -> str:
+    return generator.datatype_sql(node)
+
+
 PaimonGenerator.TRANSFORMS |= WRITERS
+SparkGenerator.TRANSFORMS |= dict.fromkeys(WRITERS, _statement)
+SparkGenerator.TRANSFORMS |= {node: WRITERS[node] for node in (Options, Parts, Names)}
+SparkGenerator.TRANSFORMS |= {Travel: _travel, Incremental: _incremental, ExactType: _type}
+_DISPATCH_CACHE.pop(SparkGenerator, None)  # sqlglot builds it from these once
 
 
 def walk(text: str) -> PaimonParser:

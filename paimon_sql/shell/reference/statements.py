@@ -13,8 +13,8 @@ _HEAD = (
     "# Statements",
     "",
     "The statements that Spark has no words for, or cannot execute on tables of Paimon's. What becomes of all others"
-    " shows [SQL dialect](../sql-dialect.md). Small words stand for names and values; `[..]` may be left out, `A|B` is a"
-    " choice.",
+    " shows [SQL dialect](../sql-dialect.md). Small words stand for names and values; `[..]` may be left out, and"
+    " `A|B` is a choice.",
 )
 
 

@@ -38,6 +38,8 @@ _SUSPECTS = _MARKS | {
     *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
 }
 """Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+_BEFORE_BY = frozenset(["STORED", "PARTITIONED", "CLUSTERED", "CLUSTER", "SORTED", "SKEWED"])
+_BEFORE_A_LIST = frozenset(["OPTIONS", "SERDEPROPERTIES", "ON"])
 _SPARKS_CLAUSES = frozenset(["USING", "TBLPROPERTIES", "OPTIONS"])
 _PAIMON = "PAIMON"
 _FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
@@ -177,7 +179,7 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
             found[word] = parser.parts()
         else:
             found[word.partition(" ")[0]] = None
-            if parser.accept("AS|BY") or word.endswith(" BY") or word in ("OPTIONS", "SERDEPROPERTIES", "ON"):
+            if word.endswith(" BY") or word in _BEFORE_A_LIST or (word in _BEFORE_BY and parser.accept("AS|BY")):
                 parser.step()
     return found
 
