@@ -210,13 +210,19 @@ class PaimonParser(ColumnParser):
         return self.placed(exp.Tuple(expressions=pieces), first)
 
     def _parse_insert(self) -> exp.Insert | exp.MultitableInserts:
-        verb, evolves = self._prev, self.accept("WITH", "SCHEMA", "EVOLUTION")
+        verb, evolves = self._prev, self._accept_evolution()
         self._target_end, self._only_new = None, False
         node = super()._parse_insert()
         node.meta.update(evolves=evolves, verb=verb.start, into_end=self._target_end)
         if self._only_new:
             node.set("exists", True)
         return node
+
+    def _accept_evolution(self) -> bool:
+        evolves = self.accept("WITH", "SCHEMA", "EVOLUTION")
+        if evolves and not self.shallow:
+            self.raise_error("sqlglot has no tree for this")
+        return evolves
 
     def _parse_insert_table(self) -> exp.Expr | None:
         table = self._parse_table_parts(schema=True)
@@ -231,7 +237,7 @@ class PaimonParser(ColumnParser):
         return self._parse_schema(this=table)
 
     def _parse_merge(self) -> exp.Merge:
-        evolves = self.accept("WITH", "SCHEMA", "EVOLUTION")
+        evolves = self._accept_evolution()
         node = super()._parse_merge()
         node.meta["evolves"] = evolves
         return node
