@@ -14,7 +14,7 @@ from sqlglot.generators.spark import SparkGenerator
 
 import paimon_sql.sql.statements  # noqa: F401  # its modules register what they read and write
 from paimon_sql.sql.dialect.generator import PaimonGenerator
-from paimon_sql.sql.dialect.nodes import Incremental, Names, Options, Parts, Travel
+from paimon_sql.sql.dialect.nodes import Incremental, Names, Options, Parts, Travel, option_lists
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.dialect.tokenizer import PaimonTokenizer
@@ -42,18 +42,16 @@ def _travel(generator: Generator, node: Travel) -> str:
     """The version, and the options behind it; the call of a table function says these itself."""
     version = [generator.version_sql(node)] if node.this else []
     is_said = node.parent is not None and isinstance(node.parent.this, Incremental)
-    return " ".join((*version, *([] if is_said else [_with(generator, node, [])])))
+    return " ".join((*version, *([] if is_said else [_with(generator, node.parent, [])])))
 
 
 def _incremental(generator: Generator, node: Incremental) -> str:
     name = ".".join(map(name_sql, parts_in(node.expressions[0].name) or ()))
-    version = node.parent.args.get("version") if node.parent is not None else None
-    return f"{name} {_with(generator, version, [incremental_option(node)])}"
+    return f"{name} {_with(generator, node.parent, [incremental_option(node)])}"
 
 
-def _with(generator: Generator, travel: exp.Expr | None, options: list[str]) -> str:
-    lists = travel.args.get("options") or [] if isinstance(travel, Travel) else []
-    options += [generator.sql(each)[1:-1] for each in lists if each.expressions]
+def _with(generator: Generator, table: exp.Expr | None, options: list[str]) -> str:
+    options += [generator.sql(each)[1:-1] for each in option_lists(table) if each.expressions]
     return f"WITH ({', '.join(options)})"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel, span
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, option_lists, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.names import parts_in, quote_name, string_sql
@@ -31,9 +31,7 @@ def relation_edits(tree: exp.Expr, text: str) -> Iterator[Edit]:
 
 
 def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
-    travel = table.args.get("version")
-    lists: list[Options] = travel.args.get("options") or [] if isinstance(travel, Travel) else []
-    hints = [each for each in lists if text.startswith("/*+", each.meta["start"])]
+    hints = [each for each in option_lists(table) if text.startswith("/*+", each.meta["start"])]
     options = [text[slice(*span(option))] for each in hints for option in each.expressions]
     if isinstance(table.this, Incremental):
         options.insert(0, incremental_option(table.this))
@@ -43,8 +41,7 @@ def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
         return
     if not hints:
         return
-    assert isinstance(travel, Travel)
-    given, end = f"WITH ({', '.join(options)})" if options else "", travel.meta["travels_to"]
+    given, end = f"WITH ({', '.join(options)})" if options else "", table.args["version"].meta["travels_to"]
     runs = _runs(hints, text)
     if end is not None and runs[0][0] < end:
         yield Edit(*runs.pop(0), "")

@@ -84,8 +84,7 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
         about = error.about and Reading(text, context).table(error.about)
         if error.about is not None and about is None:
             return Rewritten(text)
-        problem, end = f"{error.problem}.", error.end + 1
-        raise SqlSyntaxError(problem, text=text, start=error.start, end=end, remedy=error.remedy) from None
+        raise SqlSyntaxError.of(error, text) from None
     except (ParseError, TokenError):
         return Rewritten(text)
     draft = _Draft(text, context, trees)

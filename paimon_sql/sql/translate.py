@@ -9,7 +9,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from paimon_sql.sql.context import RewriteContext, TableName
-from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
+from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Travel, Verbatim
 from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.errors import SqlSyntaxError
@@ -73,9 +73,8 @@ def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
     try:
         trees = [tree for tree in dialect.parser().parse(dialect.tokenize(text), text) if tree is not None]
     except RefusedError as error:
-        problem = f"{error.problem}."
-        raise SqlSyntaxError(problem, text=text, start=error.start, end=error.end + 1, remedy=error.remedy) from None
-    except (PlacedError, ParseError, TokenError):
+        raise SqlSyntaxError.of(error, text) from None
+    except (ParseError, TokenError):
         return Verbatim(this=text)
     return trees[0] if len(trees) == 1 else Verbatim(this=text)
 

@@ -58,6 +58,17 @@ class Travel(exp.Version):
     arg_types = {"this": False, "kind": False, "expression": False, "options": False}
 
 
+def option_lists(table: exp.Expr | None) -> list[Options]:
+    """The lists of options that stand behind a table."""
+    travel = table.args.get("version") if table is not None else None
+    return travel.args.get("options") or [] if isinstance(travel, Travel) else []
+
+
+def options_of(table: exp.Expr) -> dict[str, str]:
+    """The values of a table's options by their keys; of a key that is there twice, the last one."""
+    return {key: value for each in option_lists(table) for key, value in each.values.items()}
+
+
 class Incremental(exp.Anonymous):
     """A call of a table function that reads a range of changes: a table and the bounds."""
 

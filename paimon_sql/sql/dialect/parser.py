@@ -50,12 +50,11 @@ class PaimonParser(ColumnParser):
         if not self._curr:
             return None
         start = self._index
-        if start and self.shallow:
-            return super()._parse_statement() if self.sees(_CHANGES) else self.query()
+        if start:  # one inside of another
+            stays_text = self.shallow and not self.sees(_CHANGES)
+            return self.query() if stays_text else super()._parse_statement()
         if self.shallow:
             return self._parse_ours() or self._parse_shallowly()
-        if start:
-            return super()._parse_statement()
         try:
             node = self._parse_ours() or (None if self._word() in _COMMANDS else super()._parse_statement())
             if node is not None and not self._curr:
@@ -146,12 +145,6 @@ class PaimonParser(ColumnParser):
         return self.placed(whole, first)
 
     # -- queries and expressions that stay text ----------------------------------------------------------------------
-
-    def as_written(self) -> Verbatim:
-        """The rest of the statement, which is no SQL."""
-        first, last = self._curr, self._tokens[-1]
-        self._advance(self._tokens_size - self._index)
-        return self.placed(Verbatim(this=self.sql[first.start : last.end + 1]), first)
 
     def query(self) -> exp.Expr | None:
         """The query that is next, up to the end or the bracket that closes around it."""
@@ -324,26 +317,6 @@ class PaimonParser(ColumnParser):
             if not self.accept(","):
                 break
         return self.placed(Names(expressions=found), first) if found and self._word(-1) != "," else None
-
-    def bracket_text(self) -> Verbatim | None:
-        """A bracket with what it holds, as text; step over it.
-
-        Its ``meta["pieces"]`` is the number of texts between commas, ``meta["words"]`` are the tokens in upper case.
-        """
-        inside = self.bracket()
-        if inside is None:
-            return None
-        cuts = [inside[0] - 1]
-        index = inside[0]
-        while index < inside[1]:
-            if self._tokens[index].token_type is TokenType.COMMA:
-                cuts.append(index)
-            index = self._closing(index) + 1
-        words = [token.text.upper() for token in self._tokens[inside[0] : inside[1]]]
-        node = self.text_up_to(inside[1] + 1)
-        assert node is not None
-        node.meta.update(pieces=len(cuts) if inside[1] > inside[0] else 0, words=words)
-        return node
 
     def schema(self, table: exp.Expr) -> exp.Schema:
         """The definitions of columns in the bracket that is next; step over it."""

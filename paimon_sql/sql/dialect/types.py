@@ -27,7 +27,7 @@ from paimon_sql.format.types import (
     parse_atomic,
 )
 from paimon_sql.sql.dialect.errors import RefusedError
-from paimon_sql.sql.dialect.relations import RelationParser
+from paimon_sql.sql.dialect.texts import TextParser
 from paimon_sql.sql.types import read_type_text, spark_type, type_text
 
 _OTHER_NAMES = {
@@ -69,7 +69,7 @@ def _type_of_sparks(text: str) -> exp.DataType:
     return exp.DataType.build(text, dialect=Spark)
 
 
-class TypeParser(RelationParser):
+class TypeParser(TextParser):
     """Spark's parser with Paimon's types where the type of a column stands.
 
     Attributes:

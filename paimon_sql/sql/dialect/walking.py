@@ -10,14 +10,12 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
-from paimon_sql.sql.dialect.nodes import E, Parts, Verbatim
+from paimon_sql.sql.dialect.nodes import E, Parts
 
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
-_CLOSING = frozenset(_OPENING.values())
+CLOSING = frozenset(_OPENING.values())
 TEXTS = frozenset((TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING))
 _NO_WORDS = TEXTS | {TokenType.IDENTIFIER}
-_ENDS = frozenset((TokenType.COMMA, TokenType.WHERE, TokenType.WHEN, TokenType.THEN))
-"""What ends an expression that stays text, outside of CASE and brackets."""
 
 
 class Walking(SparkParser):
@@ -138,37 +136,6 @@ class Walking(SparkParser):
         """The node, which the tokens from ``first`` up to here make up."""
         node.meta.update(start=first.start, end=max(first.end, self._prev.end) if self._prev else first.end)
         return node
-
-    # -- what stays text ---------------------------------------------------------------------------------------------
-
-    def expression_text(self) -> Verbatim | None:
-        """The expression that is next, as text: up to a comma, a closing bracket, WHERE, WHEN or THEN."""
-        index, cases = self._index, 0
-        while index < self._tokens_size:
-            kind = self._tokens[index].token_type
-            is_part = index > 0 and self._tokens[index - 1].token_type is TokenType.DOT
-            if kind in _CLOSING or (cases == 0 and kind in _ENDS and not is_part):
-                break
-            cases += (kind is TokenType.CASE) - (kind is TokenType.END and cases > 0) if not is_part else 0
-            index = self._closing(index) + 1
-        return self.text_up_to(index)
-
-    def rest(self) -> Verbatim | None:
-        """What is left of the statement, as text."""
-        return self.text_up_to(self._tokens_size)
-
-    def text_up_to(self, index: int) -> Verbatim | None:
-        """The tokens from here up to an index, as text; None where there are none."""
-        if index <= self._index:
-            return None
-        first, last, begin = self._curr, self._tokens[index - 1], self._index
-        self._advance(index - self._index)
-        node = Verbatim(this=self.sql[first.start : last.end + 1], expressions=self.relations_within(begin, index))
-        return self.placed(node, first)
-
-    def relations_within(self, begin: int, end: int) -> list[exp.Expr]:
-        """The tables of ours among the tokens from one index up to another."""
-        raise NotImplementedError
 
     # -- complaining -------------------------------------------------------------------------------------------------
 

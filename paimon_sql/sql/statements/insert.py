@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.dialect.nodes import Travel
+from paimon_sql.sql.dialect.nodes import options_of
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import parts_in, quote_name
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
@@ -35,9 +35,7 @@ def insert(node: exp.Insert, reading: Reading) -> Outcome | None:
     table = reading.table(target) if isinstance(target, exp.Table) else None
     if table is None:
         return None
-    travel, partition = target.args.get("version"), target.args.get("partition")
-    lists = travel.args.get("options") or [] if isinstance(travel, Travel) else []
-    options = {key: value for each in lists for key, value in each.values.items()}
+    options, partition = options_of(target), target.args.get("partition")
     if node.meta.get("evolves"):
         return Carried(EvolvingInsert(table, options, evolves=True), spark_parses=True)
     if not node.args.get("by_name"):

@@ -8,7 +8,7 @@ from typing import Literal
 from sqlglot import exp
 
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.dialect.nodes import Travel, Verbatim, span
+from paimon_sql.sql.dialect.nodes import Verbatim, option_lists, options_of, span
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
@@ -139,9 +139,7 @@ class _Target:
     def __init__(self, node: exp.Table, reading: Reading) -> None:
         self.table: TableName | None = reading.table(node)
         self.alias: str | None = node.alias or None
-        travel = node.args.get("version")
-        lists = travel.args.get("options") or [] if isinstance(travel, Travel) else []
-        self.options = {key: value for each in lists for key, value in each.values.items()}
+        lists, self.options = option_lists(node), options_of(node)
         # Spark's grammar has no options and then an alias here.
         self.plain = [Edit(span(node).end, span(lists[-1]).end, "")] if lists else []
 
