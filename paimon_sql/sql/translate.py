@@ -60,9 +60,11 @@ def formatted(text: str) -> str:
     tree = _tree(text)
     if isinstance(tree.this if isinstance(tree, Explain) else tree, Verbatim):
         return text
-    # A definition that is Spark's stays Spark's: it can be meant for a catalog that has other tables, too.
-    dialect = Spark() if isinstance(tree, exp.Create | exp.Alter) and as_spark(text) == text else Paimon()
-    tree = _tree(text, dialect)
+    dialect: Dialect = Paimon()
+    if isinstance(tree, exp.Create | exp.Alter) and as_spark(text) == text:
+        # A definition that is Spark's stays Spark's: it can be meant for a catalog that has other tables, too.
+        dialect = Spark()
+        tree = _tree(text, dialect)
     laid_out = dialect.generate(tree, pretty=True)
     return laid_out if _comments(laid_out) == _comments(text) and _tree(laid_out, dialect) == tree else text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
-from sqlglot.generator import Generator
 
+from paimon_sql.sql.dialect.generator import as_written
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
@@ -22,10 +22,7 @@ class Respelled(Verbatim):
     """A statement that Spark writes otherwise in the places of ``meta``: each an offset, the next one, and the text."""
 
 
-@writes(Respelled)
-def respelled_sql(generator: Generator, node: exp.Expr) -> str:
-    """The text as it is."""
-    return node.name
+writes(Respelled)(as_written)
 
 
 @rewrites(Respelled)
