@@ -11,16 +11,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paimon_sql.spark.crossed_errors import error_behind
-    from paimon_sql.spark.session import connect, install
+    from paimon_sql.spark.jvm.errors import error_behind
+    from paimon_sql.spark.session.connect import connect, install
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "connect", "error_behind", "install"]
 
 _IN_SPARK = {
-    "connect": "paimon_sql.spark.session",
-    "error_behind": "paimon_sql.spark.crossed_errors",
-    "install": "paimon_sql.spark.session",
+    "connect": "paimon_sql.spark.session.connect",
+    "error_behind": "paimon_sql.spark.jvm.errors",
+    "install": "paimon_sql.spark.session.connect",
 }
 
 

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Protocol
 
 from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.types import DataField, DataType, string_type
+from paimon_sql.format.schema.types import DataField, DataType, string_type
 from paimon_sql.procedures.refresher import Refresher
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.executor import Executor, LocalExecutor
-from paimon_sql.storage.migration import PlainTable
-from paimon_sql.storage.progress import Work
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.copy.migration import PlainTable
+from paimon_sql.storage.execution.progress import Work
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.types import BigIntType, BooleanType, DataType, IntType, MapType
+from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
 from paimon_sql.procedures.base import Argument, Procedure
 
 _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.types import BigIntType, DataField, IntType
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType
+from paimon_sql.format.text.instants import present_millis
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.binding import bound
 from paimon_sql.procedures.registry import find_procedure
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.maintenance_runs import MaintenanceRun, RunLog
-from paimon_sql.storage.progress import begun
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun, RunLog
+from paimon_sql.storage.table.table import Table
 
 _CATALOG = "paimon"
 _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")

@@ -7,10 +7,10 @@ from datetime import tzinfo
 from typing import Any
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.types import IntType, string_type
+from paimon_sql.format.schema.types import IntType, string_type
 from paimon_sql.procedures.base import Argument
 from paimon_sql.procedures.values import instant_of
-from paimon_sql.storage.expire.retention import Retention
+from paimon_sql.storage.retention.policy import Retention
 
 OLDER_THAN = Argument(
     "older_than", string_type(), "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock."

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options import find_option, nearest_key
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.types import BooleanType, string_type
+from paimon_sql.format.schema.types import BooleanType, string_type
+from paimon_sql.format.text.durations import parse_duration
+from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.procedures.base import Argument
-from paimon_sql.storage.instants import parse_instant
 
 OPTIONS = Argument("options", string_type(), "Options for this call, as 'k=v,k=v'.")
 DRY_RUN = Argument("dry_run", BooleanType(), "Only say what would be done.")

@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.manifest import ManifestFileMeta
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.commit import MANIFEST_MERGE_MIN_COUNT, MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.format.options.compaction import (
+from paimon_sql.format.metadata.manifest import ManifestFileMeta
+from paimon_sql.format.options.operations.commit import MANIFEST_MERGE_MIN_COUNT, MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.operations.compaction import (
     COMPACTION_DELETE_RATIO_THRESHOLD,
     COMPACTION_MIN_FILE_NUM,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.expire.retention import Retention, choose_range, retention_of
-from paimon_sql.storage.held_space import HeldSpace
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.layout import Layout
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.visible import reads_compacted
-from paimon_sql.storage.table import Table
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.visibility import reads_compacted
+from paimon_sql.storage.maintenance.snapshots.file_layout import Layout
+from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace
+from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
+from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.formatting import size_text
 
 _GIB = 1 << 30
 _MUCH = 128 << 20

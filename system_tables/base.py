@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from paimon_sql.format.types import DataField, DataType
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import DataField, DataType
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.table.table import Table
 
 
 def column(name: str, data_type: DataType, meaning: str) -> DataField:

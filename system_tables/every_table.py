@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.types import DataField, string_type
-from paimon_sql.storage.predicates import Predicate, about
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 
 DATABASE = column("database_name", string_type(), "the table's database")

@@ -8,10 +8,10 @@ from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class RowsTask(Protocol):

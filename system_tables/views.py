@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class TableView(ABC):

@@ -10,8 +10,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Predicate
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 import paimon_sql.catalog.iceberg  # noqa: F401 - makes the kinds of registrations known
-from paimon_sql.catalog.defined import DefinedObjects
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.objects import DefinedObjects
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import (
     DatabaseNotEmptyError,
     PaimonError,
@@ -18,13 +18,13 @@ from paimon_sql.errors import (
     UnsupportedError,
     WrongKindError,
 )
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.executor import Executor
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.maintenance_runs import RunLog
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.environment.maintenance_log import RunLog
+from paimon_sql.storage.table.table import Table
 
 
 class Catalog(DefinedObjects, ABC):

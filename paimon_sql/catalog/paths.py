@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
-from paimon_sql.catalog.kinds import AnyTable, kind_of
+from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (
     InvalidInputError,
     NoSuchDatabaseError,
@@ -16,15 +16,15 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.format.layout.paths import TablePaths
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import drop_directory
+from paimon_sql.storage.metadata.directories import drop_directory
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)

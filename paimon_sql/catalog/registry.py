@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidOptionError, SetupError

@@ -11,20 +11,20 @@ from pathlib import Path
 
 from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
-from paimon_sql.format.options.table import TYPE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO, file_io_of
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.maintenance_runs import RunLog
-from paimon_sql.storage.partition_listing import PartitionListing
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.metadata.environment.maintenance_log import RunLog
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 _DATABASE_SUFFIX = ".db"
 _RUNS_FOLDER = "_maintenance_runs"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.table import Table
-from paimon_sql.system_tables.texts import partition_names
+from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.formatting import partition_names
 
 _OWNER = ["partition", "bucket"]
 

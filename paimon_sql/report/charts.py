@@ -13,10 +13,10 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator
 
-from paimon_sql.format.options.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
+from paimon_sql.format.options.operations.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
 from paimon_sql.report.facts import Facts
 from paimon_sql.report.style import Palette, axes
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.system_tables.formatting import size_text
 
 _HEIGHT = 3.0
 _ROW = 0.30

@@ -9,18 +9,18 @@ from datetime import datetime
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.format.text.instants import present_millis
 from paimon_sql.report.buckets import Bucket, buckets_of
 from paimon_sql.report.history import Commit, history_of
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.held_space import HeldSpace, held_space
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.layout import Layout, layout_of
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.file_layout import Layout, layout_of
+from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace, held_space
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.summary import figures_of
+from paimon_sql.system_tables.files.summary import figures_of
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
 
 LOOKED_AT = 500

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from paimon_sql.report.charts import CHARTS, Chart
 from paimon_sql.report.facts import Facts
 from paimon_sql.report.style import DARK, LIGHT, PRINTED, THEMED, as_png, as_svg, drawing
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.system_tables.formatting import size_text
 
 _WIDE, _NARROW, _PICTURE = 6.1, 3.6, 8.0
 """How wide charts are drawn, in inches: on a page of two columns, on a telephone, as a picture."""

@@ -15,12 +15,12 @@ from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.procedures import Answer, Procedure, procedures, run
 from paimon_sql.procedures.base import Context
 from paimon_sql.shell.call_arguments import parse_call
-from paimon_sql.shell.engine import TICK
+from paimon_sql.shell.engine.engine import TICK
+from paimon_sql.shell.engine.progress import Waited
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.progress import Waited
-from paimon_sql.shell.result import Column, Row
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.threads import meanwhile
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.execution.threads import meanwhile
 
 _CATALOG = "paimon"
 HELP = ("-h", "--help")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.types import BooleanType
+from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, find_procedure
 from paimon_sql.procedures.base import Argument
 from paimon_sql.procedures.binding import bound, read_value

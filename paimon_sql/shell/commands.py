@@ -14,7 +14,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.formats import formats
 from paimon_sql.shell.runner import Leave, Runner
 from paimon_sql.shell.sources import from_file
-from paimon_sql.shell.splitter import Piece
+from paimon_sql.shell.text.splitter import Piece
 
 _DEEPEST = 20
 _EXAMPLES = (

@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from paimon_sql.errors import InvalidInputError, PaimonError, SetupError
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.shell.errors import Problem, describe
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.result import execute
 from paimon_sql.shell.formats.html import Html
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.result import execute
-from paimon_sql.shell.splitter import Piece, split
+from paimon_sql.shell.text.splitter import Piece, split
 
 ROWS = 100
 """How many rows of an answer are shown, unless ``-n`` says otherwise."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.shell.errors import Problem, describe
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.progress import Waited
+from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.result import Result, execute
 from paimon_sql.shell.formats import Format, formats
-from paimon_sql.shell.progress import Waited
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.result import Result, execute
-from paimon_sql.shell.splitter import Piece
+from paimon_sql.shell.text.splitter import Piece
 
 
 @dataclass

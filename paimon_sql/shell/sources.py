@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.shell.splitter import Piece, split, split_lines
+from paimon_sql.shell.text.splitter import Piece, split, split_lines
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.names import name_sql, quote_name
 from paimon_sql.sql.statements.base import Node, Statement
+from paimon_sql.sql.text.names import name_sql, quote_name
 
 INTERNAL_PROCEDURE = "__execute"
 """The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""

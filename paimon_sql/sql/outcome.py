@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.text.edits import Edit
 
 if TYPE_CHECKING:
     from paimon_sql.sql.statements.base import Statement

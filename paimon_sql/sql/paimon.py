@@ -13,14 +13,14 @@ from sqlglot.generator import _DISPATCH_CACHE, Generator
 from sqlglot.generators.spark import SparkGenerator
 
 import paimon_sql.sql.statements  # noqa: F401  # its modules register what they read and write
+from paimon_sql.sql.dialect.definitions.types import ExactType
 from paimon_sql.sql.dialect.generator import PaimonGenerator
 from paimon_sql.sql.dialect.nodes import Incremental, Names, Options, Parts, Travel, option_lists
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.dialect.tokenizer import PaimonTokenizer
-from paimon_sql.sql.dialect.types import ExactType
-from paimon_sql.sql.names import name_sql, parts_in
 from paimon_sql.sql.relation_edits import incremental_option
+from paimon_sql.sql.text.names import name_sql, parts_in
 
 
 class Paimon(Spark):

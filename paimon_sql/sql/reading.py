@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.dialect.nodes import Parts, Verbatim, span
-from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.names import parts_in
+from paimon_sql.sql.text.edits import Edit, apply
+from paimon_sql.sql.text.names import parts_in
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, option_lists, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
-from paimon_sql.sql.edits import Edit, clause
-from paimon_sql.sql.names import parts_in, quote_name, string_sql
+from paimon_sql.sql.text.edits import Edit, clause
+from paimon_sql.sql.text.names import parts_in, quote_name, string_sql
 
 
 def relation_edits(tree: exp.Expr, text: str) -> Iterator[Edit]:

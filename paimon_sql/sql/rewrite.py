@@ -20,15 +20,15 @@ from paimon_sql.sql.dialect.nodes import Explain, Script, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import READERS
 from paimon_sql.sql.dialect.tokenizer import behind_comments
-from paimon_sql.sql.edits import Edit, apply, outside
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.names import string_sql
 from paimon_sql.sql.outcome import REWRITES, Carried
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.relation_edits import relation_edits
 from paimon_sql.sql.statements.base import RowChange, Statement
 from paimon_sql.sql.statements.explain import ExplainChange
+from paimon_sql.sql.text.edits import Edit, apply, outside
+from paimon_sql.sql.text.names import string_sql
 
 __all__ = ["RewriteContext", "Rewritten", "holds_ours", "read", "rewrite"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CorruptFileError,
@@ -22,10 +22,10 @@ from paimon_sql.errors import (
     TableExistsError,
     ViewExistsError,
 )
-from paimon_sql.format.function import FunctionSchema, changed_function, parse_function
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema, parse_view
+from paimon_sql.format.catalog_objects.function import FunctionSchema, changed_function, parse_function
+from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 
 FIELDS = (DataField(0, "ü", IntType(False), "a comment"), DataField(1, "b", string_type(), default="'x'"))
 VIEW = ViewSchema(FIELDS, "SELECT 'é'", {"spark": "SELECT 1"}, "what it is", {"k": "v"})

@@ -35,10 +35,10 @@ from paimon_sql.errors import (
     UnsupportedError,
     ViewExistsError,
 )
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call
 from tests.storage import core_tables as core
 

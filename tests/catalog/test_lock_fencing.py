@@ -18,12 +18,12 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.warehouse import WarehouseCatalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, UnsupportedError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.schema_change import SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.schema.changes import SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.conftest import Servers
 from tests.storage import core_tables as core
 

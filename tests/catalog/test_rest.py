@@ -44,17 +44,18 @@ from paimon_sql.errors import (
     ViewExistsError,
     WrongKindError,
 )
-from paimon_sql.format import types as t
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call
-from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
-from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.rights import Rights
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.schema_change import (
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.environment.query_auth import Rights
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.schema.changes import (
     FIRST,
     AddColumn,
     DropColumn,
@@ -69,8 +70,7 @@ from paimon_sql.storage.schema_change import (
     UpdateComment,
     apply_changes,
 )
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.table.table import Table
 from tests.object_stores import BUCKET
 from tests.rest_server import RestServer
 from tests.storage import core_tables as core

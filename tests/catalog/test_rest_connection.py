@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import connection, transport
 from paimon_sql.catalog.rest.client import RestClient, configured
+from paimon_sql.catalog.rest.http import connection, transport
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,

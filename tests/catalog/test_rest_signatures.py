@@ -15,14 +15,14 @@ import pytest
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import credentials
 from paimon_sql.catalog.rest.catalog import RestCatalog
-from paimon_sql.catalog.rest.credentials import GivenKeys, InstanceRole, TokenFile, source_of
-from paimon_sql.catalog.rest.lent import Held
-from paimon_sql.catalog.rest.signatures import DlfSignature, OpenApiSignature, signature_of
+from paimon_sql.catalog.rest.http import credentials
+from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
+from paimon_sql.catalog.rest.http.signatures import DlfSignature, OpenApiSignature, signature_of
+from paimon_sql.catalog.rest.http.vended import Held
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from tests.rest_server import TOKEN, RestServer
 
 SCHEMA = new_schema((DataField(0, "id", IntType(False)),), primary_keys=["id"], options={"bucket": "1"})

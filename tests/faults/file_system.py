@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from paimon_sql.storage.file_io import FileIO, FileStatus, LocalFileIO
+from paimon_sql.storage.file_io.errors import no_exclusive_create
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.file_io.refusals import no_exclusive_create
 from tests.faults.injected import Call, Fault, Killed, Process
 
 R = TypeVar("R")

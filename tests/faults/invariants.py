@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import delete_tags
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import delete_tags
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import rescale
 from tests.faults.actions.job import ONE, write
 from tests.faults.history import MAIN, SAME_ROWS, History, Operation, Outcome, Role, Snap
 from tests.faults.model import Row

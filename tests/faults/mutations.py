@@ -11,18 +11,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit import carried, commit_order, conflicts, standing, transaction
-from paimon_sql.storage.commit import messages as messages_of
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.proposal import Validation
-from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
-from paimon_sql.storage.commit.standing import Standing
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.commit import transaction
+from paimon_sql.storage.commit.checks import commit_order, conflicts
+from paimon_sql.storage.commit.snapshot import carried_properties, standing
+from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
-from paimon_sql.storage.rewinds import Rewind
-from paimon_sql.storage.snapshots import SnapshotManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST, VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, VersionedDirectory
+from paimon_sql.storage.metadata.rollback_marks import Rewind
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.staging import commit_messages as messages_of
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Validation
+from paimon_sql.storage.table.table import Table
 
 S = "paimon_sql.storage"
 MUTATIONS: dict[str, Mutation] = {}
@@ -145,7 +147,7 @@ MUTATIONS["a stream's epochs are not looked for in the history"] = Mutation(
 mutation(
     "epochs of expired snapshots are forgotten",
     "2",
-    commit__carried___ALL=(carried.LOADS,),
+    commit__carried___ALL=(carried_properties.LOADS,),
     commit__epochs___is_incomplete=_always(False),
 )
 
@@ -214,7 +216,7 @@ def _all_of(table: Table, ids: list[int], rewind: Rewind) -> dict[int, bytes]:
 
 
 def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
-    from paimon_sql.storage.rollback import _later, drop_newest_first, overtaken
+    from paimon_sql.storage.maintenance.snapshots.rollback import _later, drop_newest_first, overtaken
 
     return drop_newest_first(table, overtaken(table, _later(table, target), rewind))
 
@@ -272,8 +274,8 @@ mutation("the history of loads is not part of the snapshot", "10", load_history_
 
 
 def _replace_in_two(made: Transaction, old: Table, messages: Any) -> Any:
-    from paimon_sql.storage.commit import operations
-    from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+    from paimon_sql.storage.operations import operations
+    from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 
     table = made.table
     table.schemas.try_add(table.schema)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.storage.versioned import VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
 from tests.faults.disk import Disk
 from tests.faults.file_system import FaultyFileIO
 from tests.faults.layers import LAYERS

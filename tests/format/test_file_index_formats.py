@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.file_index.base import IndexReader, Operator
 from paimon_sql.format.file_index.bitmaps import read_bitmap, serialized
 from paimon_sql.format.file_index.container import read_header, write_container
@@ -26,7 +24,9 @@ from paimon_sql.format.file_index.hashing import hash_bytes
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.predicates import Comparison, In
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions.predicates import Comparison, In
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 TEXTS = st.text(max_size=3) | st.sampled_from(["a", "b", "x" * 40, "y" * 33])

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.bytes.varints import decoded, decoded_at, encoded, sizes_of
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, rows_of
 from paimon_sql.format.global_index.blocks import Compression, opened, sealed
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange, source_snapshot, written_source
 from paimon_sql.format.global_index.registry import KINDS
-from paimon_sql.format.global_index.varints import decoded, decoded_at, encoded, sizes_of
 from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
 
 TIMES = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31))
 VALUES: dict[t.DataType, st.SearchStrategy[Any]] = {

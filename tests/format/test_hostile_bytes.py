@@ -17,14 +17,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap, BitMap64
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.bounded import BoundsError, check_total, decoding, exactly
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.deletion_vectors import DeletionVector, read_deletion_vectors, write_deletion_vectors
-from paimon_sql.format.delta_varint import decoded_lists
-from paimon_sql.format.delta_varint import encoded as encoded_deltas
-from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.bytes.bounded import BoundsError, check_total, decoding, exactly
+from paimon_sql.format.bytes.delta_varint import decoded_lists
+from paimon_sql.format.bytes.delta_varint import encoded as encoded_deltas
+from paimon_sql.format.bytes.roaring64 import Roaring64
+from paimon_sql.format.bytes.varints import encoded
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.registry import KINDS as FILE_INDEXES
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, check_rows
@@ -33,9 +30,10 @@ from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.global_index.registry import KINDS as GLOBAL_INDEXES
 from paimon_sql.format.global_index.sorted_blocks import read_entries
-from paimon_sql.format.global_index.varints import encoded
-from paimon_sql.format.hash_index import read_hash_index
-from paimon_sql.format.index_manifest import (
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector, read_deletion_vectors, write_deletion_vectors
+from paimon_sql.format.index_files.hash_index import read_hash_index
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     FileKind,
@@ -45,7 +43,7 @@ from paimon_sql.format.index_manifest import (
     read_index_manifest,
     write_index_manifest,
 )
-from paimon_sql.format.manifest import (
+from paimon_sql.format.metadata.manifest import (
     ManifestEntry,
     describe_manifest,
     manifest_table,
@@ -54,14 +52,16 @@ from paimon_sql.format.manifest import (
     write_manifest,
     write_manifest_list,
 )
+from paimon_sql.format.metadata.snapshot import parse_consumer, parse_snapshot, parse_tag
 from paimon_sql.format.options.registry import PATTERNS
 from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.roaring64 import Roaring64
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.schema import new_schema, parse_schema
-from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS
-from paimon_sql.format.snapshot import parse_consumer, parse_snapshot, parse_tag
-from paimon_sql.format.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import new_schema, parse_schema
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
+from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
+from paimon_sql.format.text.durations import parse_duration
 from tests.hostile import MANY, Case, little_memory, mutations, survives
 
 PATH = "/t/f"

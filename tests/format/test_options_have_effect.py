@@ -17,7 +17,7 @@ ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
 CHECKS = ROOT / "paimon_sql/storage/schema_validation"
 """Where definitions of tables are checked, by options that others heed and such that are refused."""
-NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/option_columns.py"}
+NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/columns/in_options.py"}
 """Which changes of options are allowed, and the columns that they name: none of it is what an option says."""
 CHANGES_ALONE = {"deletion-vectors.modifiable"}
 """Options that do nothing but allow changes of others."""

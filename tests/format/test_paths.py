@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.format.external_paths import entropy_directories, external_placer
-from paimon_sql.format.manifest import entries, read_manifest
-from paimon_sql.format.paths import (
+from paimon_sql.format.layout.external_paths import entropy_directories, external_placer
+from paimon_sql.format.layout.paths import (
     POSTPONE_BUCKET,
     SNAPSHOT,
     TablePaths,
@@ -24,6 +23,7 @@ from paimon_sql.format.paths import (
     number_of,
     statistics_name,
 )
+from paimon_sql.format.metadata.manifest import entries, read_manifest
 
 T = TablePaths("w/db.db/t")
 DEV = T.of_branch("dev")

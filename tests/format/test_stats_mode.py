@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.stats_mode import FULL, KEY_MODE, Kept, StatsMode, column_modes
+from paimon_sql.format.statistics.modes import FULL, KEY_MODE, Kept, StatsMode, column_modes
 
 _NONE = StatsMode(Kept.NOTHING)
 _COUNTS = StatsMode(Kept.COUNTS)

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.variant_utils import VariantUtils
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.variant.assemble import assembled
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.variant.encode import encoded
-from paimon_sql.format.variant.shapes import group_type
-from paimon_sql.format.variant.shred import shredded
+from paimon_sql.format.variant.shredding.assemble import assembled
+from paimon_sql.format.variant.shredding.shapes import group_type
+from paimon_sql.format.variant.shredding.shred import shredded
 
 VARIANT = arrow_type(t.VariantType())
 NO_KEYS = bytes([1, 0, 0])

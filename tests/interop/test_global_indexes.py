@@ -11,18 +11,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.predicates import Comparison, IsNull, Predicate, StartsWith
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate, StartsWith
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 from .java import JavaPaimon

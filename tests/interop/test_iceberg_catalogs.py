@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuchDatabaseError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.iceberg import publish
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.servers import Metastore
 from tests.storage import commits
 

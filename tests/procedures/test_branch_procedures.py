@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NoSuchTableError, NotFoundError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]

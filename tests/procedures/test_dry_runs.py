@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BooleanType, DataField, IntType, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BooleanType, DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "v", string_type())]

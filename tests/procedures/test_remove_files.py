@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, PaimonError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from tests.storage import core_tables as core

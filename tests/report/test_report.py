@@ -10,19 +10,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import call
 from paimon_sql.procedures.base import Context
 from paimon_sql.report import charts, history
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.report.page import html_of, pictures_of
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import COLUMNS, compact, insert, make_table, overwrite
 
 ALL_CHARTS = {chart.name for chart in charts.CHARTS}

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.progress import begun
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 
 
 class Session:

@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import paimon_sql
-from paimon_sql.spark import session as sessions
+from paimon_sql.spark.session import connect as sessions
 from tests.conformance.session import make
 
 Cell = Callable[[str], tuple[list[str], str, Any]]

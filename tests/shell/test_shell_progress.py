@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from paimon_sql.shell import progress
-from paimon_sql.shell.progress import Waited
-from paimon_sql.storage.progress import begun
+from paimon_sql.shell.engine import progress
+from paimon_sql.shell.engine.progress import Waited
+from paimon_sql.storage.execution.progress import begun
 
 
 def session(done: int, total: int) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.runner import Leave
 from paimon_sql.shell.sources import from_file, from_stream
-from paimon_sql.shell.splitter import split
+from paimon_sql.shell.text.splitter import split
 
 Shells = Callable[..., Any]
 NUMBERS = [(str(i),) for i in range(2500)]

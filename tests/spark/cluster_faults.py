@@ -21,8 +21,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
 
 import paimon_sql
-from paimon_sql.storage import manifest_reading, manifest_store
-from paimon_sql.storage.manifest_store import ManifestStore
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestStore
+from paimon_sql.storage.table import distributed_manifests
 from tests.spark.table_life import by_workers
 
 ROWS = 8_000
@@ -82,8 +83,8 @@ def main(master: str, folder: str) -> None:
 
 def _planned_by_executors() -> list[str]:
     """Let no plan be so small that the driver makes it by itself; the manifests that it reads all the same."""
-    manifest_reading.MANY_BYTES = 1
-    manifest_store.CACHE.capacity = 0
+    distributed_manifests.MANY_BYTES = 1
+    manifests.CACHE.capacity = 0
     found: list[str] = []
     read = ManifestStore.read_once
     ManifestStore.read_once = lambda store, name: found.append(name) or read(store, name)  # type: ignore[method-assign,func-returns-value]

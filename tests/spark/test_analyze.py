@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
+from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
 from tests.spark.conftest import Sql
 
 _COUNTS = st.none() | st.integers(0, 2**62)

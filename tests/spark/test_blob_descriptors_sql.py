@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.errors import NotAllowedError
-from paimon_sql.format.blob_reference import BlobDescriptor
+from paimon_sql.format.rows.blob_reference import BlobDescriptor
 from tests.spark.conftest import Sql
 
 EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.spark.partitions import empty_table
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.spark.tables.partitions import empty_table
+from paimon_sql.storage.expressions.predicates import Comparison
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

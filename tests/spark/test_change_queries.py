@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.compat import HAS_CHANGE_QUERIES
+from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.storage.read.dead_rows import Merging, bits_of
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.storage.read.deletion_mask import Merging, bits_of
 from tests.spark.conftest import Sql
 
 _NATIVE = "_tmp_metadata_row_index"

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.spark import write_job
 from paimon_sql.spark.row_level import run
+from paimon_sql.spark.write import job
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.format_tables import partitions
-from paimon_sql.storage.threads import spread
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 _SMALL = "'source.split.target-size' = '1 b', 'source.split.open-file-cost' = '0 b'"
@@ -224,7 +224,7 @@ def test_partitions_are_read_in_their_order_where_the_option_says_so(sql: Sql) -
 def test_the_rows_of_a_partition_come_to_one_writer_where_the_option_says_so(
     sql: Sql, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
-    monkeypatch.setattr(write_job, "fits_one_task", lambda *_: False)
+    monkeypatch.setattr(job, "fits_one_task", lambda *_: False)
     for name, options in (("apart", ""), ("together", f"TBLPROPERTIES ('partition.sink-strategy' = '{strategy}')")):
         sql(f"CREATE TABLE {name} (a BIGINT, p BIGINT) PARTITIONED BY (p) {options}")
         sql(f"INSERT INTO {name} SELECT id, id % 3 FROM range(0, 60000, 1, 4)")

@@ -26,13 +26,15 @@ from paimon_sql.errors import (
     NoSuchDatabaseError,
     PaimonError,
 )
-from paimon_sql.spark import crossed_errors, executor, write
-from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.copy_into import load
-from paimon_sql.spark.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.spark.java import CATALYST, JavaObject, raise_java, to_java
-from paimon_sql.spark.shares import answers_of
-from paimon_sql.spark.worker_errors import answered
+from paimon_sql.spark.execution import executor
+from paimon_sql.spark.execution.distribute import answers_of
+from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
+from paimon_sql.spark.execution.worker_errors import answered
+from paimon_sql.spark.jvm import errors
+from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, raise_java, to_java
+from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.spark.write import builder
 from tests.spark.conftest import Sql
 
 RAISED = (PySparkException, Py4JError)
@@ -98,7 +100,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    for module in (write, load):
+    for module in (builder, load):
         monkeypatch.setattr(module, "run_write", lose)
 
 
@@ -187,12 +189,12 @@ def broken(sql: Sql) -> str:
 def test_a_stream_that_fails_ends_with_ours(
     spark: SparkSession, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paimon_sql.spark.streams import sink
+    from paimon_sql.spark.write import stream_sink
 
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    monkeypatch.setattr(sink, "commit_write", lose)
+    monkeypatch.setattr(stream_sink, "commit_write", lose)
     sql("CREATE TABLE t (id BIGINT)")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1\n")
@@ -218,10 +220,10 @@ def test_what_is_no_error_of_ours_has_none_behind_it(spark: SparkSession, sql: S
 
 def test_errors_that_crossed_are_kept_only_for_a_while(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     jvm = Bridge.of(spark.sparkContext).jvm
-    monkeypatch.setattr(crossed_errors, "_MOST", 4)
+    monkeypatch.setattr(errors, "_MOST", 4)
     for i in range(20):
         to_java(jvm, CommitConflictError(f"Rival {i} won."))
-    assert len(crossed_errors._crossed._errors) == 4
+    assert len(errors._crossed._errors) == 4
 
 
 def test_reading_with_arrow_tells_one_message(spark: SparkSession, sql: Sql, broken: str) -> None:

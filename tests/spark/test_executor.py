@@ -12,9 +12,9 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.storage.progress import begun
+from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
+from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.storage.execution.progress import begun
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pymetastore.hive_metastore.ttypes import FieldSchema
 
-from paimon_sql.catalog.hive.layout import new_entry
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.catalog.hive.layout.tables import new_entry
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.servers import Metastore
 
 Sql = Callable[[str], list[tuple[object, ...]]]

@@ -7,9 +7,9 @@ import time
 
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.idle_connections import let_go
-from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.jvm.idle_connections import let_go
+from paimon_sql.spark.session.bridge import Bridge
 
 
 class Errand(JavaObject):

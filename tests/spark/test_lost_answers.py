@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

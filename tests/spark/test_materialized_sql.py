@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.procedures import call
-from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.materialized.refresh import SessionRefresher
+from paimon_sql.spark.session.bridge import Bridge
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

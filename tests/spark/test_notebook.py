@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.spark import notebook
-from paimon_sql.spark.notebook import Bars, show_in_notebook
-from paimon_sql.storage.progress import begun
+from paimon_sql.spark.session import notebook
+from paimon_sql.spark.session.notebook import Bars, show_in_notebook
+from paimon_sql.storage.execution.progress import begun
 
 
 class Screen:

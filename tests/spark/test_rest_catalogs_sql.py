@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.newer_rest import NewerRest
 from tests.rest_server import TOKEN, RestServer
 from tests.spark.server_lake import Lake

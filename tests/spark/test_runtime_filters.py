@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_sql.storage.metrics import METRICS
+from paimon_sql.storage.execution.metrics import METRICS
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

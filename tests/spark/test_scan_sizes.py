@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_sql.format import types as t
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.row_widths import row_width
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.scan.reporting.row_size import row_width
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

@@ -16,9 +16,9 @@ from pyhive import hive
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark import callbacks
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.jvm import callbacks
+from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 

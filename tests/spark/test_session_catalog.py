@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.spark.conftest import Sql
 
 _NUMBERS = itertools.count(1)

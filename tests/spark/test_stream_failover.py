@@ -19,7 +19,7 @@ _STREAM = """
     from pathlib import Path
 
     import paimon_sql
-    from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
+    from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
 
     folder = Path({folder!r})
     created = RenamingSnapshotCommit._created

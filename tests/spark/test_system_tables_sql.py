@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.spark import internal_rows as crossing
-from paimon_sql.spark import local_scan
-from paimon_sql.system_tables import files
-from paimon_sql.system_tables.remembered import RememberedColumns
+from paimon_sql.spark.conversion import internal_rows as crossing
+from paimon_sql.spark.scan import local
+from paimon_sql.system_tables.cached_values import RememberedColumns
+from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
 
 
@@ -19,13 +19,13 @@ from tests.spark.conftest import Sql
 def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     """The rows that system tables handed to Spark."""
     seen: list[pa.Table] = []
-    convert = local_scan.internal_rows
+    convert = local.internal_rows
 
     def noting(jvm: object, session: object, table: pa.Table, fields: object) -> object:
         seen.append(table)
         return convert(jvm, session, table, fields)
 
-    monkeypatch.setattr(local_scan, "internal_rows", noting)
+    monkeypatch.setattr(local, "internal_rows", noting)
     yield seen
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.local_times import zone_of
+from paimon_sql.storage.table.time_travel.local_times import zone_of
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.variant_utils import VariantUtils
 
-from paimon_sql.format import types as t
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats import registry
 from paimon_sql.storage.file_io.local import LocalFileIO
-from paimon_sql.storage.files import registry
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 INFER = "'variant.inferShreddingSchema' = 'true'"

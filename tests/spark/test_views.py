@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from statement_classes import s
 
-from paimon_sql.sql.kept_values import keep
+from paimon_sql.sql.text.secrets import keep
 
 FOLDER = Path(__file__).parent / "cases"
 REWRITES = ("system_tables", "hints", "functions", "create_table", "alter_table", "call", "session")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.kept_values import SecretStore, keep, kept, without_secrets
+from paimon_sql.sql.text.secrets import SecretStore, keep, kept, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from spark_inputs import ARTIFACT, Input, inputs_of, spark_inputs
 
 import paimon_sql
-from paimon_sql.spark.compiled_class import compiled_class
-from paimon_sql.spark.java import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.sql.rewrite import RewriteContext, holds_ours, rewrite
 from tests import packages
 

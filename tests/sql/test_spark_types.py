@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.format import types as p
-from paimon_sql.sql.dialect.types import ExactType
+from paimon_sql.format.schema import types as p
+from paimon_sql.sql.dialect.definitions.types import ExactType
 from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.types import TYPE_PROPERTY, is_exact, read_type_text, spark_type, take_types, type_text
 

@@ -24,7 +24,7 @@ from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
 from paimon_sql.sql.statements.base import Statement, declared_statements
 from paimon_sql.sql.statements.call import Call
-from paimon_sql.sql.statements.create_table import CreateTable
+from paimon_sql.sql.statements.tables.create_table import CreateTable
 from paimon_sql.sql.statements.tags import CreateTag
 
 TYPES = st.sampled_from(

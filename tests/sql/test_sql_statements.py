@@ -15,8 +15,8 @@ from sqlglot.tokens import TokenType
 from statement_classes import s
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.calls import called_names, with_stand_ins
 from paimon_sql.sql.carry import call_sql, decode, encode
+from paimon_sql.sql.functions.calls import called_names, with_stand_ins
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 

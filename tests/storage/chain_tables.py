@@ -7,9 +7,9 @@ from pathlib import Path
 
 from core_tables import make_table
 
-from paimon_sql.format.types import BigIntType, DataField, string_type
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.table.table import Table
 
 COLUMNS = (
     DataField(0, "k", BigIntType()),

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.commit import aged_files
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.commit.checks import aged_files
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, make_table, rows, written
 from tests.storage.small_tables import on_disk, reachable

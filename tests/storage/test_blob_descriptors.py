@@ -17,10 +17,10 @@ from test_blobs import COLUMNS, OPTIONS, blob_table
 from test_data_evolution import compact, materialize, read, update
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
-from paimon_sql.format.blob_reference import BlobDescriptor, BlobView, decode_descriptor
-from paimon_sql.format.types import BlobType, DataField
-from paimon_sql.storage.external.access import ExternalAccess
-from paimon_sql.storage.table import Table
+from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor
+from paimon_sql.format.schema.types import BlobType, DataField
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.table.table import Table
 
 AS_DESCRIPTORS = {"blob-as-descriptor": "true"}
 BYTES = {"blob-as-descriptor": "false"}

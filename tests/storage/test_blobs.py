@@ -23,14 +23,14 @@ from paimon_sql.errors import (
     PaimonError,
     UnsupportedError,
 )
-from paimon_sql.format.blob_reference import BlobDescriptor, BlobView, decode_descriptor, decode_view
-from paimon_sql.format.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
-from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
+from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor, decode_view
+from paimon_sql.format.schema.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.row_level.columns import columns_unchanged
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 COLUMNS = (

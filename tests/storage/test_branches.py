@@ -14,14 +14,14 @@ from interrupted_io import Crash, InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NoSuchSnapshotError, NotFoundError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 
 
 def expire(table: Table, keep: int = 1) -> None:

@@ -11,13 +11,13 @@ from core_tables import Row, again, compact, make_table, rows, triggered, writte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", IntType()), DataField(2, "w", string_type()))

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from core_tables import again, insert, make_table
 
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.schema_change.options import SetOption
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.travel import snapshot_at_time
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
 
 WESTERNMOST, EASTERNMOST = "Etc/GMT+12", "Pacific/Kiritimati"
 ZONES = (WESTERNMOST, "UTC", EASTERNMOST)
@@ -36,9 +36,9 @@ time.time = lambda: real() + given["skew"]
 sys.path.insert(0, given["tests"])
 from datetime import timedelta
 from core_tables import again, insert
-from paimon_sql.storage.partition_expiry import plan_partition_expiry
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.maintenance.partitions.expiration import plan_partition_expiry
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag
 with open(given["table"], "rb") as file:
     table = pickle.load(file)
 """

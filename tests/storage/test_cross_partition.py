@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "n", IntType()), DataField(2, "p", string_type()))

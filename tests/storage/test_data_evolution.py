@@ -16,25 +16,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.schema import parse_schema
-from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
-from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.snapshot import CommitKind, Operation, Snapshot
+from paimon_sql.format.schema.schema import parse_schema
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.data_files.bucketed_groups import placed_groups
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
+from paimon_sql.storage.operations.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColumnType, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.changes import AddColumn, RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))

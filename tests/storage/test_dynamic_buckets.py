@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError
-from paimon_sql.storage.buckets.fill import MOST_BUCKETS, Lane
-from paimon_sql.storage.buckets.hash_assigner import key_hashes, lane_of
-from paimon_sql.storage.buckets.hash_indexes import Target, hash_indexes
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.fill import MOST_BUCKETS, Lane
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import key_hashes, lane_of
+from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 DYNAMIC = {"bucket": "-1", "write-only": "true"}

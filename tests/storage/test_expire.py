@@ -22,16 +22,16 @@ from small_tables import (
 )
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError, PaimonError
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry, write_index_manifest
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.storage.expire.retention import ExpiryRange, choose_range, retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
+from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry, write_index_manifest
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.retention.policy import ExpiryRange, choose_range, retention_of
+from paimon_sql.storage.table.table import Table
 
 HOUR = 3_600_000
 
@@ -321,7 +321,7 @@ def test_empty_folders_go_where_the_table_wishes_so(tmp_path: Path) -> None:
 
 
 def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.storage.expire.run.ROUND", 3)
+    monkeypatch.setattr("paimon_sql.storage.maintenance.snapshots.expiration.ROUND", 3)
     for i in range(9):
         overwrite(table, (i, "v", "x"))
     result = expire(table)
@@ -331,7 +331,7 @@ def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPat
 
 
 def test_more_leftovers_than_a_round_takes_go(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.storage.expire.run.ROUND", 3)
+    monkeypatch.setattr("paimon_sql.storage.maintenance.snapshots.expiration.ROUND", 3)
     for i in range(9):
         overwrite(table, (i, "v", "x"))
     table.snapshots.directory.advance_hint(EARLIEST, 8)  # as a purge does, or an expiry, before it is killed

@@ -9,12 +9,12 @@ import pytest
 from small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, outlives_snapshots, retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
 
 LONGER = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2", "changelog.num-retained.min": "1"}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotAllowedError
-from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
-from paimon_sql.storage.external.places import Place, shown
+from paimon_sql.storage.file_io.external.locations import Place, shown
+from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 
 
 @pytest.mark.parametrize(

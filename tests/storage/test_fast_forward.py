@@ -14,18 +14,18 @@ from interrupted_io import Crash, InterruptedFileIO
 from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, NotFoundError, PaimonError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
 
 
 def expire(table: Table, keep: int = 1) -> None:

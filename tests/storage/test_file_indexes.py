@@ -29,17 +29,17 @@ from sample_values import Kind
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.file_index.container import IndexPlace
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_index_rewrite import remade
-from paimon_sql.storage.map_predicates import OfMapKey
-from paimon_sql.storage.predicates import And, Comparison, In, Predicate
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.read.file_indexes import held_indexes
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
+from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.map_predicates import OfMapKey
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, Predicate
+from paimon_sql.storage.indexes.file_indexes import remade
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 COLUMNS = (

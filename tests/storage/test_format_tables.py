@@ -10,15 +10,16 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, PaimonError, UnsupportedError, WrongKindError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.compact_database import CompactDatabase
-from paimon_sql.procedures.remove_orphan_files import RemoveOrphanFiles
-from paimon_sql.procedures.repair import Repair
+from paimon_sql.procedures.compaction.compact_database import CompactDatabase
+from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
+from paimon_sql.procedures.files.repair import Repair
+from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import (
     Replaced,
@@ -29,8 +30,7 @@ from paimon_sql.storage.format_tables.changes import (
     staging_folder,
 )
 from paimon_sql.storage.format_tables.partitions import partition_columns
-from paimon_sql.storage.predicates import And, Comparison, IsNull
-from paimon_sql.storage.schema_validation import problems
+from paimon_sql.storage.schema.validation import problems
 
 _NAME = Identifier("db", "t")
 

@@ -18,33 +18,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
-from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.global_index.build import IndexPlan, build_index, dropped, index_column, plan_index
-from paimon_sql.storage.global_index.drop import check_indexes, index_files_of, outdated
-from paimon_sql.storage.global_index.entries import global_entries, meta_of
-from paimon_sql.storage.global_index.lookup import IndexAnswers
-from paimon_sql.storage.index_files import index_path
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.data_files.bucketed_groups import placed_groups
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated
+from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, dropped, index_column, plan_index
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.operations.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.rollback import rollback_to_snapshot
+from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.columns import ColumnTask
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.placed_groups import placed_groups
+from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
+from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.schema_change import RenameColumn, UpdateColumnType, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.table.index_files import index_path
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 COLUMNS = (

@@ -19,23 +19,23 @@ from pyroaring import BitMap
 from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.delta_varint import encoded
-from paimon_sql.format.variant.assemble import assembled
-from paimon_sql.format.variant.infer import Limits, shapes_of
-from paimon_sql.format.variant.shred import shredded
+from paimon_sql.format.bytes.delta_varint import encoded
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.variant.shredding.assemble import assembled
+from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
+from paimon_sql.format.variant.shredding.shred import shredded
+from paimon_sql.storage.data_files.pruning.file_indexes import as_ranges
+from paimon_sql.storage.file_formats.orc.protobuf import Message, packed
+from paimon_sql.storage.file_formats.orc.protobuf import encode as encode_message
+from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns
+from paimon_sql.storage.file_formats.orc.tail import TYPES, OrcTail, read_tail
+from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
+from paimon_sql.storage.file_formats.parquet.thrift import decode
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files.orc_runs import UnsignedRuns
-from paimon_sql.storage.files.orc_tail import TYPES, OrcTail, read_tail
-from paimon_sql.storage.files.parquet_footer import int96_as_bytes
-from paimon_sql.storage.files.protobuf import Message, packed
-from paimon_sql.storage.files.protobuf import encode as encode_message
-from paimon_sql.storage.files.registry import file_format
-from paimon_sql.storage.files.thrift import decode
-from paimon_sql.storage.read.dead_rows import bits_of
-from paimon_sql.storage.read.file_indexes import as_ranges
+from paimon_sql.storage.read.deletion_mask import bits_of
 from tests.hostile import MANY, Case, little_memory, mutations, survives
 
 IO = LocalFileIO()

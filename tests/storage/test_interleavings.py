@@ -20,27 +20,27 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage import rollback
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.commit import standing
-from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.commit.snapshot import standing
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.copying import copy_files, plan_copy, schemas_of_copy
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.replace_table import replace_table, replacement
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schema_change.add_column import AddColumn
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import VersionedDirectory
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots import rollback
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 SUMS = {

@@ -9,10 +9,10 @@ import pytest
 
 from paimon_sql.errors import CancelledError, PaimonError
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.execution.progress import Work
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.progress import Work
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import core_tables as core
 
 ROWS = [(i, f"v{i}", f"p{i % 4}") for i in range(40)]

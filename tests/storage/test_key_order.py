@@ -10,7 +10,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.key_order import in_key_order
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 def ordered(table: Table) -> ScanPlan | None:

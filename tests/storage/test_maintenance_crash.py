@@ -13,9 +13,9 @@ from interrupted_io import Crash, InterruptedFileIO
 from small_tables import amend_latest, fresh, insert, make_table, on_disk, reachable, rows_at
 
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.maintenance import after_commit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.table.table import Table
 
 HOUR = 3_600_000
 OPTIONS = {

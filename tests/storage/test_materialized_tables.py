@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from small_tables import compact, insert, make_table, overwrite
 
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.format.types import DataField, DateType, IntType, string_type
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, DateType, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.materialized.definition import (
     Definition,
@@ -25,10 +25,10 @@ from paimon_sql.storage.materialized.definition import (
     shown_options,
 )
 from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.sources import Since, compared, is_tracked, state_of
 from paimon_sql.storage.materialized.state import RefreshState, is_due, last_refresh
-from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.query_sources import Since, compared, is_tracked, state_of
+from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 QUERY = "SELECT `a` FROM `c`.`d`.`t`"

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Steps
-from paimon_sql.storage.merge.functions.registry import FUNCTIONS
-from paimon_sql.storage.merge.segments import Segments
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions.kernels.segments import Segments
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 
 Values = st.SearchStrategy[Any]
 

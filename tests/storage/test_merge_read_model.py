@@ -29,16 +29,16 @@ from predicate_model import holds, leaves, predicates
 from sample_values import KINDS, Kind, key_order
 from test_compaction import golden_copy
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.predicates import Comparison, Predicate, about
-from paimon_sql.storage.read.data_files import read_places
-from paimon_sql.storage.read.dead_rows import Merging
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison, Predicate, about
+from paimon_sql.storage.read.deletion_mask import Merging
+from paimon_sql.storage.read.readers.data_file import read_places
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 KEY_KINDS = ["int", "text", "double", "long decimal", "bytes", "date", "boolean", "bigint"]

@@ -11,10 +11,10 @@ import pytest
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.commit.report import LOG
-from paimon_sql.storage.metrics import METRICS, Metric, Metrics
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.execution.metrics import METRICS, Metric, Metrics
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import compact, fresh, insert, make_table
 
 

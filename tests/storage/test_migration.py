@@ -11,12 +11,12 @@ import pytest
 from pyarrow import parquet
 
 from paimon_sql.errors import CommitUnknownError, InvalidInputError, MissingFileError, PaimonError
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.copying import CopyTask
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.copy.copy import CopyTask
+from paimon_sql.storage.copy.migration import PlainFile, PlainTable, check_target, examine, put_back, take_over
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.migration import PlainFile, PlainTable, check_target, examine, put_back, take_over
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
 from tests.storage.faulty_io import Died, MortalFileIO
 from tests.storage.small_tables import COLUMNS, fresh, insert, make_table, on_disk, rows_at
 
@@ -120,7 +120,7 @@ def test_files_whose_old_places_are_taken_are_named(tmp_path: Path, monkeypatch:
     def lost(*_: Any, **__: Any) -> Any:
         raise CommitUnknownError("lost", commit_user="u", commit_identifier=1)
 
-    monkeypatch.setattr("paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._created", lost)
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._created", lost)
     with pytest.raises(CommitUnknownError):
         migrated(source, target)
     assert names(tmp_path / "plain") == set()

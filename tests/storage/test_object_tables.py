@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import NotFoundError, UnsupportedError
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.refresh_object_table import RefreshObjectTable
+from paimon_sql.procedures.refresh.refresh_object_table import RefreshObjectTable
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.object_tables import OBJECT_FIELDS, Refreshed, refresh
 from paimon_sql.storage.object_tables.listing import list_objects
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_validation import problems
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.validation import problems
+from paimon_sql.storage.table.table import Table
 
 _NAME = Identifier("db", "o")
 

@@ -13,36 +13,36 @@ from paimon_sql.catalog.iceberg.hive import HiveRegistration
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest.tokens import LentFileIO, Token
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.data_file import DataFileMeta
 from paimon_sql.format.global_index.blocks import Compression, sealed
+from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions, check_changes
-from paimon_sql.format.types import BlobType, DataField, IntType
-from paimon_sql.storage import lost_files
-from paimon_sql.storage.blob_fetch import BlobFetcher
-from paimon_sql.storage.buckets import cross_partition
-from paimon_sql.storage.buckets.bucket_number import Amount, numbers_for_batch
-from paimon_sql.storage.commit import operations
+from paimon_sql.format.schema.types import BlobType, DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact import strategy
-from paimon_sql.storage.compact.append import plan_append_compaction
-from paimon_sql.storage.compact.levels import LevelRun
+from paimon_sql.storage.compact.layouts.append import plan_append_compaction
 from paimon_sql.storage.compact.scope import EVERYTHING
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.storage.data_files.lsm_levels import LevelRun
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.iceberg import metadata_folder
-from paimon_sql.storage.index_files import index_entries, index_path
 from paimon_sql.storage.merge import spill
-from paimon_sql.storage.order.clustering import clustering_of
-from paimon_sql.storage.scan.changes import plan_changes
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.repair import lost_files
+from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split_size import SplitSize
-from paimon_sql.storage.span import span_to_read
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position
 from paimon_sql.storage.streams.source import StreamSource
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.index_files import index_entries, index_path
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.write.buckets.modes import cross_partition
+from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch
+from paimon_sql.storage.write.clustering.clustering import clustering_of
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage.core_tables import (
     again,
     batch_of,

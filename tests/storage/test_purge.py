@@ -23,17 +23,17 @@ from small_tables import (
 )
 
 from paimon_sql.errors import CommitUnknownError, UnsupportedError
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage import purge as purging
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.operations import purge as purging
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
 
 LONGER = {
     "changelog-producer": "input",

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.types import DataField, DataType, IntType, TimestampType, string_type
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import DataField, DataType, IntType, TimestampType, string_type
+from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 
 NOW = int(time.time())

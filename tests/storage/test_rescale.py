@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.buckets.rescale import plan_rescale, rescale
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescale
 from tests.storage import commits
 
 

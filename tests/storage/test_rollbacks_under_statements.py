@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError, PaimonError
-from paimon_sql.storage import purge as purging
-from paimon_sql.storage import rollback as rolling
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots import rollback as rolling
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.operations import purge as purging
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import small_tables as small
 

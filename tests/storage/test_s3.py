@@ -14,11 +14,11 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import ArrowFileIO, file_io_of
 from paimon_sql.storage.file_io.s3 import S3Settings, _S3Objects
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 from tests.object_stores import BUCKET, KEEPER, VAULT, client_of
 from tests.storage import core_tables as core
 

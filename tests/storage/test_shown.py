@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CatalogUnavailableError, NotAllowedError
-from paimon_sql.storage.read.shown import looked_at, shown
-from paimon_sql.storage.rights import Rights
+from paimon_sql.storage.metadata.environment.query_auth import Rights
+from paimon_sql.storage.read.query_auth import looked_at, shown
 
 ROWS = pa.RecordBatch.from_pydict({"a": pa.array([1, 2, None], pa.int32()), "b": ["x", "yx", None]})
 

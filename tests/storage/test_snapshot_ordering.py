@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.format.data_file import FileSource
-from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.copying import plan_copy
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.schema_validation import validate_schema
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.copy.copy import plan_copy
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.schema.validation import validate_schema
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import rescale
 from tests.storage import commits
 from tests.storage.core_tables import again, compact, insert, live, make_table, overwrite, remove, rows, written
 

@@ -16,25 +16,25 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage import repair as repairs
-from paimon_sql.storage import rollback
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.commit import snapshot_commit
-from paimon_sql.storage.commit.attempt import Attempt
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.commit.snapshot import snapshot_commit
+from paimon_sql.storage.commit.snapshot.attempt import Attempt
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.rewinds import GENERATION, Rewind, RewindMark
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.snapshots import SnapshotManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import drop_directory
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import LATEST
+from paimon_sql.storage.maintenance.snapshots import rollback
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.directories import drop_directory
+from paimon_sql.storage.metadata.numbered_files import LATEST
+from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rewind, RewindMark
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.repair import repair as repairs
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import again, insert, make_table, rows
 from tests.storage.faulty_io import Died
 from tests.storage.small_tables import on_disk, reachable

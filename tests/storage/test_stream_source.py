@@ -16,8 +16,8 @@ from paimon_sql.storage.streams import source as source_module
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position, parse_position
 from paimon_sql.storage.streams.source import StreamSource
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.small_tables import batch_of, fresh, insert, make_table, overwrite
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.execution.threads import spread
 
 
 @given(st.lists(st.integers()), st.integers(-1, 9))

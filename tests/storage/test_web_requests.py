@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from paimon_sql.errors import MissingFileError, PaimonError
-from paimon_sql.storage.external.web import WebAnswer
+from paimon_sql.storage.file_io.external.http import WebAnswer
 
 Serve = Callable[[socket.socket], None]
 

@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField
-from paimon_sql.format.value_text import java_text
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.text.values import java_text
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import system_tables
-from paimon_sql.system_tables.texts import pair_texts, printed
+from paimon_sql.system_tables.formatting import pair_texts, printed
 from tests.storage import commits
 
 QUICK = settings(max_examples=60)

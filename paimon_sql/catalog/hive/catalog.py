@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from paimon_sql.catalog.external import check_same
-from paimon_sql.catalog.hive import layout
+from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.formats import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.locations import InDescriptors, InProperties, plain
+from paimon_sql.catalog.hive.layout import tables
+from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
+from paimon_sql.catalog.hive.layout.locations import InDescriptors, InProperties, plain
 from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
 from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.hive.views import ViewsInMetastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import Place, absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
@@ -29,27 +29,27 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import (
+from paimon_sql.format.options.engines.catalog import (
     ALTER_TABLE_CASCADE,
     HIVE_SKIP_UPDATE_STATS,
     LOCATION_IN_PROPERTIES,
     SYNC_ALL_PROPERTIES,
     TABLE_TYPE,
 )
-from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY
-from paimon_sql.format.options.table import PATH
-from paimon_sql.format.options.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
+from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.options.values import Option
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.listed_partitions import relist
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.commit.partition_registration import relist
+from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 
@@ -81,7 +81,7 @@ class HiveCatalog(ViewsInMetastore):
             self._refuse_held(database)
         location = self._database_path(database)
         for entry in self.entries.all(database) if cascade else ():
-            if layout.is_paimon(entry) or layout.is_view(entry):
+            if tables.is_paimon(entry) or tables.is_view(entry):
                 self._drop(entry)
             else:
                 # Hive knows which files are those of its own tables.
@@ -118,7 +118,7 @@ class HiveCatalog(ViewsInMetastore):
         said = plain(schema.options.get(PATH.key))
         location = said or self.table_location(identifier)
         check_name(identifier.table, "table")
-        entry = self._new_entry(identifier, layout.EXTERNAL if said else self._kind(schema))
+        entry = self._new_entry(identifier, tables.EXTERNAL if said else self._kind(schema))
         with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             if kind is KINDS["format-table"]:
@@ -139,7 +139,7 @@ class HiveCatalog(ViewsInMetastore):
             entry = self._own_entry(source)
             self._require(target.database)
             self._refuse_taken(target)
-            before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
+            before, moves = self.locations.of(entry), tables.is_paimon(entry) and not tables.is_external(entry)
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
                 raise TableExistsError(
@@ -153,7 +153,7 @@ class HiveCatalog(ViewsInMetastore):
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         entry = self.entries.get(identifier.database, identifier.table)
-        if entry is not None and not layout.is_paimon(entry) and self._is_ours(entry):
+        if entry is not None and not tables.is_paimon(entry) and self._is_ours(entry):
             raise UnsupportedError(
                 f"Table {self.name}.{identifier} is a format table, whose definition is Hive's.",
                 remedy="ALTER it there.",
@@ -197,7 +197,7 @@ class HiveCatalog(ViewsInMetastore):
             return None
         location = self.locations.of(entry) or super().table_location(identifier)
         file_io = self._io(location)
-        if not layout.is_paimon(entry):
+        if not tables.is_paimon(entry):
             schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
             return None if schema is None else Place(location, file_io, schema)
         found = SchemaManager(file_io, TablePaths(location, identifier.branch).branch_root).latest()
@@ -230,7 +230,7 @@ class HiveCatalog(ViewsInMetastore):
         schemas = SchemaManager(file_io, location)
         existing = schemas.latest()
         if existing is not None:
-            if not layout.is_external(entry):
+            if not tables.is_external(entry):
                 raise InvalidInputError(
                     f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
                     f" in {location}.",
@@ -259,7 +259,7 @@ class HiveCatalog(ViewsInMetastore):
             raise self._taken_table(identifier) from None
 
     def _drop(self, entry: Any) -> None:
-        location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
+        location, stays = self.locations.of(entry), tables.is_view(entry) or tables.is_external(entry)
         if self.entries.drop(entry.dbName, entry.tableName) and not stays and location is not None:
             drop_directory(self._io(location), location)
 
@@ -279,7 +279,7 @@ class HiveCatalog(ViewsInMetastore):
     def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
         """Let the entry of a table say what its definition is going to say."""
         entry = self._own_entry(identifier)
-        layout.forget(entry, before, schema)
+        tables.forget(entry, before, schema)
         self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)
 
@@ -299,7 +299,7 @@ class HiveCatalog(ViewsInMetastore):
             ) from error
 
     def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
-        layout.describe(entry, schema, all_properties=self._synced)
+        tables.describe(entry, schema, all_properties=self._synced)
         self.locations.place(entry, location)
         self.entries.fit(entry)
 
@@ -308,7 +308,7 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         location = self.table_location(identifier)
         schema = SchemaManager(self._io(location), location).latest()
-        if schema is None or (entry is not None and not layout.is_paimon(entry)):
+        if schema is None or (entry is not None and not tables.is_paimon(entry)):
             return None
         if entry is None:
             if not dry_run:
@@ -336,7 +336,7 @@ class HiveCatalog(ViewsInMetastore):
         """Refuse to change whether partitions are listed, as Hive cannot change a table's partition columns."""
 
         def shown(schema: TableSchema) -> tuple[Any, ...]:
-            listed = schema.partition_keys if layout.is_partitioned(schema) else ()
+            listed = schema.partition_keys if tables.is_partitioned(schema) else ()
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
         if shown(before) != shown(after):
@@ -350,7 +350,7 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None:
             return
-        if layout.is_view(entry):
+        if tables.is_view(entry):
             raise self._taken_by_view(identifier)
         raise self._taken_table(identifier)
 
@@ -370,13 +370,13 @@ class HiveCatalog(ViewsInMetastore):
 
     def _kind(self, schema: TableSchema) -> str:
         """Whose the files of a new table are that says no place."""
-        external = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
-        return layout.EXTERNAL if external else layout.MANAGED
+        external = tables.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
+        return tables.EXTERNAL if external else tables.MANAGED
 
     def _is_ours(self, entry: Any) -> bool:
         """Whether an entry is a table that this catalog has."""
         formats = KINDS["format-table"].is_offered(self.options)
-        return not layout.is_view(entry) and (layout.is_paimon(entry) or (formats and format_of(entry) is not None))
+        return not tables.is_view(entry) and (tables.is_paimon(entry) or (formats and format_of(entry) is not None))
 
     def _said(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""

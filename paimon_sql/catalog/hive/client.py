@@ -28,7 +28,7 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
+from paimon_sql.format.options.engines.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
 
 # It would write to standard error what our own errors say.
 logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())

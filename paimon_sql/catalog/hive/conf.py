@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.format.options.catalog import HIVE_CONF_DIR, URI, WAREHOUSE
+from paimon_sql.format.options.engines.catalog import HIVE_CONF_DIR, URI, WAREHOUSE
 
 _SITE = "hive-site.xml"
 _URIS, _WAREHOUSE = "hive.metastore.uris", "hive.metastore.warehouse.dir"

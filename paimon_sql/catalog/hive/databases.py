@@ -9,8 +9,8 @@ from pymetastore.hive_metastore.ttypes import Database
 
 from paimon_sql.catalog.hive.client import TakenEntryError
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.layout import new_entry
-from paimon_sql.catalog.hive.locations import Locations, plain
+from paimon_sql.catalog.hive.layout.locations import Locations, plain
+from paimon_sql.catalog.hive.layout.tables import new_entry
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.registered import RegisteredCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError

@@ -16,7 +16,7 @@ from pymetastore.hive_metastore.ttypes import (
 )
 
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError
-from paimon_sql.catalog.hive.column_types import LOCAL_TIMESTAMP
+from paimon_sql.catalog.hive.layout.column_types import LOCAL_TIMESTAMP
 
 _AT_ONCE = 300
 # Without it Hive refuses to list a database that holds such a table.

@@ -25,8 +25,8 @@ from paimon_sql.catalog.hive.client import Metastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
-from paimon_sql.storage.locks import HeldLock, TableLock
+from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
+from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.05

@@ -11,9 +11,9 @@ from pymetastore.hive_metastore.ttypes import AddPartitionsRequest, Partition, P
 
 from paimon_sql.catalog.hive.client import MissingEntryError
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.locations import Locations
-from paimon_sql.format.partition import escape_path_name
-from paimon_sql.storage.partition_listing import PartitionListing
+from paimon_sql.catalog.hive.layout.locations import Locations
+from paimon_sql.format.layout.partitions import escape_path_name
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing
 
 _AT_ONCE = 500
 _ALL = -1

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from paimon_sql.catalog.hive.client import MissingEntryError, TakenEntryError
-from paimon_sql.catalog.hive.column_types import paimon_type
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
-from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view
+from paimon_sql.catalog.hive.layout.column_types import paimon_type
+from paimon_sql.catalog.hive.layout.tables import COMMENT, VIEW, columns, is_view
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.types import DataField
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.types import DataField
 
 _INPUT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
 _OUTPUT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from paimon_sql.errors import SetupError
-from paimon_sql.format.options.iceberg import HIVE_CATALOG, REST_CATALOG
+from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
 from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 def _of_extra(extra: str, kind: str, client: str) -> Callable[[Table], Registration]:

@@ -9,7 +9,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.storage.iceberg import is_published, publish_quietly, withdraw_quietly
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_TABLE
-from paimon_sql.storage.table import Table
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_TABLE
+from paimon_sql.storage.table.table import Table
 
 
 def databases_of(table: Table) -> list[str]:

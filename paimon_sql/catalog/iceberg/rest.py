@@ -16,9 +16,9 @@ import urllib3
 from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError
 from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, TableMetadata
-from paimon_sql.format.options.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 _MISSING, _CONFLICT = 404, 409
 _SECONDS = 60.0

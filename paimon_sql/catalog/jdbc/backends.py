@@ -18,7 +18,7 @@ from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, refusals
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, refusals
 
 _FURTHEST_BEHIND = 12 * 3600
 """How many seconds the clocks of any zone are behind UTC at most."""

@@ -12,7 +12,7 @@ from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.catalog.jdbc.records import EXISTS, NameTakenError, Records
 from paimon_sql.catalog.jdbc.views import ViewsInRecords
-from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import (
     CatalogUnavailableError,
@@ -22,15 +22,15 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
+from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
 
 _LOCATION = "location"
 

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
-from paimon_sql.catalog.required import required
+from paimon_sql.catalog.required_options import required
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
+from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
 
 _ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
 _PREFIX = JDBC_PROPERTY.for_name("")

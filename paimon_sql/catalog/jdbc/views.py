@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.records import NameTakenError, Records
 from paimon_sql.catalog.registered import RegisteredCatalog
-from paimon_sql.format.view import ViewSchema, parse_view
+from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
 
 
 class ViewsInRecords(RegisteredCatalog):

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from paimon_sql.catalog.external import check_same
+from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.required import required
+from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import configured
-from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
+from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
+from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.partitions import RestPartitions
-from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
-from paimon_sql.catalog.rest.rights import RestGuard
+from paimon_sql.catalog.rest.query_auth import RestGuard
+from paimon_sql.catalog.rest.snapshots import RestVersions
 from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
-from paimon_sql.catalog.rest.versions import RestVersions
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
@@ -26,22 +26,22 @@ from paimon_sql.errors import (
     NoSuchTableError,
     UnsupportedError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
-from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.format.options.table import PATH, QUERY_AUTH_ENABLED
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import RowType, field_ids, parse_field
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.table.table import PATH, QUERY_AUTH_ENABLED
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import RowType, field_ids, parse_field
+from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 _LOCATION = "location"
 _OPEN_SCHEMES = ("file", "hdfs", "viewfs")

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.options.table import PRIMARY_KEY
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
 
 Change = dict[str, Any]
 _Path = tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_sql.catalog.rest.connection import Server
+from paimon_sql.catalog.rest.http.connection import Server
 from paimon_sql.errors import CatalogUnavailableError
 
 _OWN, _SIGNING = ("uri", "token", "token.provider"), "dlf."

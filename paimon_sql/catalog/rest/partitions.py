@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
 from paimon_sql.errors import AlreadyExistsError, NoSuchTableError, PaimonError, UnsupportedError
-from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, PartitionRegister, Spec
 
 _PARTITIONS = "partitions"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.lent import Held
+from paimon_sql.catalog.rest.http.vended import Held
 from paimon_sql.errors import CatalogUnavailableError
-from paimon_sql.format.options.catalog import DLF_OSS_ENDPOINT
+from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 
 _EARLY_SECONDS = 3600.0

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 from pyroaring import BitMap
 
-from paimon_sql.format import types as t
 from paimon_sql.format.file_index.keys import KeyType, OutOfRangeError
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
+from paimon_sql.format.schema import types as t
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 

@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 import pyarrow as pa
 
-from paimon_sql.format import types as t
 from paimon_sql.format.file_index.base import IndexBuilder
 from paimon_sql.format.file_index.keys import KeyType, OutOfRangeError, RankedColumn
+from paimon_sql.format.schema import types as t
 
 
 class ColumnBuilder(IndexBuilder):

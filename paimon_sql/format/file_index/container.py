@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.bounded import check_range
+from paimon_sql.format.bytes.bounded import check_range
 
 PREFIX_BYTES = 16
 """How many bytes tell the length of the header."""

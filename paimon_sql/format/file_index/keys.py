@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
+from paimon_sql.format.schema import types as t
 
 Numbers = npt.NDArray[np.int64]
 

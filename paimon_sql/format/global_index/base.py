@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format import types as t
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
+from paimon_sql.format.schema import types as t
 
 _ROWS_AT_ONCE = 1 << 20
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.bounded import check_count, expansion_limit
-from paimon_sql.format.decompression import decompress
-from paimon_sql.format.global_index.varints import decoded_at, encoded
+from paimon_sql.format.bytes.bounded import check_count, expansion_limit
+from paimon_sql.format.bytes.decompression import decompress
+from paimon_sql.format.bytes.varints import decoded_at, encoded
 
 COMPRESSIONS = ("none", "zstd", "lz4")
 """The compressions that blocks are written with, by the numbers that stand for them."""

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
+from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
 from paimon_sql.format.file_index.keys import TEXTS, KeyType
-from paimon_sql.format.global_index.varints import decoded_at, put, sizes_of
+from paimon_sql.format.schema import types as t
 
 Longs = npt.NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from paimon_sql.format.bounded import check_range
+from paimon_sql.format.bytes.bounded import check_range
 
 _VERSION = 1
 _FIRST_IS_NULL, _LAST_IS_NULL = 1, 2

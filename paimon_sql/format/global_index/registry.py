@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paimon_sql.format.global_index.base import GlobalIndexKind
-from paimon_sql.format.global_index.bitmap import Bitmap
-from paimon_sql.format.global_index.btree import BTree
-from paimon_sql.format.global_index.multivalue import MultiValue
+from paimon_sql.format.global_index.kinds.bitmap import Bitmap
+from paimon_sql.format.global_index.kinds.btree import BTree
+from paimon_sql.format.global_index.kinds.multivalue import MultiValue
 
 KINDS: dict[str, GlobalIndexKind] = {kind.name: kind for kind in (BTree(), Bitmap(), MultiValue())}
 """The kinds by name."""

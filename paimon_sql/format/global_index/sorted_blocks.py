@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format.bounded import check_total
+from paimon_sql.format.bytes.bounded import check_total
+from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, opened, sealed
 from paimon_sql.format.global_index.keys import large_binaries, stretches
-from paimon_sql.format.global_index.varints import decoded_at, put, sizes_of
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format import types as t
-from paimon_sql.format.avro import AvroContainer, open_container, without_logical_types, write_container
-from paimon_sql.format.bounded import decoding
+from paimon_sql.format.avro.container import AvroContainer, open_container, without_logical_types, write_container
+from paimon_sql.format.bytes.bounded import decoding
 from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
 from paimon_sql.format.iceberg.values import decimal_width
+from paimon_sql.format.schema import types as t
 
 Entry = dict[str, Any]
 """A record of a manifest: ``status``, ``snapshot_id``, sequence numbers and ``data_file``."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.element_ids import element_id, key_id
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.element_ids import element_id, key_id
+from paimon_sql.format.schema.schema import TableSchema
 
 FIRST_PARTITION_ID = 1000
 _MICROS = 6

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paimon_sql.format.bounded import decoding, load_json
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.bytes.bounded import decoding, load_json
+from paimon_sql.format.metadata.snapshot import Snapshot
 
 COMMIT_IDENTITY = "paimon-commit-identity"
 """What the summary of a snapshot calls the commit that it was made of."""

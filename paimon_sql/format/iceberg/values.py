@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
+from paimon_sql.format.schema import types as t
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType | t.BlobType
 _WIDENED: dict[type[t.DataType], pa.DataType] = {

@@ -7,28 +7,19 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from paimon_sql.format.options import (
+from paimon_sql.format.options.engines import catalog, flink, lookup, spark
+from paimon_sql.format.options.operations import changelog, commit, compaction, scan, snapshot, tag, write
+from paimon_sql.format.options.table import (
     bucket,
-    catalog,
-    changelog,
-    commit,
-    compaction,
     data_file,
-    flink,
     format_table,
     iceberg,
     index,
-    lookup,
     materialized_table,
     merge_engine,
     partition,
     row_tracking,
-    scan,
-    snapshot,
-    spark,
     table,
-    tag,
-    write,
 )
 from paimon_sql.format.options.values import Option
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.durations import format_duration, parse_duration
-from paimon_sql.format.options.bucket import BUCKET, BUCKET_KEY
-from paimon_sql.format.options.compaction import CLUSTERING_COLUMNS, PK_CLUSTERING_OVERRIDE
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MODIFIABLE
-from paimon_sql.format.options.merge_engine import IGNORE_DELETE, IGNORE_UPDATE_BEFORE
+from paimon_sql.format.options.operations.compaction import CLUSTERING_COLUMNS, PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.options.registry import OPTIONS, PATTERNS, find_option, is_bare_alternative, nearest_key
-from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
+from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_KEY
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MODIFIABLE
+from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE, IGNORE_UPDATE_BEFORE
+from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option, Scope, comma_separated
+from paimon_sql.format.text.durations import format_duration, parse_duration
 
 _EVERYDAY_WORDS = frozenset(
     (

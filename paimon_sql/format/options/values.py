@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar, overload
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.text.durations import parse_duration
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

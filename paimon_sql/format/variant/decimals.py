@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format.binary_memory import Bytes, Longs, Mask
-from paimon_sql.format.variant.stretches import bitmap
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.byte_ranges import bitmap
 
 Whole = npt.NDArray[Any]
 """Whole numbers as int64, or as objects if one of them is too great for that."""

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.binary_memory import Longs, Mask
-from paimon_sql.format.variant.stretches import (
+from paimon_sql.format.bytes.memory import Longs, Mask
+from paimon_sql.format.variant.byte_ranges import (
     binary_of,
     check_inside,
     ordinals,

@@ -6,16 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.binary_memory import Bytes, Longs, Mask
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.byte_ranges import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
 from paimon_sql.format.variant.decimals import Whole, digits, from_sixteen_bytes, to_sixteen_bytes
-from paimon_sql.format.variant.encoding import (
-    DECIMAL_WIDTHS,
-    INTEGER_WIDTHS,
-    LONGEST_SHORT_STRING,
-    Basic,
-    Primitive,
-)
-from paimon_sql.format.variant.stretches import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
+from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
 _EMPTY = pa.scalar(b"", pa.binary())
 _MOST_SMALL = 255

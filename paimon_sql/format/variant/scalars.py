@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.binary_memory import Longs, Mask, fixed_array
+from paimon_sql.format.bytes.memory import Longs, Mask, fixed_array
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.variant.byte_ranges import binary_of, matrix, unsigned
 from paimon_sql.format.variant.decimals import Whole, decimal_array, from_sixteen_bytes, rescaled
-from paimon_sql.format.variant.encoding import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
-from paimon_sql.format.variant.stretches import binary_of, matrix, unsigned
+from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 from paimon_sql.format.variant.values import Values
 
 INTEGERS = tuple(INTEGER_WIDTHS)

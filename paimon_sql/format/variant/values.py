@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from paimon_sql.format.binary_memory import Bytes, Longs, Mask
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.byte_ranges import check_inside, ordinals, unsigned
 from paimon_sql.format.variant.dictionaries import Dictionaries
-from paimon_sql.format.variant.encoding import PRIMITIVE_SIZES, Basic, Primitive
-from paimon_sql.format.variant.stretches import check_inside, ordinals, unsigned
+from paimon_sql.format.variant.header import PRIMITIVE_SIZES, Basic, Primitive
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.result import Column, Row
 
 _SPECIAL = re.compile(r'[",\r\n]|^\s|\s$')
 

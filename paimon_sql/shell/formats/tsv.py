@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.result import Column, Row
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 

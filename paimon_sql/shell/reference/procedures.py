@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from paimon_sql.format.types import DataField
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.shell.reference.markdown import code, sentence, table
 

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.spark.crossed_errors import error_behind
+from paimon_sql.spark.jvm.errors import error_behind
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 

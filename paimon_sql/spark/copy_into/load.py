@@ -11,27 +11,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsupportedError
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.format.types import DataField
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
-from paimon_sql.spark.defaults import default_sql
-from paimon_sql.spark.inserted_rows import inserted_rows
-from paimon_sql.spark.session_options import session_options
-from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.spark.types import row_struct
-from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.names import quote_name
+from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.options.session import session_options
+from paimon_sql.spark.write.inserted_rows import inserted_rows
+from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
-from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.load_history import FilesLoadedError, LoadHistory, SourceFile
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.table.table import Table
 
 _ATTEMPTS = 5
 Status = Literal["LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"]

@@ -11,10 +11,10 @@ from pyspark.errors.exceptions.captured import IllegalArgumentException
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
+from paimon_sql.storage.copy.load_history import SourceFile
 from paimon_sql.storage.file_io.paths import scheme_of, store_of, under_scheme
-from paimon_sql.storage.load_history import SourceFile
 
 _HADOOP = "org.apache.hadoop.fs"
 _GLOB = re.compile(r"([\\*?\[\]{}])")

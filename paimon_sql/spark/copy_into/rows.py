@@ -21,14 +21,14 @@ from pyspark.sql.types import (
 )
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.types import DataField
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import literal_path
-from paimon_sql.spark.hadoop_files import hadoop_text
-from paimon_sql.spark.types import row_struct
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.load_history import SourceFile
+from paimon_sql.spark.jvm.hadoop_files import hadoop_text
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.copy.load_history import SourceFile
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _SHOWN_RECORD, _SHOWN_VALUE = 500, 100

@@ -12,12 +12,12 @@ from paimon_sql.errors import AlreadyExistsError, InvalidInputError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
-from paimon_sql.spark.java import EXECUTION, Jvm
-from paimon_sql.spark.reads_alone import reads_alone
+from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.expressions.read_only import reads_alone
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.sql.names import string_sql
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
+from paimon_sql.sql.text.names import string_sql
 
 _DDL = f"{EXECUTION}.command.DDLUtils"
 _ROWS = "rows"

@@ -17,30 +17,30 @@ from paimon_sql.errors import (
     TableExistsError,
 )
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.materialized_table import (
+from paimon_sql.format.options.table.materialized_table import (
     MATERIALIZED_TABLE_DEFINITION_QUERY,
     MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES,
     MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION,
     MATERIALIZED_TABLE_REFRESH_ON_CREATE,
     MATERIALIZED_TABLE_REFRESH_STATUS,
 )
-from paimon_sql.format.options.table import PRIMARY_KEY, TYPE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.alter import change_table
+from paimon_sql.format.options.table.table import PRIMARY_KEY, TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import paimon_fields
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.ddl import build_schema
+from paimon_sql.spark.ddl.alter_table import change_table
+from paimon_sql.spark.ddl.create_table import build_schema
+from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.expressions.read_only import reads_alone
 from paimon_sql.spark.materialized.names import WholeNames
 from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalysedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.materialized.settings import kept_settings, under_settings
-from paimon_sql.spark.placement import placed
-from paimon_sql.spark.reads_alone import reads_alone
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.spark.types import paimon_fields
-from paimon_sql.sql.statements.materialized import ChangeMaterializedQuery, CreateMaterializedTable
+from paimon_sql.spark.tables.placement import placed
+from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (
     ACTIVATED,
     SUSPENDED,
@@ -51,7 +51,7 @@ from paimon_sql.storage.materialized.definition import (
     definition_of,
     read_freshness,
 )
-from paimon_sql.storage.schema_change import AddColumn, RemoveOption, SchemaChange, SetOption
+from paimon_sql.storage.schema.changes import AddColumn, RemoveOption, SchemaChange, SetOption
 
 _OWN = "materialized-table."
 _LEFT_TO_USERS = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key

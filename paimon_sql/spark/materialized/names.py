@@ -7,12 +7,12 @@ from typing import Any
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
-from paimon_sql.spark.java import CATALYST, Jvm
-from paimon_sql.sql.calls import calls_in
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.sql.context import SESSION_CATALOG
-from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.name_places import NamePlaces
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.functions.calls import calls_in
+from paimon_sql.sql.functions.name_places import NamePlaces
+from paimon_sql.sql.text.edits import Edit, apply
+from paimon_sql.sql.text.names import quote_name
 
 _REGISTRIES = f"{CATALYST}.analysis"
 _RELATION, _TRAVEL, _WITH = "UnresolvedRelation", "RelationTimeTravel", "UnresolvedWith"

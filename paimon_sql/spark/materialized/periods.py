@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.materialized_table import PARTITION_FIELDS_DATE_FORMATTER
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import CharType, VarCharType
+from paimon_sql.format.options.table.materialized_table import PARTITION_FIELDS_DATE_FORMATTER
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import CharType, VarCharType
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 
 _TIME = "java.time"
 _QUOTED = re.compile(r"'[^']*'")

@@ -16,19 +16,19 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format.options.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import CATALYST, Jvm, behind, private_field
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind, private_field
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.run import pinned
-from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.types import row_struct
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.materialized.sources import Compared, Since, compared, is_tracked, state_of
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.materialized.state import SourceState
-from paimon_sql.storage.span import DELTA
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.query_sources import Compared, Since, compared, is_tracked, state_of
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import DELTA
 
 _PATTERNS = f"{CATALYST}.trees.TreePattern"
 _RELATION, _VIEW, _TABLE_FUNCTION = "DataSourceV2Relation", "View", "SQLFunctionNode"

@@ -14,29 +14,29 @@ from pyspark.sql.types import StructType
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.snapshot import Operation
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.text.instants import present_millis
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed, Refresher
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalysedQuery
 from paimon_sql.spark.materialized.settings import under_settings
-from paimon_sql.spark.placement import refuse_parts
-from paimon_sql.spark.session_options import session_zone
-from paimon_sql.spark.types import row_struct
-from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.spark.write.job import run_write
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.materialized.definition import CONTINUOUS, Definition, date_formatters, definition_of
 from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.sources import Since
 from paimon_sql.storage.materialized.state import RefreshState, SourceState, keeps_rows, last_refresh
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.scan.query_sources import Since
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.spark.analysis_rules import RELATION
-from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm, private_field
-from paimon_sql.spark.row_level.hidden_attributes import hidden_attributes_rule
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm, private_field
+from paimon_sql.spark.row_level.metadata_attributes import hidden_attributes_rule
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.read.metadata_columns import hidden_fields
 
 _PLANS = f"{CATALYST}.plans.logical"
 _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
 
 
 @dataclass(frozen=True)

@@ -18,23 +18,23 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.spark.analysis_rules import RELATION
-from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
-from paimon_sql.spark.merge_schema import SchemaMerge
-from paimon_sql.spark.nested_fields import NestedFields
-from paimon_sql.spark.plan_rules import with_parts
+from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.spark.conversion.nested_fields import NestedFields
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm
+from paimon_sql.spark.options.session import session_options, under_session
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.session_options import session_options, under_session
-from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.rules.optimizer import with_parts
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import TRAVEL_KEYS
+from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _EVOLVES = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}

@@ -9,41 +9,41 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.options.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
-from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
-from paimon_sql.format.options.spark import (
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
+from paimon_sql.format.options.engines.spark import (
     WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS,
     WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS,
 )
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.spark.java import Jvm
+from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
+from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.options.session import session_options, under_session
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
-from paimon_sql.spark.row_level.append import change_append
-from paimon_sql.spark.row_level.columns import change_columns
 from paimon_sql.spark.row_level.counts import Counts
-from paimon_sql.spark.row_level.drop import drop_keys
-from paimon_sql.spark.row_level.evolution import evolve
+from paimon_sql.spark.row_level.evolution.evolution import evolve
 from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
+from paimon_sql.spark.row_level.strategies.append import change_append
+from paimon_sql.spark.row_level.strategies.columns import change_columns
+from paimon_sql.spark.row_level.strategies.drop import drop_keys
+from paimon_sql.spark.row_level.strategies.upsert import upsert
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.spark.row_level.upsert import upsert
-from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.sql.statements.base import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.buckets.registry import bound_partition_keys
-from paimon_sql.storage.buckets.relocation import moves_rows
-from paimon_sql.storage.read.hidden_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
+from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.way import Way, way_of
 from paimon_sql.storage.row_level.whole import remove_partitions
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.two_branches import OTHER_BRANCHES
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import TRAVEL_KEYS
+from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
+from paimon_sql.storage.write.buckets.assignment.relocation import moves_rows
+from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
 _MAX_ATTEMPTS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS
 _WAIT_MILLIS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS

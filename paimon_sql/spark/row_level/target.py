@@ -12,22 +12,25 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.spark.hidden_column import hidden_columns
-from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm, behind
-from paimon_sql.spark.planned_scan import PlannedScanProxy
-from paimon_sql.spark.python_scan import PythonScanProxy
-from paimon_sql.spark.references import references_to
-from paimon_sql.spark.scan_builder import ScanBuilderProxy
-from paimon_sql.spark.schema_table import SchemaTable
-from paimon_sql.spark.table import TableProxy
-from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
-from paimon_sql.storage.predicates import Predicate, all_of
-from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.row_tracking import (
+    BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
+    BLOB_VIEW_RESOLVE_ENABLED,
+)
+from paimon_sql.spark.conversion.metadata_column import hidden_columns
+from paimon_sql.spark.conversion.references import references_to
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, behind
+from paimon_sql.spark.scan.builder import ScanBuilderProxy
+from paimon_sql.spark.scan.planned import PlannedScanProxy
+from paimon_sql.spark.scan.python import PythonScanProxy
+from paimon_sql.spark.tables.base import SchemaTable
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.storage.columns.blobs import descriptor_columns, view_columns
+from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.read.metadata_columns import hidden_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 _REFERENCES = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.statements.analyze import RunAnalyzeTable
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
 from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
-from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
 from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
-from paimon_sql.spark.statements.describe_partition import RunDescribePartition
 from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
 from paimon_sql.spark.statements.materialized import (
     RunChangeMaterializedQuery,
@@ -21,9 +18,12 @@ from paimon_sql.spark.statements.materialized import (
     RunShowMaterializedTables,
     RunSuspendMaterialized,
 )
-from paimon_sql.spark.statements.partitions import RunDropPartitions, RunRepairPartitions
 from paimon_sql.spark.statements.row_changes import RunDelete, RunEvolvingInsert, RunExplainChange, RunMerge, RunUpdate
-from paimon_sql.spark.statements.tables import RunCreateTableLike
+from paimon_sql.spark.statements.tables.analyze import RunAnalyzeTable
+from paimon_sql.spark.statements.tables.columns import RunAddColumns, RunModifyColumns
+from paimon_sql.spark.statements.tables.create_like import RunCreateTableLike
+from paimon_sql.spark.statements.tables.describe_partition import RunDescribePartition
+from paimon_sql.spark.statements.tables.partitions import RunDropPartitions, RunRepairPartitions
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
 from paimon_sql.sql.statements.base import Statement
 

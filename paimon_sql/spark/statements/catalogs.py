@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.kept_values import kept, release
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
+from paimon_sql.sql.text.secrets import kept, release
 
 
 class RunCreateCatalog(Runner):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.spark.copy_into.load import LoadRun
 from paimon_sql.spark.copy_into.unload import UnloadRun
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation, CopyIntoTable
 
 _LOADED = (

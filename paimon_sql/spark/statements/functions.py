@@ -10,14 +10,14 @@ from paimon_sql.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from paimon_sql.format.function import SQL, FunctionSchema
-from paimon_sql.format.types import DataField
+from paimon_sql.format.catalog_objects.function import SQL, FunctionSchema
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.functions import load_function
-from paimon_sql.spark.origins import shown_options
-from paimon_sql.spark.sql_functions import CONTAINS_SQL, FunctionMaker
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.spark.views import DIALECT
+from paimon_sql.spark.catalog_objects.origins import shown_options
+from paimon_sql.spark.catalog_objects.sql_functions import CONTAINS_SQL, FunctionMaker
+from paimon_sql.spark.catalog_objects.system_functions import load_function
+from paimon_sql.spark.catalog_objects.views import DIALECT
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from paimon_sql.sql.types import spark_type

@@ -7,15 +7,14 @@ import re
 from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.types import DataField, string_type
-from paimon_sql.procedures.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
-from paimon_sql.procedures.refresh_materialized_table import refresh_row
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
+from paimon_sql.procedures.refresh.refresh_materialized_table import refresh_row
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.placement import refuse_parts
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.names import quote_name, string_sql
-from paimon_sql.sql.statements.materialized import (
+from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.sql.statements.tables.materialized import (
     ChangeMaterializedQuery,
     CreateMaterializedTable,
     DropMaterializedTable,
@@ -25,9 +24,10 @@ from paimon_sql.sql.statements.materialized import (
     ShowMaterializedTables,
     SuspendMaterializedTable,
 )
-from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
+from paimon_sql.sql.text.names import quote_name, string_sql
+from paimon_sql.sql.text.wildcards import Wildcard, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
-from paimon_sql.system_tables.materialized_tables import materialized_names
+from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 
 
 class RunCreateMaterialized(Runner):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.format.types import BigIntType, DataField, string_type
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.spark.row_level.insert import EvolvingInsertRun
 from paimon_sql.spark.row_level.run import RowLevelRun
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.statements.base import RowChange
 from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.statements.insert import EvolvingInsert

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.format.text.durations import parse_duration
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
 from paimon_sql.sql.statements.tags import CreateTag, DeleteTag, RenameTag, ShowTags
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 
 
 class RunCreateTag(Runner):

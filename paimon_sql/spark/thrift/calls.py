@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.defaults import default_sql
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.conversion.types import spark_type
 from paimon_sql.spark.thrift.column_types import jdbc_type, type_name
 from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, Relation
 from paimon_sql.spark.thrift.patterns import NamePattern
-from paimon_sql.spark.types import spark_type
 from paimon_sql.sql.context import SESSION_CATALOG
 
 Row = list[Any]

@@ -13,13 +13,13 @@ from functools import partial
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, UnsupportedError
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.patterns import NamePattern
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
 
 TABLE, VIEW, SYSTEM_TABLE = "TABLE", "VIEW", "SYSTEM TABLE"

@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import Jvm, private_field, raise_java
-from paimon_sql.spark.subclass import subclass_instance
+from paimon_sql.spark.jvm.gateway import Jvm, private_field, raise_java
+from paimon_sql.spark.jvm.subclass import subclass_instance
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.calls import CALLS, MetadataCall, Row
 from paimon_sql.spark.thrift.listing import Listing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
+from paimon_sql.sql.text.wildcards import Wildcard, wildcard_pattern
 
 _PART = re.compile(r"\\(.)|(%)|(_)|(.)", re.DOTALL)
 

@@ -11,9 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError, SetupError
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import Jvm, private_field
-from paimon_sql.spark.subclass import subclass_instance
+from paimon_sql.spark.jvm.gateway import Jvm, private_field
+from paimon_sql.spark.jvm.subclass import subclass_instance
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.operations import operation_manager
 from paimon_sql.spark.thrift.timeouts import limit_connections
 

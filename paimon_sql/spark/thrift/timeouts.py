@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from paimon_sql.spark.java import Jvm, private_field
+from paimon_sql.spark.jvm.gateway import Jvm, private_field
 
 _THRIFT = "org.apache.thrift"
 _TRANSPORT = f"{_THRIFT}.transport.TTransport"

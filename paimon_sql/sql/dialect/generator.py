@@ -8,9 +8,9 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.generators.spark import SparkGenerator
 
+from paimon_sql.sql.dialect.definitions.types import ExactType
 from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
 from paimon_sql.sql.dialect.registry import writes
-from paimon_sql.sql.dialect.types import ExactType
 
 
 class PaimonGenerator(SparkGenerator):

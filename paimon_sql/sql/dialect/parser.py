@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.columns import ColumnParser
+from paimon_sql.sql.dialect.definitions.columns import ColumnParser
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
 from paimon_sql.sql.dialect.registry import readers

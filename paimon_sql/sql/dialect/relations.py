@@ -15,7 +15,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel
 from paimon_sql.sql.dialect.options import OptionsParser
-from paimon_sql.sql.names import parts_in
+from paimon_sql.sql.text.names import parts_in
 
 INCREMENTAL = {
     "PAIMON_INCREMENTAL_QUERY": ("incremental-between", 2),

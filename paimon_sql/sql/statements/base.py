@@ -17,8 +17,8 @@ from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.dialect.slots import Slot
-from paimon_sql.sql.dialect.syntax import Found, Named, Series, compiled
+from paimon_sql.sql.grammar.slots import Slot
+from paimon_sql.sql.grammar.syntax import Found, Named, Series, compiled
 from paimon_sql.sql.outcome import Carried, rewrites
 from paimon_sql.sql.reading import Reading
 

@@ -8,9 +8,9 @@ from sqlglot.generator import Generator
 from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.text.edits import Edit
 
 PROCEDURES = {"rollback_to": "rollback"}
 """Procedures that Flink names otherwise."""

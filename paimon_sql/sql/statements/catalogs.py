@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from paimon_sql.sql.kept_values import keep
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Options, Statement, declared
+from paimon_sql.sql.text.secrets import keep
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))
 """Options of a catalog whose values may be shown; among the others are passwords and keys."""

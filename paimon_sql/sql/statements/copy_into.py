@@ -13,7 +13,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, Text
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Statement, declared
 

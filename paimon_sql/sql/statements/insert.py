@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import options_of
-from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.names import parts_in, quote_name
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import Options, RowChange
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.text.names import parts_in, quote_name
 
 
 @dataclass(frozen=True)

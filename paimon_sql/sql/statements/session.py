@@ -10,10 +10,10 @@ from paimon_sql.sql.dialect.generator import as_written
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.text.names import quote_name
 
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 

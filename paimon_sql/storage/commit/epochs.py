@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError
-from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, Snapshot
-from paimon_sql.storage.commit.carried import EPOCHS, snapshot_before
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH
+from paimon_sql.storage.commit.snapshot.carried_properties import EPOCHS, snapshot_before
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 _SKEW_MILLIS = 60_000
 """How far the clocks of a table's writers may differ."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from paimon_sql.format.manifest import FileKind, ManifestEntry
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.metrics import COMMIT, METRICS
-from paimon_sql.storage.table import Table
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.execution.metrics import COMMIT, METRICS
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.table.table import Table
 
 LOG = logging.getLogger("paimon_sql.commits")
 """One line per commit, of the level INFO."""

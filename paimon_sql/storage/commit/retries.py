@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.commit import (
+from paimon_sql.format.options.operations.commit import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,

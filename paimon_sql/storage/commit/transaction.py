@@ -24,26 +24,26 @@ from paimon_sql.errors import (
     MissingFileError,
     PaimonError,
 )
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
-from paimon_sql.storage.commit.attempt import Attempt, Author, Merge
-from paimon_sql.storage.commit.commit_order import KEEPS_ORDER, in_commit_order
-from paimon_sql.storage.commit.conflicts import CONFLICTS
-from paimon_sql.storage.commit.growth import ONLY_GROWS
-from paimon_sql.storage.commit.identity import SAME_DEFINITION, SAME_TABLE
-from paimon_sql.storage.commit.manifest_merge import merge_manifests
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.options.operations.commit import COMMIT_MAX_RETRIES
+from paimon_sql.storage.commit.checks.append_only import ONLY_GROWS
+from paimon_sql.storage.commit.checks.commit_order import KEEPS_ORDER, in_commit_order
+from paimon_sql.storage.commit.checks.conflicts import CONFLICTS
+from paimon_sql.storage.commit.checks.strict_mode import strict_mode
+from paimon_sql.storage.commit.partition_registration import tell_of_commit
 from paimon_sql.storage.commit.report import report_commit
 from paimon_sql.storage.commit.retries import Retries
-from paimon_sql.storage.commit.snapshot_commit import Published, snapshot_commit_of
-from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
-from paimon_sql.storage.commit.strict_mode import strict_mode
-from paimon_sql.storage.commit.users import new_user
+from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
+from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.listed_partitions import tell_of_commit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
+from paimon_sql.storage.staging.table_identity import SAME_DEFINITION, SAME_TABLE
+from paimon_sql.storage.staging.users import new_user
+from paimon_sql.storage.table.table import Table
 
 ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS, KEEPS_ORDER)
 """The validations of every transaction."""

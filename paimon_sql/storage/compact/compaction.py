@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.staged_files import gather
-from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.table.table import Table
 
 T = TypeVar("T")
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.paths import POSTPONE_BUCKET
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.chains import keeps_deletes
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.compact.levels import CompactUnit, level_runs
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.storage.branches.chains import keeps_deletes
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
-from paimon_sql.storage.compact.touched import touched_files
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.compact.touched_buckets import touched_files
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit, level_runs
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.table import Table
 
 
 def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:

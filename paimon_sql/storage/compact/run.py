@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.compaction import WRITE_ONLY
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.buckets.registry import POSTPONE, bucket_mode
-from paimon_sql.storage.commit.growth import growth_error, only_grows
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.compact.append import (
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.options.operations.compaction import WRITE_ONLY
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.commit.checks.append_only import growth_error, only_grows
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
+from paimon_sql.storage.compact.layouts.append import (
     plan_append_compaction,
     plan_append_triggered,
     run_append_task,
     with_vectors,
 )
-from paimon_sql.storage.compact.clustered import plan_clustering, plan_clustering_triggered, run_cluster_task
-from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
-from paimon_sql.storage.compact.evolved import plan_evolved_compaction, run_evolved
+from paimon_sql.storage.compact.layouts.clustered import plan_clustering, plan_clustering_triggered, run_cluster_task
+from paimon_sql.storage.compact.layouts.data_evolution import plan_evolved_compaction, run_evolved
+from paimon_sql.storage.compact.layouts.postponed import plan_postponed
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
-from paimon_sql.storage.compact.postponed import plan_postponed
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.executor import Executor
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
-from paimon_sql.storage.order.clustering import clusters
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.registry import POSTPONE, bucket_mode
+from paimon_sql.storage.write.clustering.clustering import clusters
 
 
 def compact_due(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.compaction import (
+from paimon_sql.format.options.operations.compaction import (
     COMPACTION_FORCE_REWRITE_ALL_FILES,
     COMPACTION_FORCE_UP_LEVEL_0,
     COMPACTION_INCREMENTAL_SIZE_THRESHOLD,
@@ -17,9 +17,9 @@ from paimon_sql.format.options.compaction import (
     LOOKUP_COMPACT_MAX_INTERVAL,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, max_level
 from paimon_sql.storage.compact.universal import UniversalCompaction
-from paimon_sql.storage.merge.levels import looks_up
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, max_level
+from paimon_sql.storage.merge.lookup_levels import looks_up
 
 
 def pick_due(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:

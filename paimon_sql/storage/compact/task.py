@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options.compaction import COMPACTION_FORCE_REWRITE_ALL_FILES, COMPACTION_SMALL_FILE_RATIO
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.operations.compaction import (
+    COMPACTION_FORCE_REWRITE_ALL_FILES,
+    COMPACTION_SMALL_FILE_RATIO,
+)
 from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
-from paimon_sql.storage.scan.sections import Section, sections_of
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section, sections_of
+from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.write.settings import WriteSettings
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.compaction import (
+from paimon_sql.format.options.operations.compaction import (
     COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
     COMPACTION_OFFPEAK_END_HOUR,
     COMPACTION_OFFPEAK_RATIO,
@@ -19,7 +19,7 @@ from paimon_sql.format.options.compaction import (
     COMPACTION_SIZE_RATIO,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, max_level
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, max_level
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from paimon_sql.errors import MissingFileError
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, Objects
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
+from paimon_sql.storage.file_io.errors import no_exclusive_create, refusals
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import no_exclusive_create, refusals
 from paimon_sql.storage.file_io.schemes import backend_of
-from paimon_sql.storage.threads import spread
 
 _THREADS = 8
 """How many objects are moved at once."""

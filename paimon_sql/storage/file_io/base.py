@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
-from paimon_sql.format.bounded import MAX_FILE_BYTES
+from paimon_sql.format.bytes.bounded import MAX_FILE_BYTES
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.threads import spread
 
 _CHUNK = 1 << 20
 _FEW = 256

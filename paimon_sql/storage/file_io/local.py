@@ -15,10 +15,10 @@ from stat import S_ISDIR, S_ISREG
 import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, no_exclusive_create, refusals
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, no_exclusive_create, refusals
-from paimon_sql.storage.threads import spread
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)

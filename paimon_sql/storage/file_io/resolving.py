@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import FILE_IO_SYNC
+from paimon_sql.format.options.engines.catalog import FILE_IO_SYNC
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.local import LocalFileIO

@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paimon_sql.errors import AlreadyExistsError
-from paimon_sql.format.partition import unescape_path_name
+from paimon_sql.format.layout.partitions import unescape_path_name
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
+from paimon_sql.storage.file_io.symlinks import refuse_links
 from paimon_sql.storage.format_tables.partitions import (
     HIVE_NULL,
     Partition,
@@ -32,9 +35,6 @@ from paimon_sql.storage.format_tables.partitions import (
 )
 from paimon_sql.storage.format_tables.registration import report_emptied, report_written
 from paimon_sql.storage.format_tables.table import FormatTable
-from paimon_sql.storage.links import refuse_links
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.threads import spread
 
 _STAGING = ".paimon-write-"
 

@@ -9,17 +9,17 @@ import pyarrow as pa
 from pyarrow import orc
 from pyarrow import parquet as pq
 
-from paimon_sql.format.options.format_table import (
+from paimon_sql.format.options.table.format_table import (
     CSV_INCLUDE_HEADER,
     CSV_LINE_DELIMITER,
     JSON_LINE_DELIMITER,
     TEXT_LINE_DELIMITER,
 )
+from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.format_tables.partitions import Partition, files_in
 from paimon_sql.storage.format_tables.register import UNKNOWN, Figures
 from paimon_sql.storage.format_tables.table import FormatTable
-from paimon_sql.storage.threads import spread
 
 _CHUNK = 4 << 20
 _CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}

@@ -17,16 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CatalogUnavailableError, InvalidInputError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.partition import escape_path_name, unescape_path_name
-from paimon_sql.format.types import DataField, string_type
-from paimon_sql.storage.casts import cast
+from paimon_sql.format.layout.partitions import escape_path_name, unescape_path_name
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.expressions.casts import cast
+from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join
 from paimon_sql.storage.format_tables.register import Figures, Spec
 from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
-from paimon_sql.storage.predicates import Predicate, all_of, conjuncts
-from paimon_sql.storage.threads import spread
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark write into the name of a folder for null."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables.changes import drop_partitions, empty, publish
 from paimon_sql.storage.format_tables.partitions import Partition, all_partitions, folders_of

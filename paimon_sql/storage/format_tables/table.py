@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.data_file import FILE_FORMAT
-from paimon_sql.format.options.format_table import (
+from paimon_sql.format.options.table.data_file import FILE_FORMAT
+from paimon_sql.format.options.table.format_table import (
     FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE,
     FORMAT_TABLE_SCAN_LIST_PARALLELISM,
 )
-from paimon_sql.format.options.table import PATH
-from paimon_sql.format.partition import DEFAULT_NAME, DEFAULT_NAME_KEY
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import DataField
+from paimon_sql.format.options.table.table import PATH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join
 from paimon_sql.storage.format_tables.register import PartitionRegister
-from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
 
 FORMATS = ("csv", "json", "orc", "parquet", "text")
 """The formats that a format table can have."""

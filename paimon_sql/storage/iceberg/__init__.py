@@ -9,7 +9,7 @@ from paimon_sql.storage.iceberg.places import database_folder, is_published, met
 from paimon_sql.storage.iceberg.publish import publish
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 __all__ = ["is_published", "metadata_folder", "publish", "publish_quietly", "withdraw_quietly"]
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.deletion_vectors import is_iceberg_layout
 from paimon_sql.format.iceberg.manifests import Entry, Status
 from paimon_sql.format.iceberg.values import has_single_values, raw_values, single_values
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.statistics import decode_stats_columns, stats_fields
-from paimon_sql.storage.file_paths import data_file_paths
-from paimon_sql.storage.index_files import index_path
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import is_iceberg_layout
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.statistics.column_statistics import decode_stats_columns, stats_fields
+from paimon_sql.storage.table.index_files import index_path
+from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
+from paimon_sql.storage.table.table import Table
 
 _VECTOR_HEAD = 8
 

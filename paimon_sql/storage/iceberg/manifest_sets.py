@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.format import types as t
 from paimon_sql.format.iceberg.manifests import (
     Content,
     Entry,
@@ -19,15 +18,16 @@ from paimon_sql.format.iceberg.manifests import (
     is_live,
 )
 from paimon_sql.format.iceberg.values import single_values
-from paimon_sql.format.options.commit import MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
     METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM,
 )
+from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.iceberg.entries import partition_records
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class DivergedError(Exception):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.options.table.iceberg import (
     CATALOG_LOCATION,
     DISABLED,
     METADATA_ICEBERG_STORAGE,
     METADATA_ICEBERG_STORAGE_LOCATION,
     TABLE_LOCATION,
 )
-from paimon_sql.format.paths import MAIN_BRANCH
 from paimon_sql.storage.file_io.paths import name_of, parent_of
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 _DATABASE_ENDING = ".db"
 

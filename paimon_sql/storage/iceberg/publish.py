@@ -32,9 +32,10 @@ from paimon_sql.format.iceberg.table_metadata import (
     TableMetadata,
     commit_identity,
 )
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
-from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_DELETE_AFTER_COMMIT,
     METADATA_ICEBERG_FORMAT_VERSION,
     METADATA_ICEBERG_MANIFEST_COMPRESSION,
@@ -44,10 +45,10 @@ from paimon_sql.format.options.iceberg import (
     METADATA_ICEBERG_TABLE_PROPERTIES,
     REST_CATALOG,
 )
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import without_scheme
-from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.iceberg.entries import data_entries, deletion_entries
 from paimon_sql.storage.iceberg.manifest_sets import (
     DivergedError,
@@ -62,10 +63,9 @@ from paimon_sql.storage.iceberg.places import is_published, metadata_folder
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
 from paimon_sql.storage.iceberg.visibility import LEAST_LEVEL, Visibility
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 
 _ATTEMPTS = 3
 _MOST_STEPS = 100

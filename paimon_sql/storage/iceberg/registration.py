@@ -10,13 +10,9 @@ from typing import Protocol
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.iceberg.table_metadata import TableMetadata
-from paimon_sql.format.options.iceberg import (
-    HADOOP_CATALOG,
-    METADATA_ICEBERG_STORAGE,
-    TABLE_LOCATION,
-)
+from paimon_sql.format.options.table.iceberg import HADOOP_CATALOG, METADATA_ICEBERG_STORAGE, TABLE_LOCATION
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class Registration(Protocol):

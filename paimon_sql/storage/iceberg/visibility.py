@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.iceberg.manifests import ROW_LINEAGE
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.options.data_file import DATA_FILE_EXTERNAL_PATHS
-from paimon_sql.format.options.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
-from paimon_sql.format.options.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
-from paimon_sql.storage.compact.levels import max_level
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
+from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.table.table import Table
 
 LEAST_LEVEL = "paimon-least-level"
 """What the summary of a snapshot calls the least level whose files it has."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.materialized_table import (
+from paimon_sql.format.options.table.materialized_table import (
     MATERIALIZED_TABLE_DEFINITION_QUERY,
     MATERIALIZED_TABLE_INTERVAL_FRESHNESS,
     MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT,
@@ -25,8 +25,8 @@ from paimon_sql.format.options.materialized_table import (
     MATERIALIZED_TABLE_SETTING,
     PARTITION_FIELDS_DATE_FORMATTER,
 )
-from paimon_sql.format.options.table import TYPE
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
 
 KIND = "materialized-table"
 ACTIVATED, SUSPENDED = "ACTIVATED", "SUSPENDED"

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.partition import PartitionPaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.value_text import parse_text
-from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
+from paimon_sql.format.layout.partitions import PartitionPaths
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.text.values import parse_text
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
 
 
 class PartitionChoice:

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.format.bounded import load_json
-from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.bytes.bounded import load_json
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.materialized.definition import Definition
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 PROPERTY = "materialized-table.refresh"
 _SAME_ROWS = (CommitKind.COMPACT, CommitKind.ANALYZE)

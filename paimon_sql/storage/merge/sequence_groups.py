@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.merge_engine import FIELD_SEQUENCE_GROUP
+from paimon_sql.format.options.table.merge_engine import FIELD_SEQUENCE_GROUP
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.merge.functions.base import valid_mask
-from paimon_sql.storage.merge.order import Indices, SortColumn, comparable, group_starts, sort_order
-from paimon_sql.storage.merge.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.aggregates.base import valid_mask
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.manifest import FileKind, ManifestEntry
-from paimon_sql.format.options.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
+from paimon_sql.format.schema.schema import TableSchema
 
 
 def is_ordered_by_snapshots(schema: TableSchema) -> bool:

@@ -13,8 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER, NUM_SORTED_RUNS_STOP_TRIGGER
-from paimon_sql.format.options.write import (
+from paimon_sql.format.options.operations.compaction import (
+    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
+    NUM_SORTED_RUNS_STOP_TRIGGER,
+)
+from paimon_sql.format.options.operations.write import (
     SORT_SPILL_BUFFER_SIZE,
     SORT_SPILL_THRESHOLD,
     SPILL_COMPRESSION,

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.merge.order import Indices, SortColumn, comparable, group_starts, sort_order
-from paimon_sql.storage.merge.segments import Mask, Segments
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
 
 BATCH_ROWS = 65_536
 """The most rows that a run is asked for at a time."""

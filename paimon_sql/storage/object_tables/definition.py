@@ -5,9 +5,9 @@ Spec: Concepts, "Table Types", "Object Table".
 
 from __future__ import annotations
 
-from paimon_sql.format.options.table import OBJECT_LOCATION
-from paimon_sql.format.types import BigIntType, DataField, string_type
-from paimon_sql.storage.table import Table
+from paimon_sql.format.options.table.table import OBJECT_LOCATION
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
+from paimon_sql.storage.table.table import Table
 
 OBJECT_FIELDS = (
     DataField(0, "path", string_type(False), "Relative path of object"),

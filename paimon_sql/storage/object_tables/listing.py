@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import pyarrow as pa
 
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
 

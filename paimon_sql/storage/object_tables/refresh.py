@@ -15,19 +15,29 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format.paths import BRANCH, CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.layout.paths import (
+    BRANCH,
+    CHANGELOG,
+    CONSUMER,
+    INDEX,
+    MANIFEST,
+    SCHEMA,
+    SNAPSHOT,
+    STATISTICS,
+    TAG,
+)
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.expressions.kernels.name_hashes import name_hashes
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.name_hashes import name_hashes
 from paimon_sql.storage.object_tables.definition import object_location
 from paimon_sql.storage.object_tables.listing import list_objects
+from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 
 _LENGTH, _MTIME = "length", "mtime"
 _OWN = re.compile(

@@ -15,15 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.arrow import arrow_field
-from paimon_sql.format.bounded import MAX_BLOB_ROWS
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.file_io.refusals import refusals
-from paimon_sql.storage.files.base import BATCH_ROWS
-from paimon_sql.storage.files.blob import BlobFile, windows
-from paimon_sql.storage.files.blob_layout import ELSEWHERE
-from paimon_sql.storage.table import Table
+from paimon_sql.format.bytes.bounded import MAX_BLOB_ROWS
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.schema.arrow_types import arrow_field
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.file_formats.base import BATCH_ROWS
+from paimon_sql.storage.file_formats.blob.format import BlobFile, windows
+from paimon_sql.storage.file_formats.blob.layout import ELSEWHERE
+from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.table.table import Table
 
 _Numbers = npt.NDArray[np.int64]
 _NOWHERE = -1

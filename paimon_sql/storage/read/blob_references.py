@@ -10,21 +10,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.format.blob_reference import decode_descriptor, decode_view
-from paimon_sql.format.file_names import is_file_name
-from paimon_sql.format.options.row_tracking import (
+from paimon_sql.format.layout.file_names import is_file_name
+from paimon_sql.format.options.table.row_tracking import (
     BLOB_AS_DESCRIPTOR,
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
 )
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import BlobType
-from paimon_sql.storage.blob_columns import descriptor_columns, fields_in_blob_files, view_columns
-from paimon_sql.storage.blob_fetch import BlobFetcher
-from paimon_sql.storage.files.blob import WINDOW_BYTES
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.format.rows.blob_reference import decode_descriptor, decode_view
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import BlobType
+from paimon_sql.storage.columns.blobs import descriptor_columns, fields_in_blob_files, view_columns
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
+from paimon_sql.storage.file_formats.blob.format import WINDOW_BYTES
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 Follow = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
 ReadBlobs = Callable[[Table, str, RowIds], Iterator[pa.RecordBatch]]

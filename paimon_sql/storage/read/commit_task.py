@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import BigIntType, DataField, LocalZonedTimestampType, string_type
-from paimon_sql.storage.merge.equality import rows_equal
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.hidden_columns import ROW_INDEX
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import BigIntType, DataField, LocalZonedTimestampType, string_type
+from paimon_sql.storage.expressions.kernels.equality import rows_equal
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.read.metadata_columns import ROW_INDEX
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.commit_changes import CommitSplit
+from paimon_sql.storage.scan.changes.by_commit import CommitSplit
 from paimon_sql.storage.scan.split import EvolvedSplit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete, update_preimage or update_postimage")
 COMMIT_VERSION = DataField(-1, "_commit_version", BigIntType(False), "the snapshot that changed the row")

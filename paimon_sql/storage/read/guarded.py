@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.errors import NotAllowedError
-from paimon_sql.storage.read.shown import looked_at, shown
+from paimon_sql.storage.metadata.environment.query_auth import Rights
+from paimon_sql.storage.read.query_auth import looked_at, shown
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.rights import Rights
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

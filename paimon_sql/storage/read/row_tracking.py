@@ -14,15 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import DataFileMeta
+from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.row_tracking import ROW_TRACKING_ENABLED
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.data_files import RowRanges, read_places
-from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.table import Table
+from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.read.readers.data_file import RowRanges, read_places
+from paimon_sql.storage.table.table import Table
 
 
 def is_tracked(schema: TableSchema) -> bool:

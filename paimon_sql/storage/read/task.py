@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate, all_of
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.read.blob_references import followed
-from paimon_sql.storage.read.change_reader import read_difference, read_log
-from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
-from paimon_sql.storage.read.merge_reader import read_merged
-from paimon_sql.storage.read.parts import only_parts, read_in_parts
-from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
-from paimon_sql.storage.read.waiting_reader import read_waiting
-from paimon_sql.storage.row_ids import RowIds
+from paimon_sql.storage.read.metadata_columns import hidden_fields, read_with_hidden
+from paimon_sql.storage.read.nested_projection import only_parts, read_in_parts
+from paimon_sql.storage.read.readers.changes import read_difference, read_log
+from paimon_sql.storage.read.readers.merge import read_merged
+from paimon_sql.storage.read.readers.postponed import read_waiting
+from paimon_sql.storage.read.readers.raw import read_evolved, read_raw
 from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.postponed import WaitingSplit
 from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
-from paimon_sql.storage.scan.waiting import WaitingSplit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.storage.scan.placed_groups import PlacedGroup
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
+from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.settings import WriteSettings
 
 Changed = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]

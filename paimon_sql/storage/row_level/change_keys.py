@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.staged_files import StagedFiles
-from paimon_sql.storage.executor import Executor
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.expressions.integer_terms import Term
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.terms import Term
-from paimon_sql.storage.write.write_task import WriteTask
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.write.task import WriteTask
 
 
 @dataclass(frozen=True)

@@ -18,28 +18,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import FileKind, entries
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.storage.blob_columns import fields_in_blob_files
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.columns.vectors import fields_in_vector_files
+from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup
+from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
-from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
-from paimon_sql.storage.scan.live_files import partition_values
-from paimon_sql.storage.scan.placed_groups import PlacedGroup
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.vector_columns import fields_in_vector_files
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.precision import cut_to_precision
-from paimon_sql.storage.write.references import check_references
-from paimon_sql.storage.write.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.routing import conform_batch
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.partitioning.routing import conform_batch
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.rows.blob_references import check_references
+from paimon_sql.storage.write.rows.precision import cut_to_precision
 from paimon_sql.storage.write.settings import ColumnSettings, VectorSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]

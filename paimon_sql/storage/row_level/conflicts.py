@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.scan.sections import key_ranks
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.data_files.sections import key_ranks
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 
 def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:

@@ -11,22 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.merge.order import SortColumn, comparable, group_starts, sort_order
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.routing import Router
 from paimon_sql.storage.write.settings import WriteSettings
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID, VALUE_KIND
-from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.read.metadata_columns import FILE_PATH, ROW_INDEX
+from paimon_sql.storage.table.table import Table
 
 Marks = Mapping[str, DeletionVector]
 """The rows that go, by the path of their data file."""

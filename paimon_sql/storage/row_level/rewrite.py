@@ -9,16 +9,16 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.read.readers.data_file import read_places
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
-from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter, write_all
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 _OPEN_COST = 4 * 1024 * 1024

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
+from paimon_sql.storage.table.table import Table
 
 Vectors = Mapping[str, DeletionVector | None]
 """By name of the data file its new vector; None where the file itself goes."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from enum import Enum
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.merge_engine import (
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.table.merge_engine import (
     AGGREGATION_REMOVE_RECORD_ON_DELETE,
     MERGE_ENGINE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.storage.table import Table
+from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.storage.table.table import Table
 
 
 class Way(Enum):

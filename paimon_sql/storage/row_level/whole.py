@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
 
 
 def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from paimon_sql.format import types as t
-from paimon_sql.format.options.compaction import PK_CLUSTERING_OVERRIDE
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.sections import key_ranks
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
-from paimon_sql.storage.scan.sections import key_ranks
 from paimon_sql.storage.scan.split import Split
 
 K = TypeVar("K", bound=Hashable)

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.predicates import ColumnStats, Predicate, canonical_floats
-from paimon_sql.storage.read.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.read.partial_aggregates import PartialAggregation
-from paimon_sql.storage.scan.all_branches import files_to_read
-from paimon_sql.storage.scan.deletions import deletions_of
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.live_files import ScanMetrics
-from paimon_sql.storage.scan.partition_stats import partition_stats, values_of_partitions
-from paimon_sql.storage.scan.pruning import stats_of
-from paimon_sql.storage.scan.two_branches import BranchFiles
-from paimon_sql.storage.span import span_to_read
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.data_files.deletion_vectors import deletions_of
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.live_files import ScanMetrics
+from paimon_sql.storage.data_files.partition_statistics import partition_stats, values_of_partitions
+from paimon_sql.storage.data_files.pruning.statistics import stats_of
+from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
+from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
+from paimon_sql.storage.scan.branches.all import files_to_read
+from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import span_to_read
 
 _CUT = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)

@@ -15,49 +15,49 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.options.scan import SCAN_PLAN_SORT_PARTITION
-from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
-from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
-from paimon_sql.storage.evolution import finds_by_name
-from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.global_index.first_rows import first_rows
-from paimon_sql.storage.global_index.lookup import IndexAnswers
-from paimon_sql.storage.merge.order import SortColumn, comparable, sort_order
-from paimon_sql.storage.metrics import METRICS, SCAN
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
-from paimon_sql.storage.scan.changes import plan_changes
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import evolved_splits
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.group_pruning import prune_row_ids
-from paimon_sql.storage.scan.index_pruning import prune_by_indexes
-from paimon_sql.storage.scan.live_files import (
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.scan import SCAN_PLAN_SORT_PARTITION
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.columns.blobs import fields_in_blob_files, is_blob
+from paimon_sql.storage.columns.schema_evolution import finds_by_name
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
     live_files,
     partition_predicate,
     partition_values,
 )
-from paimon_sql.storage.scan.migrated import may_lack_partition
-from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.scanned_bucket import live_in_scanned_bucket
-from paimon_sql.storage.scan.sections import is_raw, sections_of
+from paimon_sql.storage.data_files.migrated import may_lack_partition
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
+from paimon_sql.storage.data_files.sections import is_raw, sections_of
+from paimon_sql.storage.data_files.visibility import is_settled, visible_files
+from paimon_sql.storage.execution.metrics import METRICS, SCAN
+from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.file_io.paths import store_of
+from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_read
+from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.data_evolution import evolved_splits
+from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
+from paimon_sql.storage.scan.postponed import WaitingSplit, merges_waiting, with_waiting
+from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
+from paimon_sql.storage.scan.selection.first_rows import first_rows
+from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
+from paimon_sql.storage.scan.single_bucket import live_in_scanned_bucket
 from paimon_sql.storage.scan.split import EvolvedSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
-from paimon_sql.storage.scan.top_n import TopN, splits_with_first
-from paimon_sql.storage.scan.two_branches import BranchFiles
-from paimon_sql.storage.scan.visible import is_settled, visible_files
-from paimon_sql.storage.scan.waiting import WaitingSplit, merges_waiting, with_waiting
-from paimon_sql.storage.span import span_to_read
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import Version
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.table.time_travel.resolve import Version
 
 MICROS = 6
 """The digits of the finest fractions of a second that Spark knows."""

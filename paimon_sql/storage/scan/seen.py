@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.scan import SCAN_BUCKET, SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.chains import Chain
-from paimon_sql.storage.scan.all_branches import version_to_see
-from paimon_sql.storage.scan.two_branches import OTHER_BRANCHES
-from paimon_sql.storage.span import span_to_read
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.scan import (
+    SCAN_BUCKET,
+    SCAN_CREATION_TIME_MILLIS,
+    SCAN_FILE_CREATION_TIME_MILLIS,
+)
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.scan.branches.all import version_to_see
+from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import span_to_read
 
 
 def snapshot_to_see(table: Table) -> Snapshot | None:

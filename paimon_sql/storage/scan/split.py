@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.file_groups import FileGroup
-from paimon_sql.storage.scan.sections import Section
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.file_groups import FileGroup
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

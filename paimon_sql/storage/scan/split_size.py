@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
 
 SPLIT_BYTES = SOURCE_SPLIT_TARGET_SIZE.default
 OPEN_COST = SOURCE_SPLIT_OPEN_FILE_COST.default

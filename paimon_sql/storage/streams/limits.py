@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from paimon_sql.format.options.spark import (
+from paimon_sql.format.options.engines.spark import (
     READ_STREAM_MAX_BYTES_PER_TRIGGER,
     READ_STREAM_MAX_FILES_PER_TRIGGER,
     READ_STREAM_MAX_ROWS_PER_TRIGGER,
@@ -12,7 +12,7 @@ from paimon_sql.format.options.spark import (
     READ_STREAM_MIN_ROWS_PER_TRIGGER,
 )
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.bounded import load_json
+from paimon_sql.format.bytes.bounded import load_json
 
 BEFORE_FIRST = -1
 """The index of a position before all splits of its snapshot."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.scan import (
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_TIMESTAMP,
     INCREMENTAL_TO_AUTO_TAG,
@@ -20,20 +20,20 @@ from paimon_sql.format.options.scan import (
     STREAMING_READ_OVERWRITE,
     STREAMING_READ_SNAPSHOT_DELAY,
 )
-from paimon_sql.format.options.snapshot import CONSUMER_ID
-from paimon_sql.storage.chains import Chain
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.changes import plan_changes
+from paimon_sql.format.options.operations.snapshot import CONSUMER_ID
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.postponed import without_waiting
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.split_size import STREAM_SPLITS
-from paimon_sql.storage.scan.waiting import without_waiting
-from paimon_sql.storage.span import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
 from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
 from paimon_sql.storage.streams.start import start_of
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
 
 _BEHIND_LAST = 2**62
 """An index behind all splits of a snapshot."""

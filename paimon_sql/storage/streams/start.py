@@ -5,17 +5,12 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.scan import (
-    SCAN_MODE,
-    SCAN_SNAPSHOT_ID,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-)
-from paimon_sql.format.options.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID
-from paimon_sql.storage.instants import parse_instant
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
+from paimon_sql.format.options.operations.scan import SCAN_MODE, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_sql.format.options.operations.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
+from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.streams.position import Position
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 def start_of(table: Table, earliest: int | None, zone: tzinfo | None = None) -> Position:

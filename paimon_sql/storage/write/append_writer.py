@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitioning.routing import UNAWARE, Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter
-from paimon_sql.storage.write.routing import UNAWARE, Router
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
 from paimon_sql.storage.write.settings import WriteSettings
 
 _LEAST_ROW_GROUP, _GOOD_ROW_GROUP = 1024 * 1024, 64 * 1024 * 1024

@@ -8,20 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
-from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter
-from paimon_sql.storage.write.routing import Router
-from paimon_sql.storage.write.row_kinds import KindsOfRows
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
+from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 from paimon_sql.storage.write.spilled_runs import SpilledRuns
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.write import LOCAL_MERGE_BUFFER_SIZE
-from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.write import LOCAL_MERGE_BUFFER_SIZE
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Window
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.key_value_writer import check_keys
-from paimon_sql.storage.write.row_kinds import KindsOfRows
+from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
 
 
 def merges_locally(table: Table) -> bool:

@@ -8,13 +8,14 @@ from functools import cached_property
 
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.changelog import (
+from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
     CHANGELOG_FILE_PREFIX,
 )
-from paimon_sql.format.options.data_file import (
+from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.options.table.data_file import (
     DATA_FILE_PREFIX,
     DATA_FILE_THIN_MODE,
     FILE_COMPRESSION,
@@ -26,19 +27,18 @@ from paimon_sql.format.options.data_file import (
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
 )
-from paimon_sql.format.options.index import (
+from paimon_sql.format.options.table.index import (
     FILE_INDEX_IN_MANIFEST_THRESHOLD,
     VECTOR_FILE_FORMAT,
     VECTOR_TARGET_FILE_SIZE,
 )
-from paimon_sql.format.options.row_tracking import BLOB_TARGET_FILE_SIZE
-from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import TRACKED, key_value_fields
-from paimon_sql.format.stats_mode import StatsMode, column_modes
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.blob_columns import fields_in_blob_files
-from paimon_sql.storage.vector_columns import fields_in_vector_files
+from paimon_sql.format.options.table.row_tracking import BLOB_TARGET_FILE_SIZE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import TRACKED, key_value_fields
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.statistics.modes import StatsMode, column_modes
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.columns.vectors import fields_in_vector_files
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 

@@ -6,11 +6,11 @@ import random
 from contextlib import suppress
 from dataclasses import replace
 
-from paimon_sql.storage.commit import operations
+from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.commit.epochs import EpochCommittedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.operations import operations
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import Job, write
 from tests.faults.history import MAIN, Outcome, Role

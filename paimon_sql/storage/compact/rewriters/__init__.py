@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Rewriter
 from paimon_sql.storage.compact.rewriters.full_changelog import FullChangelogRewriter
 from paimon_sql.storage.compact.rewriters.lookup import LookupRewriter
-from paimon_sql.storage.merge.levels import looks_up
+from paimon_sql.storage.merge.lookup_levels import looks_up
 
 
 def rewriter_of(work: BucketWork) -> Rewriter:

@@ -10,25 +10,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.index_manifest import IndexFileMeta
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.levels import CompactUnit
-from paimon_sql.storage.index_files import write_deletions
-from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.read.merge_reader import current_windows
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.sections import Section
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_manifest import IndexFileMeta
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.read.readers.merge import current_windows
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.index_files import write_deletions
+from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
 from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.special_fields import LEVEL
-from paimon_sql.storage.compact.changes import ChangeTeller, Versions
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.schema.system_fields import LEVEL
+from paimon_sql.storage.compact.changelog import ChangeTeller, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
-from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE
 from paimon_sql.storage.merge.windows import Window
-from paimon_sql.storage.read.merge_reader import merge_section
-from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.read.readers.merge import merge_section
 
 
 class FullChangelogRewriter(Rewriter):

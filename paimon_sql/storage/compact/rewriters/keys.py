@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.windows import RowOrder, Window
 
 

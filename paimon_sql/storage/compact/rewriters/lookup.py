@@ -12,25 +12,25 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.format.special_fields import LEVEL, VALUE_KIND
-from paimon_sql.storage.compact.changes import ChangeTeller, Versions
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
+from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
+from paimon_sql.storage.compact.changelog import ChangeTeller, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section, key_ranks, sections_of
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
-from paimon_sql.storage.merge.levels import newest_above, up_to_date
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
+from paimon_sql.storage.merge.lookup_levels import newest_above, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import Window
-from paimon_sql.storage.read.merge_reader import row_order
-from paimon_sql.storage.read.runs import FILE, PLACE, open_run
-from paimon_sql.storage.scan.sections import Section, key_ranks, sections_of
+from paimon_sql.storage.read.readers.merge import row_order
+from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE, open_run
 
 
 class LookupRewriter(Rewriter):

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.table.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
+from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, lifted
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import after, removals, sift, split_behind_deletes
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
-from paimon_sql.storage.merge.functions.of_schema import aggregation_functions, lifted
 from paimon_sql.storage.merge.windows import Window
 
 

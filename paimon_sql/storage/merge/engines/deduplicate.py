@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import SelectingEngine
-from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.windows import Window
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import RowKinds, SelectingEngine, is_retract
-from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.windows import Window
 
 

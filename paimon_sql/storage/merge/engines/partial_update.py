@@ -9,13 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
-from paimon_sql.format.options.merge_engine import (
+from paimon_sql.format.options.table.merge_engine import (
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
+from paimon_sql.storage.merge.aggregates.of_schema import group_functions, lifted
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import (
@@ -26,10 +30,6 @@ from paimon_sql.storage.merge.engines.removal import (
     split_around_deletes,
     split_behind_deletes,
 )
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
-from paimon_sql.storage.merge.functions.of_schema import group_functions, lifted
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
 from paimon_sql.storage.merge.sequence_groups import SequenceGroup, accepted, ranks, sequence_groups
 from paimon_sql.storage.merge.windows import Window
 

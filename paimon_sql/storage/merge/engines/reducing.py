@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.aggregates.base import taken
 from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among, is_retract
-from paimon_sql.storage.merge.functions.base import taken
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import Mask, Segments
 from paimon_sql.storage.merge.windows import Window
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import RowKinds
 from paimon_sql.storage.merge.engines.reducing import Bundle
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
 from paimon_sql.storage.merge.windows import Window
 
 

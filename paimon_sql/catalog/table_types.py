@@ -1,0 +1,191 @@
+"""The kinds of tables by the option ``type``: what a catalog does with each of them.
+
+A kind is a small class; a new one is added to `KINDS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, TypeAlias
+
+from paimon_sql.errors import InvalidOptionError, UnsupportedError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.format_tables import FormatTable
+from paimon_sql.storage.materialized.definition import is_suspended
+from paimon_sql.storage.merge.lookup_levels import check_merging
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
+from paimon_sql.storage.schema.changes import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.format_tables import check_alteration
+from paimon_sql.storage.table.table import Table
+
+AnyTable: TypeAlias = Table | FormatTable
+"""A table of any kind."""
+
+
+class TableKind(ABC):
+    """What a catalog does with the tables of one kind.
+
+    Attributes:
+        types: the values of the option ``type`` that mean it.
+        is_replacing: whether CREATE OR REPLACE TABLE puts its tables in the place of others.
+        may_stand_elsewhere: whether the option ``path`` may say another place than the table's own folder.
+    """
+
+    types: ClassVar[tuple[str, ...]]
+    is_replacing: ClassVar[bool] = True
+    may_stand_elsewhere: ClassVar[bool] = False
+
+    def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
+        """The columns of a new table whose statement says these."""
+        return given
+
+    def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
+        """Whether a catalog with such options has tables of this kind."""
+        return True
+
+    @abstractmethod
+    def opened(self, table: Table, catalog_options: Mapping[str, str]) -> AnyTable:
+        """A table of this kind.
+
+        Args:
+            table: its folder and definition.
+            catalog_options: the options of its catalog.
+        """
+
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        """Why statements may not write rows into a table of this kind, or change them; None if they may."""
+        return None
+
+    def changed(
+        self, table: AnyTable, schema: TableSchema, changes: Sequence[SchemaChange], *, case_sensitive: bool
+    ) -> TableSchema:
+        """The next version of the definition of a table of this kind.
+
+        Raises:
+            InvalidInputError: a change is not possible.
+        """
+        has_data = isinstance(table, Table) and table.snapshots.latest_id() is not None
+        made = apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+        if has_data:
+            check_merging(table.name, TableOptions(schema.options), TableOptions(made.options))
+        return made
+
+
+class SnapshotKind(TableKind):
+    """Tables with snapshots."""
+
+    types: ClassVar[tuple[str, ...]] = ("table",)
+
+    def opened(self, table: Table, catalog_options: Mapping[str, str]) -> Table:
+        return table
+
+
+class MaterializedKind(SnapshotKind):
+    """Tables with snapshots whose rows are the answer of a query."""
+
+    types = ("materialized-table",)
+    is_replacing = False
+
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        if is_suspended(table.schema):
+            return None
+        return UnsupportedError(
+            f"{table.name} is a materialized table, whose rows come from its query.",
+            remedy="Change the tables of its query and refresh it, or ALTER MATERIALIZED TABLE .. SUSPEND first.",
+        )
+
+
+class FormatKind(TableKind):
+    """Folders of plain files."""
+
+    types = ("format-table",)
+    may_stand_elsewhere = True
+
+    def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
+        return TableOptions(catalog_options).get(FORMAT_TABLE_ENABLED)
+
+    def opened(self, table: Table, catalog_options: Mapping[str, str]) -> FormatTable:
+        found = FormatTable(table.name, table.path, table.file_io, table.file_io, table.schema)
+        return replace(found, file_io=file_io_of(found.location, catalog_options)) if found.is_external else found
+
+    def changed(
+        self, table: AnyTable, schema: TableSchema, changes: Sequence[SchemaChange], *, case_sensitive: bool
+    ) -> TableSchema:
+        check_alteration(schema, changes)
+        return apply_changes(schema, changes, has_data=True, case_sensitive=case_sensitive)
+
+
+class ObjectKind(SnapshotKind):
+    """Tables with snapshots whose rows are the files of a folder."""
+
+    types = ("object-table",)
+
+    def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
+        return given or OBJECT_FIELDS
+
+    def refusal(self, table: Table) -> UnsupportedError | None:
+        return UnsupportedError(
+            f"{table.name} is an object table: its rows are the files of {object_location(table)}.",
+            remedy="CALL sys.refresh_object_table lists them anew.",
+        )
+
+
+KINDS: dict[str, TableKind] = {
+    name: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind()) for name in kind.types
+}
+"""The kinds that are offered, by the values of ``type``."""
+
+
+def kind_of(schema: TableSchema) -> TableKind:
+    """The kind of a table.
+
+    Raises:
+        UnsupportedError: tables of this kind are not offered.
+    """
+    return kind_named(TableOptions(schema.options).get(TYPE))
+
+
+def kind_named(name: str) -> TableKind:
+    """The kind of the tables whose option ``type`` has this value.
+
+    Raises:
+        UnsupportedError: tables of this kind are not offered.
+    """
+    if name not in KINDS:
+        raise UnsupportedError(f"Tables of type '{name}' are not offered.", remedy="Leave USING and 'type' out.")
+    return KINDS[name]
+
+
+def taking_rows(table: Table) -> Table:
+    """The table itself, if statements may write rows into it or change them.
+
+    Raises:
+        UnsupportedError: its rows come otherwise.
+    """
+    refusal = kind_of(table.schema).refusal(table)
+    if refusal is not None:
+        raise refusal
+    return table
+
+
+def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableKind:
+    """The kind of a table that a catalog of that name and options is to have.
+
+    Raises:
+        UnsupportedError: tables of this kind are not offered.
+        InvalidOptionError: the catalog's options say that it has none.
+    """
+    kind = kind_of(schema)
+    if not kind.is_offered(catalog_options):
+        raise InvalidOptionError(
+            f"Catalog {catalog} has no format tables, as '{FORMAT_TABLE_ENABLED.key}' is false.",
+            key=FORMAT_TABLE_ENABLED.key,
+        )
+    return kind

@@ -1,0 +1,263 @@
+"""Bitmaps of 64-bit numbers as Java's ``Roaring64Bitmap`` writes them, which is not the portable Roaring format.
+
+The upper 48 bits of the numbers are the keys of a radix tree; each leaf names a container that holds the lower 16 bits.
+The bytes are: whether there is anything, the tree from its root downwards, then the containers in the order in which
+they came to be. Numbers are little-endian, keys of leaves big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_sql.format.bytes.bounded import check_count, check_range
+
+Lows = npt.NDArray[np.uint16]
+_RUN, _BITMAP, _ARRAY = range(3)
+_NODE_4, _NODE_16, _NODE_48, _NODE_256, _LEAF = range(5)
+_WIDTHS = ((4, _NODE_4, 4), (16, _NODE_16, 16), (48, _NODE_48, 256), (256, _NODE_256, 32))
+"""How many children a kind of node takes, the kind, and the size of its body."""
+_BODIES = {kind: size for _, kind, size in _WIDTHS}
+_NOT_TRIMMED = 0xFE
+_KEY_BYTES = 6
+_MOST_NUMBERS = 1 << 27
+"""The most numbers of one bitmap: runs tell of many in a few bytes, and each takes two here."""
+_BITMAP_BYTES = 8192
+_MOST_IN_ARRAY = 4096
+
+
+@dataclass
+class Container:
+    """The lower 16 bits of the numbers of one key, ascending, and whether they are stored as runs."""
+
+    lows: Lows
+    as_runs: bool
+
+    def settle(self) -> None:
+        """Choose between runs and the rest by size; runs stay runs as long as they are as small as all else is."""
+        runs = 2 + 4 * len(_run_starts(self.lows))
+        if self.as_runs:
+            self.as_runs = runs <= min(_BITMAP_BYTES, 2 * len(self.lows) + 2)
+        else:
+            self.as_runs = runs < min(_BITMAP_BYTES, 2 * len(self.lows))
+
+
+@dataclass
+class Roaring64:
+    """A bitmap of 64-bit numbers.
+
+    Attributes:
+        slots: the containers in the order in which they came to be; None where one was removed.
+        places: by the upper 48 bits, in which slot the container stands.
+        capacity: for how many containers there is room, which is written too.
+    """
+
+    slots: list[Container | None] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+    capacity: int = 0
+
+    @classmethod
+    def read(cls, data: bytes) -> Roaring64:
+        """Read one.
+
+        Raises:
+            ValueError: the bytes are no such bitmap.
+        """
+        if not data or data[0] > 1:
+            raise ValueError("the bytes do not begin like a Roaring64Bitmap")
+        if data[0] == 0:
+            return cls()
+        try:
+            return _read(data)
+        except (struct.error, ValueError, IndexError) as error:
+            raise ValueError(f"the bytes of a Roaring64Bitmap end too early or are broken: {error}") from error
+
+    def add(self, key: int, lows: Lows) -> None:
+        """Add a container of ascending numbers for a key that has none; a key is the upper 48 bits."""
+        self._add(key, Container(lows, False))
+
+    def unite(self, other: Roaring64) -> None:
+        """Add the numbers of another bitmap."""
+        for key in sorted(other.places):
+            theirs = other.slots[other.places[key]]
+            if theirs is None:
+                continue
+            place = self.places.get(key)
+            mine = None if place is None else self.slots[place]
+            if mine is None:
+                self._add(key, Container(theirs.lows, theirs.as_runs))
+            else:
+                mine.lows = np.union1d(mine.lows, theirs.lows)
+                mine.as_runs |= theirs.as_runs
+                mine.settle()
+        for container in self.slots:
+            if container is not None and not container.as_runs:
+                container.settle()
+
+    def write(self) -> bytes:
+        """The bytes."""
+        if not self.places:
+            return b"\0"
+        keys = sorted(self.places)
+        tree = b"".join(self._tree([k.to_bytes(6, "big") for k in keys], 0))
+        head = b"\1" + struct.pack("<q", len(keys)) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, self.capacity)
+        room = [*self.slots, *([None] * (self.capacity - len(self.slots)))]
+        containers = b"".join(b"\0" if c is None else _container_bytes(c) for c in room)
+        return head + containers + struct.pack("<qii", len(keys), 0, len(self.slots) - 1)
+
+    def numbers(self) -> Iterator[int]:
+        """All numbers, ascending as unsigned ones."""
+        for key in sorted(self.places):
+            container = self.slots[self.places[key]]
+            if container is not None:
+                yield from ((key << 16) + int(low) for low in container.lows)
+
+    def _add(self, key: int, container: Container) -> None:
+        self.places[key] = len(self.slots)
+        self.slots.append(container)
+        if len(self.slots) > self.capacity:
+            self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
+
+    def _tree(self, keys: list[bytes], depth: int) -> Iterator[bytes]:
+        """The node over some keys, which are alike up to a depth, and what lies below it."""
+        if len(keys) == 1:
+            place = self.places[int.from_bytes(keys[0], "big")]
+            yield struct.pack("<BHB", _LEAF, 0, 0) + keys[0] + struct.pack("<q", place)
+            return
+        branch = depth
+        while keys[0][branch] == keys[-1][branch]:
+            branch += 1
+        children: dict[int, list[bytes]] = {}
+        for key in keys:
+            children.setdefault(key[branch], []).append(key)
+        kind = next(kind for width, kind, _ in _WIDTHS if len(children) <= width)
+        yield struct.pack("<BHB", kind, len(children), branch - depth) + keys[0][depth:branch]
+        yield _body(kind, self._by_age(children) if kind == _NODE_48 else list(children))
+        for below in children.values():
+            yield from self._tree(below, branch + 1)
+
+    def _by_age(self, children: dict[int, list[bytes]]) -> list[int]:
+        """The children's bytes in the order that Java gives them: a node that grows beyond 16 keeps new ones behind."""
+        ages = {byte: min(self.places[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()}
+        oldest = sorted(ages, key=ages.__getitem__)
+        return [*sorted(oldest[:16]), *oldest[16:]]
+
+
+def _run_starts(lows: Lows) -> npt.NDArray[np.int64]:
+    starts: npt.NDArray[np.int64] = np.flatnonzero(np.diff(lows.astype(np.int32), prepend=-2) != 1)
+    return starts
+
+
+def _body(kind: int, keys: list[int]) -> bytes:
+    if kind in (_NODE_4, _NODE_16):
+        # Whole numbers whose first byte is the highest one.
+        packed = bytes(keys).ljust(_BODIES[kind], b"\0")
+        return _reversed_words(packed, 4 if kind == _NODE_4 else 8)
+    if kind == _NODE_48:
+        places = bytearray(b"\xff" * 256)
+        for place, key in enumerate(keys):
+            places[key] = place
+        return _reversed_words(bytes(places), 8)
+    mask = np.zeros(256, dtype=np.uint8)
+    mask[keys] = 1
+    return np.packbits(mask, bitorder="little").tobytes()
+
+
+def _reversed_words(data: bytes, width: int) -> bytes:
+    return b"".join(data[i : i + width][::-1] for i in range(0, len(data), width))
+
+
+def _container_bytes(container: Container) -> bytes:
+    lows = container.lows
+    if container.as_runs:
+        starts = _run_starts(lows)
+        lengths = np.diff(starts, append=len(lows)) - 1
+        body = struct.pack("<H", len(starts)) + np.column_stack([lows[starts], lengths]).astype("<u2").tobytes()
+        return struct.pack("<BBi", 1, _RUN, len(lows)) + body
+    if len(lows) > _MOST_IN_ARRAY:
+        bits = np.zeros(1 << 16, dtype=np.uint8)
+        bits[lows] = 1
+        return struct.pack("<BBi", 1, _BITMAP, len(lows)) + np.packbits(bits, bitorder="little").tobytes()
+    return struct.pack("<BBi", 1, _ARRAY, len(lows)) + lows.astype("<u2").tobytes()
+
+
+class _Cursor:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def take(self, layout: str) -> tuple[int, ...]:
+        found = struct.unpack_from(layout, self.data, self.at)
+        self.at += struct.calcsize(layout)
+        return found
+
+    def bytes(self, count: int) -> bytes:
+        check_range(self.at, count, len(self.data), "a Roaring64Bitmap")
+        found = self.data[self.at : self.at + count]
+        self.at += count
+        return found
+
+
+def _read(data: bytes) -> Roaring64:
+    cursor = _Cursor(data)
+    cursor.take("<Bq")
+    bitmap = Roaring64()
+    _read_tree(cursor, bitmap.places, 0)
+    (arrays,) = cursor.take("<i")
+    numbers = 0
+    for _ in range(arrays):
+        _, room = cursor.take("<Bi")
+        check_count(room, len(data) - cursor.at, "containers")
+        bitmap.capacity += room
+        for _ in range(room):
+            container = _read_container(cursor)
+            bitmap.slots.append(container)
+            numbers += 0 if container is None else len(container.lows)
+            check_count(numbers, _MOST_NUMBERS, "numbers")
+    _, _, last = cursor.take("<qii")
+    check_count(last + 1, len(bitmap.slots), "containers")
+    del bitmap.slots[last + 1 :]
+    for place in bitmap.places.values():
+        check_count(place, last, "containers")
+    return bitmap
+
+
+def _read_tree(cursor: _Cursor, places: dict[int, int], depth: int) -> None:
+    check_count(depth, _KEY_BYTES, "levels of a tree")
+    kind, count, prefix = cursor.take("<BHB")
+    if kind == _LEAF:
+        key = int.from_bytes(cursor.bytes(_KEY_BYTES), "big")
+        (places[key],) = cursor.take("<q")
+        return
+    if kind not in _BODIES:
+        raise IndexError(f"a node of the unknown kind {kind}")
+    cursor.bytes(prefix + _BODIES[kind])
+    for _ in range(count):
+        _read_tree(cursor, places, depth + 1)
+
+
+def _read_container(cursor: _Cursor) -> Container | None:
+    (given,) = cursor.take("<B")
+    if not given:
+        return None
+    kind, count = cursor.take("<Bi")
+    check_count(count, 1 << 16, "numbers of a container")
+    if kind == _RUN:
+        (runs,) = cursor.take("<H")
+        pairs = np.frombuffer(cursor.bytes(4 * runs), dtype="<u2").reshape(-1, 2).astype(np.int64)
+        lengths = pairs[:, 1] + 1
+        ends = np.cumsum(lengths)
+        if runs and (ends[-1] > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
+            raise ValueError("the runs of a container hold more than 65536 numbers")
+        lows = np.repeat(pairs[:, 0] - (ends - lengths), lengths) + np.arange(ends[-1] if runs else 0)
+        return Container(lows.astype(np.uint16), True)
+    if kind == _BITMAP:
+        bits = np.unpackbits(np.frombuffer(cursor.bytes(_BITMAP_BYTES), dtype=np.uint8), bitorder="little")
+        return Container(np.flatnonzero(bits).astype(np.uint16), False)
+    if kind != _ARRAY:
+        raise IndexError(f"a container of the unknown kind {kind}")
+    return Container(np.frombuffer(cursor.bytes(2 * count), dtype="<u2").astype(np.uint16), False)

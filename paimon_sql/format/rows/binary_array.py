@@ -1,0 +1,94 @@
+"""Paimon's BinaryArray, BinaryMap and BinaryVector: what a list, map or vector is inside a BinaryRow.
+
+An array (spec: BinaryArray) is its number of elements in 4 bytes, a null bit for each in whole words of 4 bytes, the
+slots at the width of the element's type, and the variable part behind the next multiple of 8 bytes. A map is the size
+of its key array in 4 bytes, the key array and the value array; a vector is its length and its bare elements.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.rows.binary_field import Field, check_parts, stretch
+
+_INT = struct.Struct("<i")
+
+
+def pack_array(field: Field, values: Sequence[Any]) -> bytes:
+    """The BinaryArray of values, None for a null."""
+    header = _header_size(len(values))
+    fixed = header + field.width * len(values)
+    fixed += -fixed % 8
+    memory = bytearray(fixed)
+    _INT.pack_into(memory, 0, len(values))
+    for i, value in enumerate(values):
+        if value is None:
+            memory[4 + i // 8] |= 1 << i % 8
+            continue
+        slot, variable = field.write(_one_nan(value), len(memory))
+        memory[header + i * field.width : header + (i + 1) * field.width] = slot
+        memory += variable
+    return bytes(memory)
+
+
+def unpack_array(field: Field, memory: bytes) -> list[Any]:
+    """The values of a BinaryArray, None for a null."""
+    size = _size(memory)
+    header = _header_size(size)
+    if header + size * field.width > len(memory):
+        raise InvalidInputError(f"{len(memory)} bytes are too few for a BinaryArray of {size} elements.")
+    slots = (header + i * field.width for i in range(size) if not _is_null(memory, i))
+    check_parts(memory, header, ((field, slot) for slot in slots))
+    return [None if _is_null(memory, i) else field.read(memory, header + i * field.width) for i in range(size)]
+
+
+def pack_map(key: Field, value: Field, entries: Iterable[tuple[Any, Any]]) -> bytes:
+    """The BinaryMap of entries, in their order."""
+    entries = list(entries)
+    keys = pack_array(key, [k for k, _ in entries])
+    return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])
+
+
+def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[Any, Any]]:
+    """The entries of a BinaryMap, in their order."""
+    size = _size(memory)
+    keys = unpack_array(key, stretch(memory, 4, size))
+    return list(zip(keys, unpack_array(value, memory[4 + size :]), strict=True))
+
+
+def pack_vector(field: Field, values: Sequence[Any]) -> bytes:
+    """A vector of numbers, with its length before them; an element of a vector is never null."""
+    if None in values:
+        raise InvalidInputError("A vector holds a null: its elements must be numbers.")
+    return _INT.pack(len(values)) + b"".join(field.write(value, 0)[0] for value in values)
+
+
+def unpack_vector(field: Field, memory: bytes) -> list[Any]:
+    """The numbers of a vector that has its length before them."""
+    size = _size(memory)
+    stretch(memory, 4, size * field.width)
+    return [field.read(memory, 4 + i * field.width) for i in range(size)]
+
+
+def _size(memory: bytes) -> int:
+    """The number that an array, map or vector begins with."""
+    size: int = _INT.unpack_from(memory)[0] if len(memory) >= _INT.size else -1
+    if size < 0:
+        raise InvalidInputError("An array, map or vector of a BinaryRow has no size: the row is corrupt.")
+    return size
+
+
+def _is_null(memory: bytes, i: int) -> bool:
+    return bool(memory[4 + i // 8] >> i % 8 & 1)
+
+
+def _header_size(size: int) -> int:
+    return 4 + (size + 31) // 32 * 4
+
+
+def _one_nan(value: Any) -> Any:
+    # An array holds one kind of NaN, so that equal arrays have equal bytes; a row keeps the bits that it is given.
+    return float("nan") if isinstance(value, float) and value != value else value

@@ -1,0 +1,97 @@
+"""Statistics files: what ANALYZE TABLE found out of a snapshot's rows and columns (spec: Table Statistics).
+
+A file is one JSON object with the members ``snapshotId``, ``schemaId``, ``mergedRecordCount``, ``mergedRecordSize`` and
+``colStats``, an object by column name. A snapshot names its file; later ones of the same schema name it too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from paimon_sql.format.bytes.bounded import decoding, load_json
+
+_COLUMN_MEMBERS = {
+    "colId": "column_id",
+    "distinctCount": "distinct_count",
+    "min": "least",
+    "max": "greatest",
+    "nullCount": "null_count",
+    "avgLen": "average_length",
+    "maxLen": "greatest_length",
+}
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What is known of one column; what is None is not.
+
+    ``least`` and ``greatest`` are texts as Java's serialisers write values: a date is its day number, a timestamp has a
+    space between date and time. Lengths are bytes.
+    """
+
+    column_id: int
+    distinct_count: int | None = None
+    least: str | None = None
+    greatest: str | None = None
+    null_count: int | None = None
+    average_length: int | None = None
+    greatest_length: int | None = None
+
+    def members(self) -> dict[str, Any]:
+        """The members of the JSON object in the order of the file."""
+        values = ((name, getattr(self, attribute)) for name, attribute in _COLUMN_MEMBERS.items())
+        return {name: value for name, value in values if value is not None}
+
+
+@dataclass(frozen=True)
+class TableStatistics:
+    """Statistics of one snapshot: its merged rows, their size in bytes, and columns by name."""
+
+    snapshot_id: int
+    schema_id: int
+    merged_record_count: int | None = None
+    merged_record_size: int | None = None
+    columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The text of the file."""
+        return json.dumps(self._members(), indent=2, ensure_ascii=False)
+
+    def columns_json(self) -> str:
+        """The statistics of the columns alone, as text."""
+        return json.dumps(self._members()["colStats"], ensure_ascii=False, separators=(",", ":"))
+
+    def _members(self) -> dict[str, Any]:
+        counted = {"mergedRecordCount": self.merged_record_count, "mergedRecordSize": self.merged_record_size}
+        return {
+            "snapshotId": self.snapshot_id,
+            "schemaId": self.schema_id,
+            **{name: value for name, value in counted.items() if value is not None},
+            "colStats": {name: c.members() for name, c in self.columns.items()},
+        }
+
+
+def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
+    """The statistics of a file; members that are not known are passed over.
+
+    Raises:
+        CorruptFileError: it is no such file.
+    """
+    with decoding("a file of statistics", path):
+        body = load_json(text)
+        columns = {name: _column(members) for name, members in (body.get("colStats") or {}).items()}
+        return TableStatistics(
+            int(body["snapshotId"]),
+            int(body["schemaId"]),
+            body.get("mergedRecordCount"),
+            body.get("mergedRecordSize"),
+            columns,
+        )
+
+
+def _column(members: Mapping[str, Any]) -> ColumnStatistics:
+    known = {attribute: members[name] for name, attribute in _COLUMN_MEMBERS.items() if name in members}
+    return ColumnStatistics(**known)

@@ -1,0 +1,56 @@
+"""Points in time as users write them, and as messages show them."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta, timezone, tzinfo
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.metadata.data_file import epoch_millis
+from paimon_sql.format.schema.types import TimestampType
+from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.values import parse_text
+
+_EPOCH = datetime(1970, 1, 1)
+_MILLIS = TimestampType(True, 3)
+
+
+def present_millis() -> int:
+    """The present time in milliseconds since the epoch."""
+    return int(time.time() * 1000)
+
+
+def parse_instant(text: str, zone: tzinfo | None = None) -> int:
+    """The time that a text such as ``2024-01-31 08:00:00`` means, in milliseconds since the epoch.
+
+    Args:
+        text: a date, or a date and a time of day to the millisecond.
+        zone: the zone whose clock is meant; None is this machine's.
+
+    Raises:
+        InvalidInputError: the text is no such time.
+    """
+    try:
+        if text.strip().lstrip("+-").isdigit():
+            raise InvalidInputError(f"'{text}' is a mere number.")
+        value = parse_text(text, _MILLIS)
+        wall = value if isinstance(value, int) else (value - _EPOCH) // MILLISECOND
+        return epoch_millis(wall, zone)
+    except (InvalidInputError, OverflowError) as error:
+        raise InvalidInputError(
+            f"'{text}' is no point in time.", remedy="Write it as 2024-01-31 or 2024-01-31 08:00:00."
+        ) from error
+
+
+def show_instant(millis: int, zone: tzinfo | None = None) -> str:
+    """A time as messages show it, with the offset of its zone: ``2024-01-31 08:00:00.000+00:00``.
+
+    Args:
+        millis: milliseconds since the epoch.
+        zone: the zone to show it in; None is this machine's.
+    """
+    try:
+        moment = datetime.fromtimestamp(millis // 1000, zone or timezone.utc) + timedelta(milliseconds=millis % 1000)
+        return (moment if zone else moment.astimezone()).isoformat(" ", "milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{millis} ms since the epoch"

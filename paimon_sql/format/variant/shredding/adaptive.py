@@ -1,0 +1,183 @@
+"""Shapes found from the rows of a file and from those of the files that the same writer wrote before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.variant.shredding.infer import (
+    LONG_DIGITS,
+    SMALL_DIGITS,
+    UNSHREDDED,
+    Budget,
+    Limits,
+    Seen,
+    decimal_type,
+    final,
+    least_of,
+    row_of,
+    seen,
+    widened,
+)
+from paimon_sql.format.variant.shredding.shred import values_of
+
+_NESTED = (t.RowType, t.ArrayType)
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What is known of a column: how many variants tell it, and what they are."""
+
+    roots: float
+    seen: Seen | None
+
+
+class ShapeHistory:
+    """The shapes of the files of one writer.
+
+    Args:
+        limits: how far variants are taken apart.
+        most: how many variants tell of a column at most: what was seen before counts as so many.
+        kept: in which share of the variants a field must be that the file before had as a column.
+    """
+
+    def __init__(self, limits: Limits, most: int, kept: float) -> None:
+        self._limits = limits
+        self._most = most
+        self._kept = kept
+        self._evidence: list[_Evidence] = []
+        self._shapes: list[t.DataType] = []
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no file has told anything yet."""
+        return not self._evidence
+
+    def shapes_of(self, columns: Sequence[pa.StructArray]) -> list[t.DataType]:
+        """The shape of each column in a file that begins with these values, which later files are told of."""
+        budget, found = Budget(self._limits.width), [self._told(column) for column in columns]
+        if self.is_new:
+            self._shapes = [final(e.seen, least_of(e.roots, self._limits), budget) for e in found]
+            self._evidence = [_at_most(e, self._most) for e in found]
+            return self._shapes
+        together = [self._combined(old, new) for old, new in zip(self._evidence, found, strict=True)]
+        self._shapes = [
+            self._chosen(all_.seen, new.seen, shape, all_.roots, budget)
+            for all_, new, shape in zip(together, found, self._shapes, strict=True)
+        ]
+        self._evidence = together
+        return self._shapes
+
+    def _told(self, column: pa.StructArray) -> _Evidence:
+        values, present = values_of(column)
+        return _Evidence(float(present.sum()), seen(values.some(present), self._limits.depth))
+
+    def _combined(self, old: _Evidence, new: _Evidence) -> _Evidence:
+        if not new.roots:
+            return old
+        before = _at_most(old, self._most)
+        return _at_most(_Evidence(before.roots + new.roots, _merged(before.seen, new.seen)), self._most)
+
+    def _chosen(
+        self, together: Seen | None, now: Seen | None, before: t.DataType | None, roots: float, budget: Budget
+    ) -> t.DataType:
+        budget.left -= 1
+        if budget.left <= 0:
+            return UNSHREDDED
+        if now is not None and before is not None and not _go_together(before, now.type):
+            together, before = now, None
+        if together is None or together.type == UNSHREDDED:
+            if now is not None and now.type != UNSHREDDED:
+                together = now
+            else:
+                return UNSHREDDED if before is None else before
+        match together.type:
+            case t.RowType():
+                return self._row(together, now, before, roots, budget)
+            case t.ArrayType():
+                element = before.element if isinstance(before, t.ArrayType) else None
+                return t.ArrayType(
+                    True, self._chosen(together.element, now.element if now else None, element, roots, budget)
+                )
+        budget.left -= 1
+        return _scalar(together.type, None if now is None else now.type, before)
+
+    def _row(
+        self, together: Seen, now: Seen | None, before: t.DataType | None, roots: float, budget: Budget
+    ) -> t.DataType:
+        old = {f.name: f.type for f in before.fields} if isinstance(before, t.RowType) else {}
+        new = {name: inner for name, _, inner in now.fields} if now is not None else {}
+
+        def is_kept(name: str, count: float) -> bool:
+            return (count / roots if roots else 0) >= (self._kept if name in old else self._limits.share)
+
+        candidates = sorted(
+            ((name, count, inner) for name, count, inner in together.fields if is_kept(name, count)),
+            key=lambda field: (-field[1], field[0] not in old, field[0]),
+        )
+        chosen = []
+        for name, _, inner in candidates:
+            if budget.left <= 0:
+                break
+            chosen.append((name, self._chosen(inner, new.get(name), old.get(name), roots, budget)))
+        return row_of(sorted(chosen))
+
+
+def _scalar(together: t.DataType, now: t.DataType | None, before: t.DataType | None) -> t.DataType:
+    if now is None:
+        return widened(together) if before is None else before
+    if before is None:
+        return widened(now)
+    both = _merged_types(before, now)
+    return widened(now) if both == UNSHREDDED else both
+
+
+def _go_together(before: t.DataType, now: t.DataType) -> bool:
+    if isinstance(before, _NESTED) or isinstance(now, _NESTED):
+        return type(before) is type(now)
+    return _merged_types(before, now) != UNSHREDDED
+
+
+def _merged_types(first: t.DataType, second: t.DataType) -> t.DataType:
+    if isinstance(first, t.DecimalType) and isinstance(second, t.DecimalType):
+        ahead = max(first.precision - first.scale, second.precision - second.scale)
+        return decimal_type(ahead, max(first.scale, second.scale))
+    if isinstance(first, t.BigIntType) and isinstance(second, t.DecimalType):
+        first, second = second, first
+    if isinstance(first, t.DecimalType) and isinstance(second, t.BigIntType):
+        if first.scale == 0 and first.precision <= SMALL_DIGITS:
+            return second
+        return decimal_type(max(first.precision - first.scale, LONG_DIGITS), first.scale)
+    return first if first == second else UNSHREDDED
+
+
+def _merged(first: Seen | None, second: Seen | None) -> Seen | None:
+    if first is None or second is None:
+        return first or second
+    if isinstance(first.type, t.RowType) and isinstance(second.type, t.RowType):
+        fields = {name: (count, inner) for name, count, inner in first.fields}
+        for name, count, inner in second.fields:
+            more, other = fields.get(name, (0.0, None))
+            fields[name] = (more + count, _merged(other, inner))
+        return Seen(first.type, tuple((name, *fields[name]) for name in sorted(fields)))
+    if isinstance(first.type, t.ArrayType) and isinstance(second.type, t.ArrayType):
+        return Seen(first.type, element=_merged(first.element, second.element))
+    if isinstance(first.type, _NESTED) or isinstance(second.type, _NESTED):
+        return Seen(UNSHREDDED)
+    return Seen(_merged_types(first.type, second.type))
+
+
+def _at_most(evidence: _Evidence, most: int) -> _Evidence:
+    if evidence.roots <= most:
+        return evidence
+    return _Evidence(float(most), _scaled(evidence.seen, most / evidence.roots))
+
+
+def _scaled(found: Seen | None, share: float) -> Seen | None:
+    if found is None:
+        return None
+    fields = tuple((name, count * share, _scaled(inner, share)) for name, count, inner in found.fields)
+    return replace(found, fields=fields, element=_scaled(found.element, share))

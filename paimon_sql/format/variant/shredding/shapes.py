@@ -1,0 +1,50 @@
+"""How a variant is taken apart: a type whose fields and elements get columns of their own, where a value has them.
+
+A ROW stands for objects of which these fields are taken out, an ARRAY for arrays, an atomic type for values of it, and
+VARIANT for what stays as it is.
+"""
+
+from __future__ import annotations
+
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.variant.scalars import is_scalar, scalar_type
+
+METADATA, VALUE, TYPED_VALUE = "metadata", "value", "typed_value"
+
+
+def group_type(shape: t.DataType, *, top: bool = False, in_object: bool = False) -> t.RowType:
+    """The columns of a variant that is taken apart.
+
+    Args:
+        shape: how.
+        top: whether it is a whole variant, which has its dictionary beside it.
+        in_object: whether it is a field of an object, which may be missing.
+
+    Raises:
+        ValueError: the shape has a type that variants have not.
+    """
+    columns: list[tuple[str, t.DataType]] = [(METADATA, t.bytes_type(False))] if top else []
+    inside = _typed_type(shape)
+    columns.append((VALUE, t.bytes_type(inside is not None or in_object)))
+    if inside is not None:
+        columns.append((TYPED_VALUE, inside))
+    return t.RowType(True, tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(columns)))
+
+
+def _typed_type(shape: t.DataType) -> t.DataType | None:
+    match shape:
+        case t.VariantType():
+            return None
+        case t.RowType() if shape.fields:
+            return t.RowType(
+                True,
+                tuple(
+                    t.DataField(i, f.name, group_type(f.type, in_object=True).as_nullable(False))
+                    for i, f in enumerate(shape.fields)
+                ),
+            )
+        case t.ArrayType():
+            return t.ArrayType(True, group_type(shape.element).as_nullable(False))
+        case _ if is_scalar(shape):
+            return scalar_type(shape)
+    raise ValueError(f"a variant cannot be taken apart as {shape.sql()}")

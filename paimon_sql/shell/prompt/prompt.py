@@ -1,0 +1,147 @@
+"""The prompt: statements of several lines with history, colours and completion."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pyspark
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.styles import Style
+from pyspark.sql import SparkSession
+
+import paimon_sql
+from paimon_sql.shell.engine.engine import Interrupted
+from paimon_sql.shell.prompt.completion import SqlCompleter
+from paimon_sql.shell.prompt.lexer import SqlLexer
+from paimon_sql.shell.prompt.names import Names
+from paimon_sql.shell.runner import Leave, Runner
+from paimon_sql.shell.sources import Source
+from paimon_sql.shell.text.splitter import is_complete, split
+
+_STYLE = Style.from_dict(
+    {
+        "keyword": "ansibrightblue",
+        "string": "ansigreen",
+        "number": "ansicyan",
+        "comment": "ansibrightblack italic",
+        "quoted": "ansiyellow",
+        "rprompt": "ansibrightblack",
+    }
+)
+
+
+class Prompt:
+    """Asks for statements until the user leaves; an error ends the statement, not the shell.
+
+    Args:
+        runner: runs what is typed.
+        before: what runs first, once Spark is there.
+        warehouse: the warehouse as it was given, for the greeting.
+    """
+
+    def __init__(self, runner: Runner, before: Sequence[Source], warehouse: str | None) -> None:
+        self._runner = runner
+        self._before = before
+        self._warehouse = warehouse
+        self._place = "paimon-sql"
+        self._names = Names(runner.engine)
+
+    def run(self) -> None:
+        """Ask, run, and ask again; Spark starts meanwhile."""
+        if not self._runner.settings.silent:
+            self._runner.report.note(
+                f"paimon-sql {paimon_sql.__version__} on Spark {pyspark.__version__}, "
+                f"warehouse {self._warehouse or './warehouse'}. Type help for help, quit to leave."
+            )
+        try:
+            if self._before and not self._run_before():
+                return
+            session = self._session()
+            self._runner.engine.session.add_done_callback(lambda answer: _started(session, answer))
+            while True:
+                self._ask(session)
+        except (Leave, EOFError):
+            # What failed was seen and answered by whoever sat here.
+            self._runner.failures = 0
+        except _StartError as error:
+            self._runner.fail(error.reason)
+
+    def _run_before(self) -> bool:
+        return self._runner.prepare(lambda _: None) and all(
+            self._runner.run(source.pieces, source.origin) for source in self._before
+        )
+
+    def _ask(self, session: PromptSession[str]) -> None:
+        try:
+            text = session.prompt(self._message)
+        except KeyboardInterrupt:
+            return
+        try:
+            self._runner.run(split(text))
+        except (Interrupted, KeyboardInterrupt) as error:
+            abandoned = isinstance(error, Interrupted) and error.abandoned
+            self._runner.report.note(
+                "Not waited for: the statement may still go on, and may succeed." if abandoned else "Interrupted."
+            )
+        self._names.forget()
+
+    def _session(self) -> PromptSession[str]:
+        engine = self._runner.engine
+        return PromptSession(
+            history=_history(),
+            lexer=SqlLexer(),
+            completer=SqlCompleter(self._names),
+            complete_in_thread=True,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.MULTI_COLUMN,
+            auto_suggest=AutoSuggestFromHistory(),
+            multiline=Condition(lambda: not is_complete(get_app().current_buffer.text)),
+            prompt_continuation=lambda width, line, wrapped: " " * (width - 3) + "-> ",
+            rprompt=lambda: "" if engine.session.done() else "starting Spark …",
+            style=_STYLE,
+            enable_open_in_editor=True,
+        )
+
+    def _message(self) -> StyleAndTextTuples:
+        if (place := self._names.place()) is not None:
+            self._place = place
+        return [("", f"{self._place}> ")]
+
+
+class _StartError(Exception):
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def _started(session: PromptSession[str], answer: Future[SparkSession]) -> None:
+    """Spark is there, or is not: show it at a prompt that is waiting already."""
+    app = session.app
+    loop = app.loop
+    if loop is None or not app.is_running:
+        return
+    if (reason := answer.exception()) is None:
+        app.invalidate()
+    else:
+        loop.call_soon_threadsafe(lambda: app.exit(exception=_StartError(reason)))
+
+
+def _history() -> History:
+    """The history in the user's state folder; for this session alone where that cannot be written."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    place = state / "paimon-sql" / "history"
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(place))

@@ -1,0 +1,182 @@
+"""Tables by their paths as Spark's ``TableCatalog``: what the data source ``paimon`` leads to.
+
+Spark knows a table of a catalog by a name of texts alone. That of a table at a path is the path; options that a
+``DataFrameReader`` or ``DataFrameWriter`` gives and that decide what Spark is to see of the table, or how it is made,
+stand before it as its database, as in ``paimon_paths.`scan.snapshot-id=1`.`/warehouse/default.db/t```.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.paths import PathCatalog, PathIdentifier, identifier_at
+from paimon_sql.catalog.warehouse import absolute_warehouse
+from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options import canonical
+from paimon_sql.format.options.table.table import PATH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, SessionCatalogs
+from paimon_sql.spark.conversion.names import unquoted_parts
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.options.read import (
+    CATALOG_OPTION,
+    DATABASE_OPTION,
+    STATE_KEYS,
+    TABLE_OPTION,
+    is_of_file_system,
+    option,
+)
+from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.storage.file_io.paths import name_of, parent_of, scheme_of, without_scheme
+
+PATHS = "paimon_paths"
+"""The name of the catalog of paths in every session."""
+
+_FILE_SYSTEM = "file-system"
+_PATHS_OPTION = "paths"
+_MOST_FILE_SYSTEMS = 1024
+_SPARKS_OWN = frozenset(("path", _PATHS_OPTION, "versionasof", "timestampasof", "checkpointlocation", "queryname"))
+
+T = TypeVar("T")
+
+
+class PathNames:
+    """Tables at paths as Spark's identifiers, and back.
+
+    The options of a file system hold secrets, and Spark shows identifiers: they are kept here, and an identifier only
+    says which ones are meant. Tokens that change with every read do not pile up: those used last are kept.
+    """
+
+    def __init__(self) -> None:
+        self._file_systems: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._salt = os.urandom(16)
+
+    def named(self, options: Mapping[str, str]) -> tuple[list[str], str]:
+        """The namespace and name of the table that the options of a read or write ask for.
+
+        Where there is no table yet, the namespace holds all options, since they may be those of the table that is to
+        be made; otherwise those that decide what is seen of it.
+
+        Raises:
+            InvalidInputError: they say no path, or several.
+        """
+        path = _the_path(options)
+        if option(options, CATALOG_OPTION) is not None:
+            return _by_name(path, options)
+        given = {k: v for k, v in options.items() if not k.lower().startswith("__") and k.lower() not in _SPARKS_OWN}
+        file_system = {k: v for k, v in given.items() if is_of_file_system(k)}
+        said = canonical({k: v for k, v in given.items() if k not in file_system})
+        if identifier_at(path, file_system).schemas.ids():
+            said = {k: v for k, v in said.items() if k in STATE_KEYS}
+        if file_system:
+            said[_FILE_SYSTEM] = self._kept(file_system)
+        return [urlencode(sorted(said.items()), safe="/:,")] if said else [], path
+
+    def identifier(self, namespace: Sequence[str], name: str) -> PathIdentifier:
+        """The table that Spark's identifier means.
+
+        Raises:
+            InvalidInputError: it means options of a file system that nobody gave.
+        """
+        key = _options(namespace).get(_FILE_SYSTEM)
+        if key is None:
+            return identifier_at(name, {})
+        with self._lock:
+            found = self._file_systems.get(key)
+            if found is not None:
+                self._file_systems.move_to_end(key)
+        if found is None:
+            raise InvalidInputError(
+                f"The options '{key}' of the file system that holds {name} are not known any more.",
+                remedy="Read or write it anew.",
+            )
+        return identifier_at(name, found)
+
+    def _kept(self, options: dict[str, str]) -> str:
+        # Without the salt a short password could be found by trying all.
+        text = repr(sorted(options.items())).encode("utf-8", "surrogatepass")
+        key = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
+        with self._lock:
+            self._file_systems[key] = options
+            self._file_systems.move_to_end(key)
+            if len(self._file_systems) > _MOST_FILE_SYSTEMS:
+                self._file_systems.popitem(last=False)
+        return key
+
+
+def options_in(namespace: Sequence[str]) -> dict[str, str]:
+    """The options of Paimon's that Spark's identifier of a path holds."""
+    return {k: v for k, v in _options(namespace).items() if k != _FILE_SYSTEM}
+
+
+def _options(namespace: Sequence[str]) -> dict[str, str]:
+    return dict(parse_qsl("&".join(namespace), keep_blank_values=True))
+
+
+def _the_path(options: Mapping[str, str]) -> str:
+    if option(options, _PATHS_OPTION) is not None:
+        raise InvalidInputError("The data source 'paimon' reads one path at a time.", remedy="Make a union of reads.")
+    path = option(options, "path") or ""
+    if not path.strip():
+        raise InvalidInputError("The data source 'paimon' needs a path.", remedy="Say .load('<the table's folder>').")
+    place = path if scheme_of(path) != "file" else without_scheme(path)[1]
+    return absolute_warehouse(place).rstrip("/")
+
+
+def _by_name(path: str, options: Mapping[str, str]) -> tuple[list[str], str]:
+    """The name of a table of the catalog that the options name: what they do not say, the path does."""
+    database = option(options, DATABASE_OPTION) or name_of(parent_of(path)).removesuffix(".db")
+    return [database], option(options, TABLE_OPTION) or name_of(path)
+
+
+class PathCatalogProxy(CatalogProxy):
+    """The tables at paths, as one session sees them."""
+
+    def __init__(self, jvm: Jvm, names: PathNames, session: Any, session_catalogs: SessionCatalogs) -> None:
+        super().__init__(jvm, PathCatalog(PATHS), session, session_catalogs)
+        self._names = names
+
+    def dropTable(self, ident: Any) -> bool:
+        raise UnsupportedError(f"{ident.name()} cannot be dropped by its path.", remedy="Delete its folder.")
+
+    def listTables(self, namespace: Any) -> Any:
+        return self.jvm.array(f"{CATALOG}.Identifier")
+
+    def listProcedures(self, namespace: Any) -> Any:
+        return self.jvm.array(f"{CATALOG}.Identifier")
+
+    def loadProcedure(self, ident: Any) -> Any:
+        raise UnsupportedError(
+            f"Catalog {PATHS} has no procedures.", remedy="Call those of a catalog that has the table by its name."
+        )
+
+    def viewExists(self, ident: Any) -> bool:
+        return False
+
+    def _identifier(self, ident: Any) -> Identifier:
+        *namespace, name = unquoted_parts(ident.toString())
+        return self._names.identifier(namespace, name)
+
+    def _called(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+        return tuple(unquoted_parts(ident.toString()))
+
+    def _said(self, ident: Any) -> dict[str, str]:
+        return options_in(unquoted_parts(ident.toString())[:-1])
+
+    def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
+        refuse_parts(identifier, "created")
+        options = {k: v for k, v in schema.options.items() if k != PATH.key}
+        return replace(schema, options=options)
+
+    def _found(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
+        # What is told of a table that is not there tells more than Spark's own message about its name.
+        return action()

@@ -1,0 +1,321 @@
+"""Spark's own catalog with Paimon's tables in it: ``spark_catalog`` replaced.
+
+A name leads to Paimon's table if Paimon has one, and to Spark's own catalog otherwise: its tables stay what they are,
+with Spark's own commands. ``USING paimon`` makes a table of Paimon's, anything else an ordinary one. Databases belong
+to both. What Spark sees is a subclass of its ``DelegatingCatalogExtension`` (decision 14).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.errors import (
+    DatabaseExistsError,
+    InvalidInputError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    UnsupportedError,
+)
+from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, SessionCatalogs
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.conversion.names import unquoted_parts
+from paimon_sql.spark.ddl.create_table import PROVIDER
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.jvm.subclass import Method, subclass_instance
+from paimon_sql.spark.tables.base import SchemaTable
+from paimon_sql.sql.context import SESSION_CATALOG
+
+_ANALYSIS = f"{CATALYST}.analysis"
+_EXTENSION = f"{CATALOG}.DelegatingCatalogExtension"
+_ABILITIES = (f"{CATALOG}.StagingTableCatalog", f"{CATALOG}.ProcedureCatalog")
+_ANSWERED = (
+    *("listNamespaces", "namespaceExists", "loadNamespaceMetadata", "createNamespace", "alterNamespace"),
+    *("dropNamespace", "listTables", "listTableSummaries", "tableExists", "loadTable", "loadChangelog"),
+    *("createTable", "createTableLike", "stageCreate", "stageReplace", "stageCreateOrReplace", "alterTable"),
+    *("dropTable", "purgeTable", "renameTable", "invalidateTable", "listFunctions", "functionExists", "loadFunction"),
+    *("loadProcedure", "listProcedures", "tableStateOptionKeys", "changelogStateOptionKeys"),
+    *("supportedCustomMetrics", "capabilities"),
+)
+"""The methods that Python answers; all others are Spark's own."""
+
+
+def options_of_session_catalog(session: Any, options: dict[str, str]) -> dict[str, str]:
+    """The options of the Paimon catalog behind ``spark_catalog``, with those that nobody has to say.
+
+    Its warehouse is that of Spark itself, and tables of plain files are Spark's.
+    """
+    found = {"warehouse": str(session.conf().get("spark.sql.warehouse.dir"))} | options
+    return found | {FORMAT_TABLE_ENABLED.key: "false"}
+
+
+class SessionCatalogProxy(CatalogProxy):
+    """Paimon's tables and Spark's own under one name, as one session sees them.
+
+    Args:
+        sparks: Spark's own catalog, as it asks others.
+    """
+
+    def __init__(
+        self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs, sparks: Any
+    ) -> None:
+        super().__init__(jvm, catalog, session, session_catalogs)
+        self.sparks = sparks
+        catalog.is_taken = self._is_ordinary
+        for database in self._databases():
+            self._enter(database)
+
+    def extension(self) -> Any:
+        """The Java object that stands for this one in Spark."""
+
+        def answer(name: str) -> Method:
+            return lambda _, arguments, proceed: getattr(self, name)(*arguments)
+
+        made = subclass_instance(
+            self.jvm, _EXTENSION, {name: answer(name) for name in _ANSWERED}, interfaces=_ABILITIES
+        )
+        made.setDelegateCatalog(self.sparks)
+        return made
+
+    def holds(self, database: str, table: str) -> bool:
+        """Whether a name is that of a table of Paimon's."""
+        return self._is_ours(self._ident(self.jvm.strings([database]), table))
+
+    # Databases
+
+    def listNamespaces(self, *parent: Any) -> Any:
+        if parent and len(parent[0]):
+            return self.sparks.listNamespaces(*parent)
+        return super().listNamespaces(*parent)
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        if self.sparks.namespaceExists(namespace):
+            return self.sparks.loadNamespaceMetadata(namespace)
+        return super().loadNamespaceMetadata(namespace)
+
+    def createNamespace(self, namespace: Any, properties: Any) -> None:
+        if self.namespaceExists(namespace):
+            for name in namespace:
+                self._enter(name, always=True)
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
+        self.sparks.createNamespace(namespace, properties)
+        try:
+            self._take_up(namespace[0])
+        except Exception:
+            self.sparks.dropNamespace(namespace, False)
+            raise
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        for name in namespace:
+            self._enter(name, always=True)
+        self.sparks.alterNamespace(namespace, changes)
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        database = namespace[0]
+        if database.lower() == "default":
+            return bool(self.sparks.dropNamespace(namespace, cascade))  # which refuses it
+        if not self.sparks.namespaceExists(namespace):
+            return super().dropNamespace(namespace, cascade)
+        if cascade:
+            with database_shown_no_more(self.catalog, database):
+                dropped = self._drop_with_tables(namespace)
+            cached_tables.renew(self.jvm, self.session)
+            return dropped
+        if self._ordinary(namespace) or self._has_functions(database):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
+        if self.catalog.database_exists(database):
+            super().dropNamespace(namespace, False)
+        return self._drop_sparks(namespace, False)
+
+    def _drop_with_tables(self, namespace: Any) -> bool:
+        database = namespace[0]
+        if self.catalog.database_exists(database):
+            # Each of ours by itself: Spark removes the folder of a database with all that is in it.
+            for table in self.catalog.list_tables(database):
+                self.catalog.drop_table(Identifier(database, table))
+        return self._drop_sparks(namespace, True)
+
+    def _drop_sparks(self, namespace: Any, cascade: bool) -> bool:
+        """Drop Spark's own database, and what is left of ours."""
+        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
+        if self.catalog.database_exists(namespace[0]):
+            super().dropNamespace(namespace, cascade)
+        return dropped
+
+    def _databases(self) -> list[str]:
+        own = super()._databases()
+        for database in own:
+            self._enter(database)
+        return sorted({*own, *(found[0] for found in self.sparks.listNamespaces())})
+
+    def _database_exists(self, name: str) -> bool:
+        if super()._database_exists(name):
+            self._enter(name)
+            return True
+        return bool(self.sparks.namespaceExists(self.jvm.strings([name])))
+
+    def _enter(self, database: str, *, always: bool = False) -> None:
+        """Let Spark's own catalog know a database of Paimon's, if it is one that the process alone remembers.
+
+        A metastore is told of it only when somebody makes or changes the database (``always``).
+        """
+        kept = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
+        namespace = self.jvm.strings([database])
+        if (kept and not always) or self.sparks.namespaceExists(namespace):
+            return
+        with suppress(Py4JJavaError):  # Spark refuses names that Paimon takes; their tables are reached all the same
+            self.sparks.createNamespace(namespace, self.jvm.java_map({}))
+
+    def _take_up(self, database: str) -> None:
+        """Make a database of Paimon's, if there is none."""
+        with suppress(DatabaseExistsError):
+            self.catalog.create_database(database, {})
+
+    # Tables
+
+    def listTables(self, namespace: Any) -> Any:
+        if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
+            return super().listTables(namespace)
+        own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
+        if not own and not self.sparks.namespaceExists(namespace):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
+        found = {name: self._ident(namespace, name) for name in own}
+        ordinary = self._ordinary(namespace, with_temporary=True)
+        persistent = {p[-1]: i for p, i in ordinary if len(p) > 1} | found
+        temporary = [i for p, i in ordinary if len(p) == 1]
+        return self.jvm.array(f"{CATALOG}.Identifier", [*(persistent[name] for name in sorted(persistent)), *temporary])
+
+    def _ordinary(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
+        """The tables and views of Spark's own in a database: the parts of each name, and the name."""
+        if not self.sparks.namespaceExists(namespace):
+            return []
+        listed = [(unquoted_parts(i.toString()), i) for i in self.sparks.listTables(namespace)]
+        return [(parts, i) for parts, i in listed if with_temporary or len(parts) > 1]
+
+    def tableExists(self, ident: Any) -> bool:
+        return super().tableExists(ident) or bool(self.sparks.tableExists(ident))
+
+    def loadTable(self, ident: Any, *context: Any) -> Any:
+        try:
+            return self._load(ident, *context)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            return self.sparks.loadTable(ident, *context)
+
+    def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
+        if not self._is_ours(ident):
+            return self.sparks.loadChangelog(ident, context, options)
+        return super().loadChangelog(ident, context, options)
+
+    def createTable(self, ident: Any, *definition: Any) -> Any:
+        if not self._is_paimon(definition):
+            return self.sparks.createTable(ident, *definition)
+        return super().createTable(ident, *definition)
+
+    def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
+        # The dialect makes Paimon's tables LIKE others.
+        return self.sparks.createTable(ident, info)
+
+    def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageCreate(ident, *definition)
+
+    def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageReplace(ident, *definition)
+
+    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageCreateOrReplace(ident, *definition)
+
+    def _refuse_staged(self, ident: Any, definition: tuple[Any, ...]) -> None:
+        if not self._is_paimon(definition):
+            raise UnsupportedError(
+                f"{SESSION_CATALOG}.{ident} can neither be replaced nor made with its rows, unless it is a table USING"
+                f" {PROVIDER}.",
+                remedy="CREATE TABLE, then INSERT.",
+            )
+        if not self._is_ours(ident) and self.sparks.tableExists(ident):
+            raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
+
+    def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
+        """Whether what is to be made is a table of Paimon's."""
+        properties = definition[0].properties() if len(definition) == 1 else definition[-1]
+        provider = properties.get("provider") or self.session.conf().get("spark.sql.sources.default")
+        return str(provider).lower() == PROVIDER
+
+    def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
+        self._share(ident.namespace())
+        return super()._create(ident, schema)
+
+    def _share(self, namespace: Any) -> None:
+        """Let Paimon have a database that Spark's own catalog has, before a table is put into it."""
+        if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
+            self._take_up(namespace[0])
+
+    def alterTable(self, ident: Any, changes: Any) -> Any:
+        if not self._is_ours(ident):
+            return self.sparks.alterTable(ident, changes)
+        return super().alterTable(ident, changes)
+
+    def dropTable(self, ident: Any) -> bool:
+        return super().dropTable(ident) or bool(self.sparks.dropTable(ident))
+
+    def purgeTable(self, ident: Any) -> bool:
+        return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
+
+    def renameTable(self, source: Any, target: Any) -> None:
+        target = self._within(target)
+        if self._is_ours(source):
+            self._share(target.namespace())
+            super().renameTable(source, target)
+        else:
+            self._refuse_taken(target)
+            self.sparks.renameTable(source, target)
+
+    def invalidateTable(self, ident: Any) -> None:
+        if not self._is_ours(ident):
+            self.sparks.invalidateTable(ident)
+
+    def _is_ours(self, ident: Any) -> bool:
+        try:
+            return self.catalog.table_exists(self._identifier(ident))
+        except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
+            return False
+
+    def _is_ordinary(self, identifier: Identifier) -> bool:
+        """Whether a name is that of a table or view of Spark's own."""
+        ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
+        return bool(self.sparks.tableExists(ident))
+
+    def _refuse_taken(self, ident: Any) -> None:
+        if self._is_ours(ident):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
+
+    # Functions
+
+    def functionExists(self, ident: Any) -> bool:
+        return bool(self._function_exists(ident)) or super().functionExists(ident)
+
+    def loadFunction(self, ident: Any) -> Any:
+        return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+
+    def _has_functions(self, database: str) -> bool:
+        """Whether a database that Spark knows holds functions of Spark's own."""
+        # Its catalog's listFunctions() fails before Spark 4.2 where the session has temporary functions.
+        kept = self.session.sessionState().catalog().externalCatalog()
+        return not kept.listFunctions(database, "*").isEmpty()
+
+    def _function_exists(self, ident: Any) -> bool:
+        is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
+        return not is_system and bool(self.sparks.functionExists(ident))
+
+    def viewExists(self, ident: Any) -> bool:
+        return False  # its views are Spark's own

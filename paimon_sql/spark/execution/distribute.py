@@ -1,0 +1,50 @@
+"""Rows shared out to workers: what each has made of its share comes back to the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from paimon_sql.spark.execution.arrow_batches import gathered, map_in_arrow
+from paimon_sql.spark.execution.worker_errors import answered, answering
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.table.table import Table
+
+R = TypeVar("R")
+Batches = Iterable[pa.RecordBatch]
+
+
+def shared_out(
+    table: Table, rows: DataFrame, work: Callable[[Batches], R], written: Callable[[R], Sequence[CommitMessage]]
+) -> list[R]:
+    """What each worker has made of its rows.
+
+    Args:
+        table: the table that they write to.
+        rows: the rows, spread as the work wants them.
+        work: what each worker does with its rows.
+        written: the files that a worker has written, by its answer.
+
+    Raises:
+        PaimonError: a worker failed; the files of all of them are deleted.
+    """
+    answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
+    return gather(table, answered(answers), written)
+
+
+def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
+    """A row for each partition of the rows: what a worker answers that does the work with them, pickled."""
+    return map_in_arrow(rows, _worker_of(work), "answer binary")
+
+
+def _worker_of(work: Callable[[Batches], R]) -> Any:
+    def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made = pickle.dumps(answering(work)(gathered(batches)))
+        yield pa.RecordBatch.from_pydict({"answer": pa.array([made], pa.binary())})
+
+    return answer

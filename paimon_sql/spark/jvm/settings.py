@@ -1,0 +1,30 @@
+"""What Spark does under other settings than those of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from paimon_sql.spark.jvm.gateway import SETTINGS, JavaObject, Jvm
+
+
+def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], Any]) -> Any:
+    """What a call of the JVM gives under some other settings, on this thread alone."""
+    others = jvm.settings.clone()
+    for key, value in settings.items():
+        others.setConfString(key, value)
+    return jvm.singleton(SETTINGS).withExistingConf(others, _Call(jvm, run))
+
+
+class _Call(JavaObject):
+    """Scala code without arguments."""
+
+    def __init__(self, jvm: Jvm, run: Callable[[], Any]) -> None:
+        super().__init__(jvm)
+        self._run = run
+
+    def apply(self) -> Any:
+        return self._run()
+
+    class Java:
+        implements = ["scala.Function0"]

@@ -1,0 +1,141 @@
+"""A scan whose rows are read, merged and filtered in Python workers and cross to the JVM as Arrow."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.types import StructType
+from pyspark.sql.udf import _wrap_function
+
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.arrow_types import for_spark
+from paimon_sql.spark.conversion.types import spark_struct, type_inside
+from paimon_sql.spark.execution.worker_errors import one_message
+from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.scan.planned import PlannedScanProxy
+from paimon_sql.spark.scan.reporting.partition_keys import TASKS
+from paimon_sql.storage.scan.plan import ScanPlan
+
+_PYTHON = f"{EXECUTION}.datasources.v2.python"
+
+
+class Task(Protocol):
+    """Anything picklable that gives batches."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows."""
+
+
+@dataclass
+class TaskPartition(InputPartition):
+    """One Spark partition: the tasks that its worker reads one after the other."""
+
+    tasks: tuple[Task, ...]
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        super().__init__(None)
+        self.tasks = tuple(tasks)
+
+
+def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What a worker runs: Spark sends the pickled partition, the worker answers with its rows."""
+    with one_message():
+        for batch in iterator:
+            partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
+            yield from _alike(for_spark(rows) for task in partition.tasks for rows in task.batches())
+
+
+def _alike(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches under one schema, as a stream of them must be: tasks differ in which columns may be null."""
+    schema: pa.Schema | None = None
+    for batch in batches:
+        if schema is None:
+            schema = pa.schema([field.with_nullable(True) for field in batch.schema])
+        yield batch if batch.schema.equals(schema) else batch.cast(schema)
+
+
+class _Source(DataSource):
+    """Spark wants to know which data source a reader belongs to; nothing of it is ever called."""
+
+
+class PythonScanProxy(PlannedScanProxy):
+    """A scan over read tasks, a Spark partition each.
+
+    ``partitions_of`` makes the tasks of another plan, where there may be another one.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        partitions: Sequence[Sequence[Task]],
+        fields: Sequence[DataField],
+        what: str,
+        plan: ScanPlan,
+        native_twin: PlannedScanProxy | None = None,
+        partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
+    ) -> None:
+        super().__init__(jvm, what, plan, fields)
+        self._partitions = partitions
+        self._struct = spark_struct(fields)
+        self._partitions_of = partitions_of
+        self.native_twin = native_twin
+        if native_twin is not None:
+            self.with_native_twin.add(self)
+
+    def over(self, plan: ScanPlan) -> PythonScanProxy:
+        made_of = self._partitions_of
+        assert made_of is not None
+        return PythonScanProxy(self.jvm, made_of(plan), self.columns, self._what, plan, partitions_of=made_of)
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._partitions)
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct(json.dumps(self._struct))
+
+    def planInputPartitions(self) -> Any:
+        if self.keys is None:
+            return input_partitions(self.jvm, self._partitions)
+        rows = self.keys.rows(self.plan)
+        return _as_array(
+            self.jvm,
+            (
+                TASKS.make(self.jvm, rows[self.keys.of(split)], i, self.jvm.pickle(TaskPartition(tasks)))
+                for i, (split, tasks) in enumerate(zip(self.plan.splits, self._partitions, strict=True))
+            ),
+        )
+
+    def createReaderFactory(self) -> Any:
+        return reader_factory(self.jvm, self._struct)
+
+
+def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
+    """Spark's partitions for workers, each with tasks that one of them reads one after the other."""
+    made = (
+        jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
+        for i, tasks in enumerate(partitions)
+    )
+    return _as_array(jvm, made)
+
+
+def _as_array(jvm: Jvm, partitions: Iterable[Any]) -> Any:
+    return jvm.array(f"{CONNECTOR}.read.InputPartition", partitions)
+
+
+def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
+    """What lets workers read such partitions; the rows have the columns of that struct, as JSON.
+
+    To PySpark's workers a text of whatever length is a string: those of 4.1 know no other.
+    """
+    struct = type_inside(struct)
+    source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
+    function = jvm.pickle((read_partition, StructType.fromJson(struct)))
+    schema = jvm.struct(json.dumps(struct))
+    return jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, schema, jvm.none, jvm.none)

@@ -1,0 +1,135 @@
+"""Scalar subqueries over one table read the same columns, so that Spark makes one of those that want the same rows.
+
+Spark merges ``(SELECT count(*) FROM t WHERE a > 1)`` and ``(SELECT avg(b) FROM t WHERE a > 1)`` if their scans are
+alike. Its scans of files leave out columns only later; those of catalogs' tables have done so before.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
+from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.jvm.gateway import CATALYST, behind
+from paimon_sql.spark.options.read import ALSO_READ
+from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
+from paimon_sql.spark.rules.compiled_rule import NODE
+from paimon_sql.spark.rules.node_exchange import compiled_exchange
+from paimon_sql.spark.rules.optimizer import with_leaves, with_parts
+from paimon_sql.spark.tables.data_table import TableProxy
+
+_PLANS = f"{CATALYST}.plans.logical"
+_PLAN = f"{_PLANS}.LogicalPlan"
+_SCALAR = f"{CATALYST}.expressions.ScalarSubquery"
+_PATTERNS = f"{CATALYST}.trees.TreePattern"
+_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_NAME, _PART, _SUBQUERY = (chr(code) for code in (31, 30, 29))
+_SUBQUERIES, _EXCHANGE = "paimon.AlikeSubqueries", "paimon.SubqueryExchange"
+_NAMES = f"""
+    private static void names({_PLAN} plan, StringBuilder told) {{
+        scala.collection.Iterator each = plan.references().iterator();
+        while (each.hasNext()) told.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
+    }}"""
+_TOLD = f"""
+    public static String told({_PLAN} plan, java.util.List found) {{
+        StringBuilder told = new StringBuilder();
+        scala.collection.Iterator each = plan.subqueriesAll().iterator();
+        while (each.hasNext()) {{
+            Object subquery = each.next();
+            if (!(subquery instanceof {_PLANS}.Aggregate)) continue;
+            {_PLANS}.Aggregate aggregate = ({_PLANS}.Aggregate) subquery;
+            if (!aggregate.groupingExpressions().isEmpty()) continue;
+            StringBuilder wanted = new StringBuilder(), filters = new StringBuilder();
+            names(aggregate, wanted);
+            {_PLAN} below = aggregate.child();
+            while (below instanceof {_PLANS}.Filter || below instanceof {_PLANS}.SubqueryAlias) {{
+                if (below instanceof {_PLANS}.Filter) {{
+                    names(below, wanted);
+                    filters.append((({_PLANS}.Filter) below).condition().sql()).append((char) 31);
+                }}
+                below = ({_PLAN}) (({_PLANS}.UnaryNode) below).child();
+            }}
+            if (!(below instanceof {RELATION})) continue;
+            told.append(filters).append((char) 30).append(wanted).append((char) 29);
+            found.add(subquery);
+            found.add(below);
+        }}
+        return told.toString();
+    }}"""
+_INSTEAD = f"""
+    private Object instead(Object expression) {{
+        if (!(expression instanceof {_SCALAR})) return null;
+        Object other = this.plans.get((({_SCALAR}) expression).plan());
+        return other == null ? null : (({_SCALAR}) expression).withNewPlan(({_PLAN}) other);
+    }}"""
+_ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
+
+
+class AlikeSubqueries(AnalysisRule):
+    """Lets scalar subqueries that want the same rows of a table of ours read the columns of all of them."""
+
+    stage = RESOLUTION
+    compiled = "paimon.AlikeSubqueriesRule"
+    asks = (_ASKS,)
+
+    def rewritten(self, plan: Any) -> Any:
+        if not plan.resolved():
+            return plan
+        found = self.jvm.new("java.util.ArrayList")
+        told = [part.split(_PART) for part in str(self._compiled_look()(plan, found)).split(_SUBQUERY) if part]
+        alike: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        for number, (filters, names) in enumerate(told):
+            alike.setdefault(filters, []).append((number, frozenset(filter(None, names.split(_NAME)))))
+        instead: dict[Any, Any] = {}
+        for subqueries in alike.values():
+            if len({names for _, names in subqueries}) > 1:
+                instead |= self._reading_alike(found, subqueries)
+        return plan.transformAllExpressions(self._exchange(instead)) if instead else plan
+
+    def _reading_alike(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
+        """What stands for subqueries with the same conditions, as far as they read one table in one way.
+
+        Args:
+            found: subqueries and the relations in them, in turns.
+            subqueries: the numbers of some, with the columns that they need.
+        """
+        by_table: dict[tuple[object, ...], list[tuple[Any, Any, frozenset[str]]]] = {}
+        for number, names in subqueries:
+            subquery, relation = found.get(2 * number), found.get(2 * number + 1)
+            proxy = behind(self.jvm, relation.table())
+            if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
+                continue
+            if _are_plain(proxy.table.schema.fields, names):
+                way = (proxy.table.path, proxy.table.branch, str(relation.options().asCaseSensitiveMap().toString()))
+                by_table.setdefault(way, []).append((subquery, relation, names))
+        instead = {}
+        for alike in by_table.values():
+            columns = frozenset[str]().union(*(names for *_, names in alike))
+            for subquery, relation, _ in alike if len({names for *_, names in alike}) > 1 else ():
+                options = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
+                options.put(ALSO_READ, json.dumps(sorted(columns)))
+                given = self.jvm.new(_OPTIONS, options)
+                instead[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
+        return instead
+
+    def _compiled_look(self) -> Any:
+        def compiled() -> Any:
+            compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _TOLD), beside=_PLAN)
+            return self.jvm.static(_SUBQUERIES, "told")
+
+        return self.jvm.constant("looks for alike subqueries", compiled)
+
+    def _exchange(self, instead: dict[Any, Any]) -> Any:
+        """What exchanges the plans of scalar subqueries."""
+        plans = self.jvm.new("java.util.IdentityHashMap")
+        for old, new in instead.items():
+            plans.put(old, new)
+        return compiled_exchange(self.jvm, _EXCHANGE, ("public java.util.Map plans;", _INSTEAD), plans=plans)
+
+
+def _are_plain(fields: tuple[DataField, ...], names: frozenset[str]) -> bool:
+    """Whether the columns are a table's own, and none has parts that could be read without the rest."""
+    kinds = {f.name: f.type for f in fields}
+    parted = (ArrayType, MapType, MultisetType, RowType, VariantType)
+    return all(name in kinds and not isinstance(kinds[name], parted) for name in names)

@@ -1,0 +1,55 @@
+"""Casts of what a path finds in a variant as one function, which says the type itself: ``v:a::int`` as ``variant_get``.
+
+Both give the same values and the same errors. Spark tells a scan nothing of a column of which a query wants but one
+thing, and that as a variant; of the function it tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.rules.analyzer import RESOLUTION, AnalysisRule
+from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
+
+_ALIAS = f"{CATALYST}.expressions.Alias"
+_CAST = f"{CATALYST}.expressions.Cast"
+_GET = f"{CATALYST}.expressions.variant.VariantGet"
+_VARIANT = "org.apache.spark.sql.types.VariantType"
+_TRIES = "TRY"
+
+
+class VariantCasts(AnalysisRule):
+    """Lets ``v:a::int`` be what ``variant_get(v, '$.a', 'int')`` is."""
+
+    stage = RESOLUTION
+    compiled = "paimon.VariantCastRule"
+    asks = asks_for(f"""
+        if (!(expression instanceof {_CAST})) return false;
+        {CATALYST}.expressions.Expression child = (({_CAST}) expression).child();
+        // The colon gives a name, which Spark takes away again where it is inside of something.
+        if (child instanceof {_ALIAS}) child = (({_ALIAS}) child).child();
+        return child instanceof {_GET} && (({_GET}) child).targetType() instanceof {_VARIANT}
+            && !((({_CAST}) expression).dataType() instanceof {_VARIANT});
+    """)
+
+    def rewritten(self, plan: Any) -> Any:
+        # Until then HAVING and ORDER BY look for the expressions of an aggregation as they were written, and columns
+        # get names from them.
+        return from_below(self.jvm, plan, self._changed) if plan.resolved() else plan
+
+    def _changed(self, plan: Any, children: Sequence[Any]) -> Any:
+        return with_expressions(self.jvm, plan, self._merged) if children else plan
+
+    def _merged(self, cast: Any) -> Any:
+        if cast.getClass().getName() != _CAST:
+            return cast
+        got, kind = cast.child(), cast.dataType()
+        if got.getClass().getName() == _ALIAS:
+            got = got.child()
+        if got.getClass().getName() != _GET or kind.typeName() == "variant" or got.dataType().typeName() != "variant":
+            return cast
+        strict = str(cast.evalMode().toString()) != _TRIES
+        zone = cast.timeZoneId() if cast.timeZoneId().isDefined() else got.timeZoneId()
+        return self.jvm.new(_GET, got.child(), got.path(), kind, strict, zone)

@@ -1,0 +1,121 @@
+"""A Paimon table as Spark's ``Table``: its columns, properties and what can be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import Any, ClassVar
+
+from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.spark.conversion.metadata_column import hidden_columns
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.options.read import also_read, given_options, under_options
+from paimon_sql.spark.scan.builder import ScanBuilderProxy
+from paimon_sql.spark.scan.pushdown.disabled import under_push_down
+from paimon_sql.spark.tables.base import SchemaTable
+from paimon_sql.spark.tables.partitions import PartitionManagement
+from paimon_sql.spark.write.builder import WriteBuilderProxy
+from paimon_sql.storage.read.metadata_columns import hidden_fields
+from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_see
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
+
+
+class _Unknown(Enum):
+    """What there is in the place of a snapshot."""
+
+    NOT_PLANNED = 1
+    CANNOT_TELL = 2
+
+
+class TableProxy(SchemaTable, PartitionManagement):
+    """A table, or one of its branches, as one statement sees it.
+
+    Attributes:
+        written: what a write goes to: the newest state, also where Spark did not say that it would write and reads
+            were to see an older one.
+    """
+
+    abilities: ClassVar[tuple[str, ...]] = (
+        *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
+        *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
+    )
+    table: Table
+
+    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
+        super().__init__(jvm, table, session)
+        self.written = table
+        self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
+
+    def _is_like(self, other: SchemaTable) -> bool:
+        # What was planned before, and is perhaps cached, must be what this one would read now.
+        assert isinstance(other, TableProxy)
+        mine, theirs = self.table, other.table
+        if (mine.branch, mine.read_optimized) != (theirs.branch, theirs.read_optimized) or not super()._is_like(other):
+            return False
+        return other._planned is _Unknown.NOT_PLANNED or other._planned == self._seen()
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a scan of it was built, so that a cached plan may hold it."""
+        return self._planned is not _Unknown.NOT_PLANNED
+
+    def has_changed(self) -> bool:
+        if self._planned is _Unknown.NOT_PLANNED:
+            return False
+        return self._planned != self._seen() or self._has_other_columns()
+
+    def _has_other_columns(self) -> bool:
+        if not TRAVEL_KEYS.isdisjoint(self.table.schema.options):
+            return False  # the columns are those of another time
+        latest = replace(self.table).schemas.latest()
+        return latest is None or latest.id != self.table.schema.id
+
+    def _seen(self) -> Snapshot | _Unknown | None:
+        """The snapshot that would be read now."""
+        try:
+            # A copy, as a table remembers what it has read.
+            table = under_options(self.jvm, self.session, replace(self.table), {})
+            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.CANNOT_TELL
+        except (PaimonError, OSError):
+            return _Unknown.CANNOT_TELL
+
+    def metadataColumns(self) -> Any:
+        return hidden_columns(self.jvm, hidden_fields(self.table.schema))
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
+    def newScanBuilder(self, options: Any) -> Any:
+        seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # which remembers nothing
+        table = under_options(self.jvm, self.session, seen, given_options(self.jvm, options))
+        builder = ScanBuilderProxy(self.jvm, table, self.session, self._note, also_read(options))
+        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
+
+    def _note(self, snapshot: Snapshot | None) -> None:
+        self._planned = snapshot
+
+    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
+        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info, self.called)
+
+    def _newest(self) -> Table:
+        """The table that a write goes to; its columns must be those by which Spark has checked the rows."""
+        seen, written = ([(f.name, f.type) for f in t.schema.fields] for t in (self.table, self.written))
+        if seen != written:
+            raise InvalidInputError(
+                f"{self.table.name} cannot be written to: the option that reads it as of another time shows other"
+                " columns.",
+                remedy="Leave the option out of the write, or RESET it in the session.",
+            )
+        return self.written
+
+    class Java:
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
+            f"{CATALOG}.TruncatableTable",
+            f"{CATALOG}.SupportsMetadataColumns",
+        ]

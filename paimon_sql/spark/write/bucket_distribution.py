@@ -1,0 +1,162 @@
+"""Rows brought to their owners: each partition and bucket is written by one task of a job.
+
+How that is done depends on the bucket mode: one exchange where a row tells its bucket, two where assigners must first
+see all rows of a key's lane.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import arrow_udf, col
+
+from paimon_sql.format.options.table.partition import PARTITION_SINK_STRATEGY
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import BUCKET
+from paimon_sql.spark.write.key_moves import relocated
+from paimon_sql.spark.write.local_merge import locally_merged
+from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, key_hashes, lane_of
+from paimon_sql.storage.write.buckets.clustered import LaidOutTask
+from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
+from paimon_sql.storage.write.buckets.modes.dynamic import DynamicTask, lanes_of
+from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
+from paimon_sql.storage.write.buckets.modes.postpone import DefaultNumberTask, StagedTask
+from paimon_sql.storage.write.buckets.registry import POSTPONE, UNAWARE, bucket_mode
+from paimon_sql.storage.write.clustering.lexicographic import Plain
+from paimon_sql.storage.write.task import WriteTask
+
+Owners = npt.NDArray[np.int32]
+
+
+def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows of a batch, those of near values together if the task lays rows out by columns one after the other.
+
+    A curve has no ranges that Spark knows of. To find ranges Spark reads the rows twice, which a stream does not bear.
+    """
+    if not isinstance(task, LaidOutTask) or task.layout.strategy != Plain.name:
+        return frame
+    return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
+
+
+def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows of a batch, those of a partition together if the table asks for that and no buckets do so."""
+    schema = task.table.schema
+    apart = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
+    if apart or not schema.partition_keys or bucket_mode(schema) not in (UNAWARE, POSTPONE):
+        return frame
+    return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
+
+
+@singledispatch
+def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    """The rows where the task can run on each partition of the frame, and the task that does so.
+
+    Args:
+        task: what writers do.
+        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+    """
+    return task, frame
+
+
+@owned.register
+def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    return _by_bucket(task, task.router(), frame)
+
+
+@owned.register
+def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    schema = task.table.schema
+    lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    task = replace(task, lanes=lanes)
+    router = Router(schema, 1)
+    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
+
+    def lane_owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, lane_of(key_hashes(schema, batch), lanes), lanes)
+
+    by_lane = locally_merged(task, frame).repartitionById(lanes, _owner_column(schema, names, lane_owners))
+    if not task.index:
+        return task, by_lane  # nothing stands in a bucket of another lane, so a lane's task owns its buckets
+    assigned = by_lane.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
+    tasks = _tasks(frame)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
+
+    places = (*schema.partition_keys, BUCKET.name)
+    return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, places, owners))
+
+
+@owned.register
+def _(task: StagedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    return task.staged(), frame
+
+
+@owned.register
+def _(task: DefaultNumberTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    return _by_bucket(task, task.router(), frame)
+
+
+def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    """One exchange, for every partition has the router's number of buckets."""
+    schema, tasks = router.schema, _tasks(frame)
+    if not schema.partition_keys:
+        tasks = min(tasks, router.buckets)
+    if tasks == 1:
+        return task, frame.coalesce(1)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, router.buckets_of(batch), tasks)
+
+    names = tuple(dict.fromkeys([*schema.partition_keys, *schema.bucket_keys]))
+    return task, locally_merged(task, frame).repartitionById(tasks, _owner_column(schema, names, owners))
+
+
+@owned.register
+def _(task: CrossPartitionTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+    schema, router, tasks = task.table.schema, Router(task.table.schema, 1), _tasks(frame)
+
+    def owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
+
+    places = (*schema.partition_keys, BUCKET.name)
+    rows = relocated(task, frame)
+    return task.relocated(), rows.repartitionById(tasks, _owner_column(schema, places, owners))
+
+
+def bucket_owners(
+    router: Router, batch: pa.RecordBatch, buckets: npt.NDArray[np.integer], tasks: int
+) -> npt.NDArray[np.int32]:
+    """The task of each row: buckets of a partition follow one another, beginning anywhere."""
+    partitions, codes = router.partitions_of(batch)
+    seeds = np.array([zlib.crc32(p) for p in partitions], dtype=np.int64)
+    return ((seeds[codes] + buckets) % tasks).astype(np.int32)
+
+
+def _owner_column(schema: TableSchema, names: Sequence[str], owners: Callable[[pa.RecordBatch], Owners]) -> Column:
+    return column_of(schema, names, lambda batch: pa.array(owners(batch)), "int")
+
+
+def _assigned(assigner: HashAssigner, schema: TableSchema, names: Sequence[str]) -> Column:
+    conform = conformer(schema, names)
+
+    def assign(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        for columns in batches:
+            given = columns if isinstance(columns, tuple) else (columns,)
+            yield pa.array(assigner.assign(conform(given)))
+
+    # An assigner remembers what it gave, so that Spark must not call it twice for a row.
+    return arrow_udf(assign, "int").asNondeterministic()(*(col(quoted(n)) for n in names))
+
+
+def _tasks(frame: DataFrame) -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or "2")

@@ -1,0 +1,90 @@
+"""Rows whose keys may stand in other partitions: joined with the keys of the table, then relocated lane by lane.
+
+The rows are worked out once and kept on the executors' disks, for they are needed twice: to find out which keys of the
+table are of interest, and to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark import StorageLevel, TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col, lit, monotonically_increasing_id, pmod
+from pyspark.sql.functions import hash as spark_hash
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
+
+from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
+from paimon_sql.spark.conversion.arrow_types import returned
+from paimon_sql.spark.execution.arrow_batches import map_in_arrow
+from paimon_sql.spark.write.table_columns import column_of
+from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION, PLACES, key_bytes
+from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
+from paimon_sql.storage.write.buckets.modes.dynamic import lanes_of
+
+_ORDER = "_ORDER"
+_PLACES = StructType(
+    [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
+)
+
+
+def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
+    """The rows with their kinds, in the partitions where they are written, their buckets in ``_BUCKET``.
+
+    Args:
+        task: the write.
+        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+    """
+    schema = task.table.schema
+    lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
+    keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
+    if task.places:
+        keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
+        wanted = keyed.select(KEY).distinct()
+        keyed = keyed.join(_places(task, frame).join(wanted, KEY, "left_semi"), KEY, "left")
+    else:
+        keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _PLACES.fields[1:]))
+    by_key = keyed.repartitionById(lanes, pmod(spark_hash(col(KEY)), lit(lanes))).sortWithinPartitions(KEY, _ORDER)
+    # Old partitions may be NULL where no new row has one; a column without nulls would make some value of them.
+    fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
+    struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
+    return map_in_arrow(by_key, _relocator(task, lanes), struct)
+
+
+def _places(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
+    """All keys of the table and where they stand."""
+    tasks = task.places
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from tasks[number].batches()
+
+    numbers = frame.sparkSession.range(0, len(tasks), 1, len(tasks))
+    return numbers.mapInArrow(read, _PLACES)
+
+
+def _relocator(task: CrossPartitionTask, lanes: int) -> Any:
+    schema = task.table.schema
+
+    def relocate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        relocator = task.at_work(context.partitionId() if context else 0, lanes)
+        types: dict[str, pa.DataType] = {}
+
+        def prepared() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                types.update({f.name: f.type for f in batch.schema})
+                given = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
+                (rows,) = task.prepared([batch.select(given)])
+                for place in PLACES:
+                    rows = rows.append_column(place.name, batch.column(place.name).cast(place.type))
+                yield rows
+
+        for rows in relocator.relocate(prepared()):
+            yield returned(rows, types)
+
+    return relocate

@@ -1,0 +1,246 @@
+"""Tables as sinks: each micro-batch of a stream is one commit, made once whatever fails in between.
+
+Spark writes a micro-batch's rows as they lie in their partitions; a table's rows must reach the owners of their buckets
+first. So a rule puts into the plan of a micro-batch what other writes do by a job of their own: the exchange and the
+Python workers that write. What is left for Spark to carry to the driver are the workers' answers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH, WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
+from paimon_sql.spark.conversion.string_lengths import with_lengths
+from paimon_sql.spark.conversion.types import row_struct
+from paimon_sql.spark.execution.distribute import answers_of
+from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.execution.worker_errors import Failure, answered
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
+from paimon_sql.spark.write.bucket_distribution import owned
+from paimon_sql.spark.write.job import commit_write
+from paimon_sql.spark.write.merge_schema import SchemaMerge
+from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
+from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.task import WriteTask
+
+_SOURCES = f"{EXECUTION}.streaming.sources"
+_ROOT = "WriteToDataSourceV2"
+_MICRO_BATCH = "MicroBatchWrite"
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a table's definition is kept: its catalog, and what it is called there."""
+
+    catalog: Catalog
+    identifier: Identifier
+
+
+class StreamingWriteProxy(StreamingWriteInterface):
+    """The write of one micro-batch.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the session that the stream was started in.
+        overwrite: what the rows replace; None appends.
+        stream: the stream's identity, the same after each restart from its checkpoint.
+        called: the name or path by which the stream called the table, its catalog's name first.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        overwrite: Overwrite | None,
+        stream: str,
+        called: tuple[str, ...],
+    ) -> None:
+        super().__init__(jvm)
+        self._session = session
+        # Each micro-batch is a statement of its own, and opens the table anew.
+        self.table = replace(table)
+        self._overwrite = overwrite
+        self._stream = stream
+        self.called = called
+        self._task: WriteTask | None = None
+        self._begun = -1
+
+    def toString(self) -> str:
+        return f"paimon {self.table.name}"
+
+    def way_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
+        """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already.
+
+        Args:
+            session: the session that carries the micro-batch out.
+            query: the optimized plan of the rows.
+            home: where the table's definition is kept; None if its catalog is not there any more.
+        """
+        if self._task is not None:
+            return None
+        rows = _alike(self.jvm, session, query)
+        if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
+            exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
+            merge = SchemaMerge(self.table, rows, case_sensitive=exact)
+            self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
+            rows = merge.rows(self.table)
+        self._task = plan_write(self.table, self._overwrite)
+        return _way_of_rows(self.jvm, session, self._task, rows, query)
+
+    def createStreamingWriterFactory(self, info: Any) -> Any:
+        if self._task is None:
+            raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of ours.")
+        return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
+
+    def commit(self, epoch: int, messages: Any) -> None:
+        assert self._task is not None
+        self._begun = epoch
+        once = committed_once(
+            self.table,
+            self._stream,
+            epoch,
+            began=self._began,
+            otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
+        )
+        with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
+            shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
+            written = [message for share in shares for message in share]
+            settled = list(self._task.settled(written, SparkExecutor(self.jvm)))
+            try:
+                commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
+            except EpochSkippedError:
+                self._record_skipped(epoch)
+            except EpochCommittedError:
+                pass  # by an earlier run, or by another process that runs this stream
+        cached_tables.renew(self.jvm, self._session)
+
+    def _compacted_as(self, epoch: int) -> Table:
+        """The table with the options by which a micro-batch compacts: every so many of them are a full compaction."""
+        every = self.table.options.get(FULL_COMPACTION_DELTA_COMMITS) or 0
+        if every <= 1 or (epoch + 1) % every == 0:
+            return self.table
+        return self.table.with_options({FULL_COMPACTION_DELTA_COMMITS.key: "0"})
+
+    def abort(self, epoch: int, messages: Any) -> None:
+        # Once the commit has begun its transaction alone decides what becomes of the files.
+        if epoch > self._begun:
+            with StagedFiles(self.table) as staged:
+                for answer in _answers(messages):
+                    if not isinstance(answer, Failure):
+                        staged.add(answer)
+
+    def _record_skipped(self, epoch: int) -> None:
+        """Let the history hold the number of a micro-batch without its rows, so that the next one finds it."""
+        once = committed_once(self.table, self._stream, epoch, began=self._began, otherwise="commit")
+        with (
+            suppress(EpochCommittedError),
+            Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction,
+        ):
+            operations.annotate(transaction)
+
+    def _began(self) -> int | None:
+        """When the stream's checkpoint was made, in milliseconds since the epoch; None if that cannot be told."""
+        for run in self._session.sharedState().activeStreamingQueries().values():
+            if str(run.id()) == self._stream:
+                metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
+                files = metadata.getFileSystem(self._session.sessionState().newHadoopConf())
+                return int(files.getFileStatus(metadata).getModificationTime())
+        return None
+
+
+def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
+    """What workers answered, by the messages of Spark's tasks; those of tasks that failed are null."""
+    rows = [row for message in messages if message is not None for row in message.rows()]
+    return [pickle.loads(row.getBinary(0)) for row in rows]
+
+
+def _alike(jvm: Jvm, session: Any, query: Any) -> DataFrame:
+    """No rows, with the columns of a query."""
+    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
+    return DataFrame(empty, SparkSession(jvm.context, session))
+
+
+def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
+    """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
+
+    It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
+    only a stream's own execution can.
+    """
+    _check_names(task.table, rows.columns)
+    # Nulls are allowed here: the writers refuse them where they may not be.
+    fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
+    rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
+    # Where each key stands is looked up by jobs of their own, which cannot be part of a plan; one worker does without.
+    writer, rows = (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else owned(task, rows)
+    plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    (leaf,) = jvm.items(plan.collectLeaves())
+    return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
+
+
+def _check_names(table: Table, names: Sequence[str]) -> None:
+    known = {name.lower() for name in table.schema.names}
+    if strange := [name for name in names if name.lower() not in known]:
+        raise InvalidInputError(
+            f"{table.name} has no column {', '.join(strange)}: columns of a stream are matched by name.",
+            remedy=f"Select {', '.join(table.schema.names)}, or let the table have more: {WRITE_MERGE_SCHEMA.key}.",
+        )
+
+
+def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
+    """A query under the names and ids of a leaf's columns."""
+    columns = [
+        jvm.new(
+            f"{CATALYST}.expressions.Alias", source, target.name(), target.exprId(), jvm.seq([]), jvm.none, jvm.seq([])
+        )
+        for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
+    ]
+    return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+
+
+class WriteByWorkers(PlanRule):
+    """Brings the rows of a stream's micro-batch to the workers that write them.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        home: where a table's definition is kept, by what Spark calls it.
+    """
+
+    roots = frozenset((_ROOT,))
+
+    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], Home | None]) -> None:
+        super().__init__(jvm)
+        self._session = session
+        self._home = home
+
+    def rewritten(self, plan: Any) -> Any:
+        if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
+            return plan
+        write = behind(self.jvm, plan.batchWrite().writeSupport())
+        if not isinstance(write, StreamingWriteProxy):
+            return plan
+        answers = write.way_of_rows(self._session, plan.query(), self._home(write.called))
+        return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

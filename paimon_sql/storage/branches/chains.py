@@ -1,0 +1,225 @@
+"""Chain tables: a branch with whole partitions and one with what changed since, partition by partition.
+
+A partition that only the delta branch has is read as its chain: the nearest earlier partition of the snapshot branch,
+the anchor, and behind it all partitions of the delta branch up to the one asked for (spec: Chain Table).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError
+from paimon_sql.format.layout.partitions import PartitionPaths
+from paimon_sql.format.options.operations.scan import (
+    CHAIN_TABLE_CHAIN_PARTITION_KEYS,
+    CHAIN_TABLE_ENABLED,
+    SCAN_FALLBACK_DELTA_BRANCH,
+    SCAN_FALLBACK_SNAPSHOT_BRANCH,
+)
+from paimon_sql.format.options.table.partition import PARTITION_TIMESTAMP_FORMATTER, PARTITION_TIMESTAMP_PATTERN
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.table.partitioning.times import PartitionTimes
+from paimon_sql.storage.table.table import Table
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a partition stands.
+
+    Attributes:
+        partition: its values, serialised.
+        group: the values by which chains are kept apart.
+        chain: the values along which its chain runs; None if one of them is null, which has no place in a chain.
+    """
+
+    partition: bytes
+    group: Values
+    chain: Values | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The chains of a table.
+
+    Attributes:
+        table: the table, on whichever branch.
+        snapshot_branch: the name of the branch with whole partitions.
+        delta_branch: the name of the branch with changes.
+    """
+
+    table: Table
+    snapshot_branch: str
+    delta_branch: str
+
+    @classmethod
+    def of(cls, table: Table) -> Chain | None:
+        """The chains that a table's options declare; None if they do not, or do not name both branches."""
+        options = table.options
+        snapshots: str | None = options.get(SCAN_FALLBACK_SNAPSHOT_BRANCH)
+        deltas: str | None = options.get(SCAN_FALLBACK_DELTA_BRANCH)
+        if not (options.get(CHAIN_TABLE_ENABLED) and snapshots and deltas):
+            return None
+        return cls(table, snapshots, deltas)
+
+    @classmethod
+    def read_by(cls, table: Table) -> Chain | None:
+        """The chains that reads of a table follow; None if it has none or is one of their branches."""
+        chain = cls.of(table)
+        return None if chain is None or chain.is_snapshot_branch or chain.is_delta_branch else chain
+
+    @property
+    def is_snapshot_branch(self) -> bool:
+        """Whether the table is the branch with whole partitions."""
+        return self.table.branch.lower() == self.snapshot_branch.lower()
+
+    @property
+    def is_delta_branch(self) -> bool:
+        """Whether the table is the branch with changes."""
+        return self.table.branch.lower() == self.delta_branch.lower()
+
+    def snapshots(self) -> Table:
+        """The branch with whole partitions; InvalidOptionError if there is none of that name."""
+        return self._branch(self.snapshot_branch, SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
+
+    def deltas(self) -> Table:
+        """The branch with changes; InvalidOptionError if there is none of that name."""
+        return self._branch(self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
+
+    def places(self, partitions: Iterable[bytes]) -> list[Place]:
+        """Where partitions stand, each once."""
+        fields = self.table.schema.partition_fields
+        codec, first = RowCodec([f.type for f in fields]), len(fields) - len(self.chained_fields)
+        found = []
+        for partition in dict.fromkeys(partitions):
+            values = codec.decode(partition)
+            chain = values[first:]
+            found.append(Place(partition, values[:first], None if any(v is None for v in chain) else chain))
+        return found
+
+    @property
+    def chained_fields(self) -> tuple[DataField, ...]:
+        """The partition columns that the chains run along, which are the last ones."""
+        fields = self.table.schema.partition_fields
+        names = comma_separated(self.table.options.get(CHAIN_TABLE_CHAIN_PARTITION_KEYS))
+        return fields[-len(names) :] if names else fields
+
+    def _branch(self, name: str, key: str) -> Table:
+        try:
+            other = branch_of(self.table, name)
+        except NotFoundError as error:
+            raise InvalidOptionError(
+                f"{self.table.name}: the option '{key}' names branch '{name}', which does not exist.",
+                key=key,
+                remedy="Unset the option, or make the branch.",
+            ) from error
+        return replace(other, read_optimized=self.table.read_optimized)
+
+
+def keeps_deletes(table: Table) -> bool:
+    """Whether deletes stay whatever is compacted: those of a chain table are for rows of other partitions too."""
+    return bool(table.options.get(CHAIN_TABLE_ENABLED))
+
+
+class Timeline:
+    """The partitions of a chain table in the order of their chains.
+
+    Args:
+        chain: the chains.
+        whole: the partitions of the branch with whole partitions, serialised.
+        changed: those of the branch with changes.
+    """
+
+    def __init__(self, chain: Chain, whole: Iterable[bytes], changed: Iterable[bytes]) -> None:
+        self._chain = chain
+        self._whole = _by_group(chain.places(whole))
+        self._changed = _by_group(chain.places(changed))
+        fields = chain.chained_fields
+        self._names = [f.name for f in fields]
+        self._times = PartitionTimes(fields, chain.table.options)
+        self._timed: dict[Values, list[tuple[int, Place]]] = {}
+
+    def anchor(self, place: Place) -> Place | None:
+        """The whole partition nearest before one in its chain; None if there is none."""
+        if place.chain is None:
+            return None
+        group = self._whole.get(place.group, [])
+        before = bisect_left(group, place.chain, key=_along)
+        return group[before - 1] if before else None
+
+    def is_first_needed(self, place: Place) -> bool:
+        """Whether a whole partition has none before it, but changes behind it, up to the next whole one."""
+        if place.chain is None or self.anchor(place) is not None:
+            return False
+        group, changes = self._whole.get(place.group, []), self._changed.get(place.group, [])
+        behind = bisect_right(group, place.chain, key=_along)
+        first = bisect_right(changes, place.chain, key=_along)
+        last = bisect_left(changes, _along(group[behind]), key=_along) if behind < len(group) else len(changes)
+        return first < last
+
+    def links(self, place: Place) -> list[Place]:
+        """The partitions of changes behind a partition's anchor up to itself, in their order.
+
+        Without an anchor they are all up to it.
+
+        Args:
+            place: where a partition of the branch with changes stands.
+
+        Raises:
+            InvalidInputError: the partition or its anchor tells no time.
+        """
+        if place.chain is None:
+            return [place]
+        anchor = self.anchor(place)
+        if anchor is None:
+            changes = self._changed[place.group]
+            return changes[: bisect_right(changes, place.chain, key=_along)]
+        after, last = self._told(anchor), self._told(place)
+        timed = self._by_time(place.group)
+        first, end = (bisect_right(timed, t, key=lambda told: told[0]) for t in (after, last))
+        return [p for _, p in timed[first:end]]
+
+    def _by_time(self, group: Values) -> list[tuple[int, Place]]:
+        """The partitions of changes of a group by their times; those that tell none have no place in a chain."""
+        if group not in self._timed:
+            told = ((self._time(p), p) for p in self._changed[group])
+            self._timed[group] = sorted(((t, p) for t, p in told if t is not None), key=lambda found: found[0])
+        return self._timed[group]
+
+    def _told(self, place: Place) -> int:
+        time = self._time(place)
+        if time is None:
+            name = PartitionPaths.of(self._chain.table.schema).name(place.partition)
+            raise InvalidInputError(
+                f"{self._chain.table.name}: the partition {name} tells no time as"
+                f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it,"
+                " so its place in the chain is not known.",
+                remedy="Mend the options, or drop the partition.",
+            )
+        return time
+
+    def _time(self, place: Place) -> int | None:
+        return self._times.of(dict(zip(self._names, _along(place), strict=True)))
+
+
+def _by_group(places: Iterable[Place]) -> dict[Values, list[Place]]:
+    """The places in chains, in their order."""
+    groups: dict[Values, list[Place]] = {}
+    for place in places:
+        if place.chain is not None:
+            groups.setdefault(place.group, []).append(place)
+    for members in groups.values():
+        members.sort(key=_along)
+    return groups
+
+
+def _along(place: Place) -> Values:
+    assert place.chain is not None
+    return place.chain

@@ -1,0 +1,37 @@
+"""Tables that only grow, so that their branches can be merged (``branch-merge.enabled``)."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
+
+_WORDS = {
+    CommitKind.COMPACT: "its files cannot be compacted",
+    CommitKind.OVERWRITE: "rows of it cannot be overwritten, updated or deleted",
+}
+
+
+def only_grows(table: Table) -> bool:
+    """Whether no commit may take files away from the table."""
+    return not table.schema.primary_keys and bool(table.options.get(BRANCH_MERGE_ENABLED))
+
+
+def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
+    """The error of a commit of that kind; None if the table may have it."""
+    if kind not in _WORDS or not only_grows(table):
+        return None
+    return UnsupportedError(
+        f"{table.name} has '{BRANCH_MERGE_ENABLED.key}', so {_WORDS[kind]}: its branches could not be merged any more.",
+        remedy="Set the option to 'false' if they need not be.",
+    )
+
+
+def _check(proposal: Proposal) -> None:
+    if (refusal := growth_error(proposal.table, proposal.kind)) is not None:
+        raise refusal
+
+
+ONLY_GROWS = Validation("no rows are taken away where branches are to be merged", _check)

@@ -1,0 +1,242 @@
+"""Whether changes can be put on a snapshot that their writer has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.storage.data_files.file_groups import evolves, groups_of_entries, is_dedicated
+from paimon_sql.storage.data_files.sections import key_ranks
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.index_files import index_entries
+
+_DESCRIPTION = ("file_name", "level", "extra_files", "embedded_index")
+"""What tells a file from others, and from itself on another level or with other indexes."""
+
+
+def _check_files(proposal: Proposal) -> None:
+    """Files that the changes take away are still there, and none that they bring is."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
+    if latest is None or not (any(e.kind == FileKind.DELETE for e in changes) or _looks_deep(proposal)):
+        return
+    live = proposal.live
+    names = pa.array([e.file.file_name for e in changes], pa.string())
+    named = live.filter(pc.is_in(live["file_name"], value_set=names))
+    held = {
+        (name, level, tuple(extra), index)
+        for name, level, extra, index in zip(*(named[c].to_pylist() for c in _DESCRIPTION), strict=True)
+    }
+    replaced = {_described(e) for e in changes if e.kind == FileKind.DELETE}
+    places = {(name, level) for name, level, *_ in held - replaced}
+    for e in changes:
+        if e.kind == FileKind.DELETE and _described(e) not in held:
+            raise CommitConflictError(
+                f"{table.name}: file {e.file.file_name} was removed by another job; snapshot {latest.id} is of commit"
+                f" user {latest.commit_user} ({latest.commit_kind.value}).",
+                remedy="Run the statement again.",
+            )
+        if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in places:
+            raise AlreadyCommittedError(
+                f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
+                remedy="Read the table before you run the statement again.",
+            )
+
+
+def _looks_deep(proposal: Proposal) -> bool:
+    """Whether the changes depend on the files that are there already."""
+    changes = proposal.changes
+    return (
+        any(e.kind == FileKind.ADD and e.file.level > 0 for e in changes.entries)
+        or any(e.total_buckets > 0 for e in changes.entries)
+        or _is_grouped(proposal)
+        or bool(_marked(changes))
+    )
+
+
+def _is_grouped(proposal: Proposal) -> bool:
+    """Whether rows may lie in several files, by their row ids."""
+    return evolves(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
+
+
+def _described(entry: ManifestEntry) -> tuple[object, ...]:
+    f = entry.file
+    return f.file_name, f.level, f.extra_files, f.embedded_index
+
+
+def _marked(wanted: Changes) -> set[str]:
+    """The data files in which the changes mark rows as deleted."""
+    added = (e.file.deletion_vectors or () for e in wanted.indexes if e.kind == FileKind.ADD)
+    return {vector.data_file_name for vectors in added for vector in vectors}
+
+
+def _check_marked(proposal: Proposal) -> None:
+    """Data files in which rows are marked as deleted are still there."""
+    table, latest = proposal.table, proposal.latest
+    marked = _marked(proposal.changes)
+    if latest is None or not marked:
+        return
+    gone = marked.difference(proposal.left["file_name"].to_pylist())
+    if gone:
+        raise CommitConflictError(
+            f"{table.name}: file {min(gone)}, in which rows are to be deleted, was removed by another job; snapshot"
+            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            remedy="Run the statement again.",
+        )
+
+
+def _check_unmarked(proposal: Proposal) -> None:
+    """The deletion vectors of files whose rows move are those that were known when they were moved."""
+    table, latest, wanted = proposal.table, proposal.latest, proposal.changes
+    if latest is None or table.schema.primary_keys or not any(e.kind == FileKind.ADD for e in wanted.entries):
+        return
+    gone = {e.file.file_name for e in wanted.entries if e.kind == FileKind.DELETE}
+    known = {e.file.file_name for e in wanted.indexes if e.kind == FileKind.DELETE}
+    for entry in index_entries(table, latest) if gone else ():
+        marked = {v.data_file_name for v in entry.file.deletion_vectors or ()} & gone
+        if marked and entry.file.file_name not in known:
+            raise CommitConflictError(
+                f"{table.name}: another job deleted rows of file {min(marked)}, whose rows were being moved; snapshot"
+                f" {latest.id} is of commit user {latest.commit_user}.",
+                remedy="Run the statement again.",
+            )
+
+
+def _check_groups(proposal: Proposal) -> None:
+    """Files of the same rows have the same row ids, with a whole file among them."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
+    if latest is None or not _is_grouped(proposal):
+        return
+    left = proposal.left
+    known = left.filter(left["first_row_id"].is_valid())
+    numbers = groups_of_entries(known)
+    first, count = known["first_row_id"].to_numpy(), known["row_count"].to_numpy()
+    names = known["file_name"].to_pylist()
+    mine = {e.file.file_name: e.file for e in changes if e.kind == FileKind.ADD and e.file.first_row_id is not None}
+    gone = [e.file for e in changes if e.kind == FileKind.DELETE and e.file.first_row_id is not None]
+    # New whole files come from compactions; columns of rows are of no use without the rows.
+    whole = np.array([n not in mine or mine[n].file_source == FileSource.COMPACT for n in names], dtype=bool)
+    based = np.zeros(len(known), dtype=bool)
+    based[np.isin(numbers, numbers[whole])] = True
+    touched = np.array([n in mine for n in names], dtype=bool)
+    own = np.isin(numbers, numbers[touched])
+    dedicated = np.array([is_dedicated(n) for n in names], dtype=bool)
+    order = np.lexsort((dedicated, numbers))
+    leader = order[np.searchsorted(numbers[order], numbers)]
+    alike = dedicated | ((first == first[leader]) & (count == count[leader]))
+    wrong = (own & ~(alike & based)) | (_overlaps(gone, first, first + count) & ~own)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise CommitConflictError(
+            f"{table.name}: another job changed the files that hold the rows from id {first[at]} on; snapshot"
+            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            remedy="Run the statement again.",
+        )
+
+
+def _overlaps(
+    files: Sequence[DataFileMeta], low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """For each range of row ids, from its first to behind its last, whether one of the files has rows in it."""
+    if not files:
+        return np.zeros(len(low), dtype=bool)
+    ends = sorted((f.first_row_id or 0, (f.first_row_id or 0) + f.row_count) for f in files)
+    starts = np.array([start for start, _ in ends], dtype=np.int64)
+    furthest = np.maximum.accumulate(np.array([end for _, end in ends], dtype=np.int64))
+    before = np.searchsorted(starts, high)
+    return (before > 0) & (furthest[np.maximum(before - 1, 0)] > low)
+
+
+def _check_buckets(proposal: Proposal) -> None:
+    """A partition is left with one number of buckets."""
+    table, changes = proposal.table, proposal.changes.entries
+    if proposal.latest is None or not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
+        return
+    left = proposal.left
+    fixed = left.filter(pc.greater(left["total_buckets"], 0))
+    counted = fixed.group_by("partition").aggregate([("total_buckets", "min"), ("total_buckets", "max")])
+    mixed = counted.filter(pc.less(counted["total_buckets_min"], counted["total_buckets_max"]))
+    if len(mixed):
+        path = table.locations.partition(mixed["partition"][0].as_py())
+        few, many = mixed["total_buckets_min"][0], mixed["total_buckets_max"][0]
+        raise CommitConflictError(
+            f"{table.name}: {f'partition {path}' if path else 'the table'} would hold files of {few} and of {many}"
+            " buckets.",
+            remedy="Overwrite the partition, or CALL sys.rescale, to change its number of buckets.",
+        )
+
+
+def _check_levels(proposal: Proposal) -> None:
+    """On the levels of an LSM tree above 0 the files of a bucket do not overlap."""
+    table, latest = proposal.table, proposal.latest
+    if latest is None or not table.schema.primary_keys:
+        return
+    if not any(e.kind == FileKind.ADD and e.file.level > 0 for e in proposal.changes.entries):
+        return
+    left = proposal.left
+    deep = left.filter(pc.greater(left["level"], 0))
+    tree = deep.select(["partition", "bucket", "level"])
+    shared = tree.append_column("row", pa.array(np.arange(len(deep)))).group_by(tree.column_names)
+    for rows in shared.aggregate([("row", "list")])["row_list"]:
+        if len(rows) < 2:
+            continue
+        files = [e.file for e in entries(deep.take(rows.values))]
+        low, high = key_ranks(table.schema, files)
+        by_start = np.argsort(low)
+        if (low[by_start][1:] <= high[by_start][:-1]).any():
+            bucket = deep["bucket"][rows.values[0].as_py()]
+            raise CommitConflictError(
+                f"{table.name}: another job compacted bucket {bucket} meanwhile: on level {files[0].level} two files"
+                f" would overlap; snapshot {latest.id} is of commit user {latest.commit_user}.",
+                remedy="Run the statement again.",
+            )
+
+
+def _check_deep(proposal: Proposal) -> None:
+    """A bucket holds, above level 0, what its compaction was planned on (Paimon: one compaction of a bucket at a time).
+
+    Rows that are merged take in those of deeper levels where a changelog, deletion vectors or the first row asks for
+    them, and the order of levels is that of rows. So of two compactions of one bucket the later one would lose rows,
+    or show a key twice, even if they have no file in common. One that only marks rows of deep files as deleted is such
+    a compaction, too: a rewrite that does not know of the marks would bring the rows back.
+    """
+    table, latest, known = proposal.table, proposal.latest, proposal.changes.deep
+    if latest is None or not known:
+        return
+    live = proposal.live
+    buckets = pa.array({bucket for _, bucket in known}, pa.int32())
+    deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
+    held = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
+    held |= {
+        (e.partition, e.bucket, e.file.file_name)
+        for e in index_entries(table, latest)
+        if e.file.index_type == DELETION_VECTORS_INDEX
+    }
+    planned = {(*place, name) for place, names in known.items() for name in names}
+    changed = {(partition, bucket) for partition, bucket, _ in held ^ planned} & known.keys()
+    if changed:
+        raise CommitConflictError(
+            f"{table.name}: another job compacted or replaced bucket {min(changed)[1]} meanwhile; snapshot {latest.id}"
+            f" is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            remedy="Run the statement again.",
+        )
+
+
+CONFLICTS = (
+    Validation("files that go are live, and files that come are new", _check_files),
+    Validation("files in which rows are deleted are live", _check_marked),
+    Validation("no rows were deleted in files that are rewritten", _check_unmarked),
+    Validation("a partition has one number of buckets", _check_buckets),
+    Validation("files of the same rows belong together", _check_groups),
+    Validation("sorted runs above level 0 do not overlap", _check_levels),
+    Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep),
+)
+"""The conditions of every commit, whatever writes it (Paimon: ``ConflictDetection``)."""

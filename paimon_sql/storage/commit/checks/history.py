@@ -1,0 +1,58 @@
+"""The part of a table's history behind the snapshot that a statement read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.table.table import Table
+
+
+def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) -> Iterable[Snapshot]:
+    """The snapshots that came after the one that a statement read.
+
+    A number alone does not tell a snapshot: it comes again after a rollback.
+
+    Args:
+        table: the table.
+        base: the snapshot that the statement read; None if there was none.
+        latest: the newest snapshot.
+
+    Raises:
+        CommitConflictError: the table was rolled back to before the base, or some of the snapshots have expired.
+    """
+    if base is not None and (latest is None or latest.id < base.id):
+        raise _rolled_back(table, base)
+    if base is not None and latest is not None and latest.id == base.id and not is_same_commit(latest, base):
+        raise _rolled_back(table, base)
+    first = FIRST_SNAPSHOT_ID if base is None else base.id + 1
+    for number in range(first, latest.id + 1 if latest else first):
+        try:
+            snapshot = table.snapshots.get(number)
+            if base is not None and number == first and not _follows(table, snapshot, base):
+                raise _rolled_back(table, base)
+            yield snapshot
+        except NoSuchSnapshotError:
+            raise CommitConflictError(
+                f"{table.name}: snapshot {number} has expired since the statement began, so that what it changed is not"
+                " known.",
+                remedy="Run the statement again, or retain snapshots for longer.",
+            ) from None
+
+
+def _follows(table: Table, snapshot: Snapshot, base: Snapshot) -> bool:
+    """Whether a snapshot is the next one of the history in which the base is, or was before it expired."""
+    try:
+        return is_same_commit(table.snapshots.get(base.id), base)
+    except NoSuchSnapshotError:
+        before = (snapshot.total_record_count or 0) - (snapshot.delta_record_count or 0)
+        return before == (base.total_record_count or 0)
+
+
+def _rolled_back(table: Table, base: Snapshot) -> CommitConflictError:
+    return CommitConflictError(
+        f"{table.name}: the table was rolled back to before snapshot {base.id} while the statement ran.",
+        remedy="Run the statement again.",
+    )

@@ -1,0 +1,163 @@
+"""One attempt at a commit: the manifests and the snapshot that would put changes on top of another snapshot."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_sql.errors import CorruptFileError, PaimonError
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
+from paimon_sql.format.options.operations.commit import END_INPUT_WATERMARK, MANIFEST_DELETE_FILE_DROP_STATS
+from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
+from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.commit.snapshot.carried_properties import carried_on
+from paimon_sql.storage.commit.snapshot.index_entries import next_index_manifest
+from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.snapshot.row_ids import numbered
+from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.materialized.state import inherited_properties
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, numbered_by_snapshot
+from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION, Rewind, with_generation
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.table.statistics import inherited_statistics
+from paimon_sql.storage.table.table import Table
+
+Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
+"""Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""
+_GREATEST = 2**63 - 1
+"""The greatest number that the format holds."""
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who commits, as snapshots say it: the writer, its number of the commit, the statement behind it, what it adds."""
+
+    commit_user: str
+    commit_identifier: int
+    operation: Operation | None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Attempt:
+    """Writes what a snapshot needs, and takes it away again if the snapshot does not come to be.
+
+    Attributes:
+        table: the table.
+        author: who commits.
+        merge: makes few manifests of many, as `merge_manifests` does.
+        rewind: the last rewind of the table's history before the attempt.
+        files: the names of what was written.
+    """
+
+    table: Table
+    author: Author
+    merge: Merge = merge_manifests
+    rewind: Rewind | None = None
+    files: list[str] = field(default_factory=list)
+
+    def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, staged: Iterable[str]) -> Snapshot:
+        """The snapshot that puts changes on the latest one, all that it names durable; on an error no manifest is left.
+
+        Args:
+            kind: the kind of the commit.
+            latest: the newest snapshot.
+            changes: the changes.
+            staged: the paths of the files that came with them.
+        """
+        try:
+            snapshot = self._prepare(kind, latest, changes)
+            self.table.file_io.sync([*staged, *self._paths()], self.table.path)
+            return snapshot
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Remove the manifests; one that cannot be removed does no harm, as nothing refers to it."""
+        try:
+            self.table.file_io.delete_many(self._paths())
+        except (PaimonError, OSError):
+            return
+
+    def _paths(self) -> list[str]:
+        return [self.table.manifests.path(name) for name in self.files]
+
+    def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
+        entries, next_row_id = list(changes.entries), latest.next_row_id if latest else 0
+        number = FIRST_SNAPSHOT_ID if latest is None else latest.id + 1
+        options = self.table.options
+        if options.get(ROW_TRACKING_ENABLED):
+            together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
+            free = max(next_row_id or 0, changes.taken_row_ids)
+            entries, next_row_id = numbered(entries, number, free, by_partition=together)
+        if kind is not CommitKind.COMPACT and is_ordered_by_snapshots(self.table.schema):
+            entries = numbered_by_snapshot(entries, number)
+        if options.get(MANIFEST_DELETE_FILE_DROP_STATS):
+            gone = FileKind.DELETE
+            entries = [replace(e, file=e.file.without_stats()) if e.kind is gone else e for e in entries]
+        added = sum(_rows(e) for e in entries)
+        total = (latest.total_record_count or 0 if latest else 0) + added
+        if latest is not None and max(next_row_id or 0, total) > _GREATEST:
+            raise CorruptFileError(
+                "it counts rows, or ids of rows, so far that those of this commit are no numbers any more",
+                path=self.table.snapshots.directory.path(latest.id),
+            )
+        base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []
+        base_list, base_size = self._list(base)
+        delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])
+        changelog_list = changelog_size = None
+        if changes.changelog:
+            changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
+        properties = {
+            **inherited_properties(kind, latest),
+            **self.author.properties,
+            **carried_on(self.table, latest, self.author.properties),
+        }
+        return Snapshot(
+            id=number,
+            uuid=str(uuid.uuid4()),
+            schema_id=self.table.schema.id,
+            base_manifest_list=base_list,
+            base_manifest_list_size=base_size,
+            delta_manifest_list=delta_list,
+            delta_manifest_list_size=delta_size,
+            changelog_manifest_list=changelog_list,
+            changelog_manifest_list_size=changelog_size,
+            index_manifest=next_index_manifest(self.table, latest, changes.indexes, self.files),
+            commit_user=self.author.commit_user,
+            commit_identifier=self.author.commit_identifier,
+            commit_kind=kind,
+            time_millis=max(present_millis(), latest.time_millis if latest else 0),  # time travel searches by halves
+            total_record_count=total,
+            delta_record_count=added,
+            changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
+            watermark=self._watermark(latest),
+            statistics=changes.statistics or inherited_statistics(self.table, latest),
+            properties=with_generation(properties, number, self.rewind, self.table.branch) or None,
+            next_row_id=next_row_id,
+            operation=self.author.operation,
+            writer_version=WRITER_VERSION,
+        )
+
+    def _watermark(self, latest: Snapshot | None) -> int | None:
+        """The watermark of the writer, which never falls behind that of the snapshot before."""
+        given: int | None = self.table.options.get(END_INPUT_WATERMARK)
+        known = [w for w in (given, latest.watermark if latest else None) if w is not None]
+        return max(known, default=None)
+
+    def _manifest(self, entries: list[ManifestEntry]) -> ManifestFileMeta:
+        meta = self.table.manifests.write(entries, self.table.schema.id)
+        self.files.append(meta.file_name)
+        return meta
+
+    def _list(self, metas: list[ManifestFileMeta]) -> tuple[str, int]:
+        name, size = self.table.manifests.write_list(metas)
+        self.files.append(name)
+        return name, size
+
+
+def _rows(entry: ManifestEntry) -> int:
+    return entry.file.row_count if entry.kind == FileKind.ADD else -entry.file.row_count

@@ -1,0 +1,293 @@
+"""The compaction of tables with data evolution: files of the same and of neighbouring rows become one.
+
+Rows keep their ids, so a new file holds all rows from its first to its last id, deleted ones too, and their deletion
+vectors move to it. Rows without deleted ones among them get new ids: that is left to whoever asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.compaction import COMPACTION_MIN_FILE_NUM
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
+from paimon_sql.format.options.table.row_tracking import (
+    BLOB_AS_DESCRIPTOR,
+    BLOB_COMPACTION_ENABLED,
+    DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
+)
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.compact.compaction import run_tasks
+from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup, placed_in
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.indexes.drop_global_index import renumbered
+from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.row_level.vectors import replaced_vectors
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
+
+
+@dataclass(frozen=True)
+class EvolvedTask:
+    """Puts groups of files of one bucket together.
+
+    Attributes:
+        table: the table.
+        groups: the groups, in the order of their row ids.
+        deletions: the deletion vectors that they have, by the names of the groups' oldest files.
+        renumbers: whether deleted rows are left out and the others get new ids; else the groups' rows follow one
+            another, and all of them stay.
+    """
+
+    table: Table
+    groups: tuple[PlacedGroup, ...]
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    renumbers: bool = False
+
+    @property
+    def files(self) -> list[DataFileMeta]:
+        """The files that go."""
+        stays = is_dedicated if self._vectors_stay() else is_blob_file
+        return [f for f in self._all_files if self.renumbers or not stays(f.file_name)]
+
+    @property
+    def _all_files(self) -> list[DataFileMeta]:
+        return [f for placed in self.groups for f in placed.group.files]
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        place = self.groups[0]
+        columns, settings = self._columns(), WriteSettings(self.table.schema)
+        if not self.renumbers:
+            settings = ColumnSettings(self.table.schema, columns)
+        source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
+        namer = FileNamer(settings.file_prefix)
+        writer = RollingWriter(
+            self.table, settings, place.partition, place.bucket, namer=namer, source=source, copies_blobs=True
+        )
+        after = tuple(write_all(writer, self._rows(columns)))
+        if not self.renumbers:
+            after = (self._in_place(after[0], columns),)
+        before = tuple(self.files)
+        return CommitMessage(
+            place.partition, place.bucket, place.total_buckets, compact_before=before, compact_after=after
+        )
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns that are written; those in dedicated files stay there, if rows keep their ids."""
+        if self.renumbers:
+            return tuple(self.table.schema.names)
+        vectors = self._columns_apart(self._all_files) if self._vectors_stay() else frozenset()
+        blobs = {f.id for f in fields_in_blob_files(self.table.schema)}
+        return tuple(f.name for f in self.table.schema.fields if f.id not in vectors | blobs)
+
+    def _vectors_stay(self) -> bool:
+        """Whether files of vectors have the last word on the same columns in all groups, so that they may stay."""
+        apart = [self._columns_apart(placed.group.files) for placed in self.groups]
+        others = (f for f in self._all_files if not is_dedicated(f.file_name))
+        return len(set(apart)) == 1 and not any(apart[0] & self._columns_of(file) for file in others)
+
+    def _columns_apart(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
+        """The columns of files of vectors, by their ids."""
+        vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
+        return frozenset().union(*map(self._columns_of, vectors))
+
+    def _columns_of(self, file: DataFileMeta) -> frozenset[int]:
+        return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
+
+    def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # Where blobs lie is told to the writer, which copies them without ever holding one whole.
+        table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
+        for placed in self.groups:
+            deletion = self.deletions.get(placed.group.anchor.file_name) if self.renumbers else None
+            read = read_group(table, placed.partition, placed.bucket, placed.group, columns, deletion=deletion)
+            yield from (rows for _, rows in read if rows.num_rows)
+
+    def _in_place(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
+        """The new file with the ids of its rows, as changed by the snapshots that changed those it replaces."""
+        before = self.files
+        assert file.row_count == sum(placed.group.row_count for placed in self.groups)
+        whole = len(columns) == len(self.table.schema.names)
+        return replace(
+            file,
+            first_row_id=self.groups[0].group.first_row_id,
+            min_sequence_number=min(f.min_sequence_number for f in before),
+            max_sequence_number=max(f.max_sequence_number for f in before),
+            write_cols=None if whole else tuple(columns),
+            value_stats_cols=None
+            if whole and len(file.value_stats_cols or ()) == len(columns)
+            else file.value_stats_cols,
+        )
+
+    def moved_vector(self, table: Table) -> DeletionVector | None:
+        """The deleted rows by their places in the new file; None if there are none."""
+        places, start = [], 0
+        for placed in self.groups:
+            deletion = self.deletions.get(placed.group.anchor.file_name)
+            if deletion is not None:
+                places.append(np.asarray(deletion.read(table.file_io).positions, dtype=np.int64) + start)
+            start += placed.group.row_count
+        return DeletionVector(np.concatenate(places)) if places else None
+
+
+def run_evolved_task(task: EvolvedTask | BlobTask) -> CommitMessage:
+    """Run one task; a function of the module, so that it can be sent to a worker."""
+    return task.run()
+
+
+def plan_evolved_compaction(
+    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+) -> list[EvolvedTask | BlobTask]:
+    """The tasks that compact a table with data evolution as it stands in a snapshot.
+
+    Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
+    alone, if they have at least ``compaction.min.file-num`` files. Files of blobs stay as they are unless the table has
+    ``blob-compaction.enabled``.
+
+    Raises:
+        InvalidOptionError: the table asks for compactions that give rows new ids.
+    """
+    if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
+        key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
+        raise InvalidOptionError(
+            f"'{key}' = 'true' is not possible any more: compactions keep row ids.",
+            key=key,
+            remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
+        )
+    target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
+    open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
+    deletions = deletions_of(table, base)
+    tasks: list[EvolvedTask | BlobTask] = []
+    for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
+        for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
+            task = _task(table, packed, deletions)
+            together = len(task.files) >= max(least, 2)
+            if together:
+                tasks.append(task)
+            if table.options.get(BLOB_COMPACTION_ENABLED):
+                for groups in [packed] if together else [[group] for group in packed]:
+                    tasks += plan_blob_compaction(table, groups)
+    return tasks
+
+
+def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
+    """The tasks that write the rows anew of all groups in which a snapshot marks rows as deleted, with new ids."""
+    target, open_cost = WriteSettings(table.schema).target_file_size, table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
+    deletions = deletions_of(table, base)
+    marked = [
+        p
+        for p in placed_in(table, scope.of(table, live_files(table, base).entries))
+        if (p.partition, p.bucket, p.group.anchor.file_name) in deletions
+    ]
+    ordered = sorted(marked, key=lambda p: (p.partition, p.bucket, p.group.first_row_id))
+    return [
+        replace(_task(table, packed, deletions), renumbers=True)
+        for _, held in groupby(ordered, key=lambda p: (p.partition, p.bucket))
+        for packed in pack(held, lambda p: p.group.size_of_rows, target, open_cost)
+    ]
+
+
+def _task(
+    table: Table, groups: Sequence[PlacedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
+) -> EvolvedTask:
+    places = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
+    theirs = {name: deletions[key] for name, key in places.items() if key in deletions}
+    return EvolvedTask(table, tuple(groups), theirs)
+
+
+def _runs(groups: Sequence[PlacedGroup]) -> Iterator[list[PlacedGroup]]:
+    """The groups of each bucket, cut where row ids do not go on."""
+    run: list[PlacedGroup] = []
+    for p in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
+        if run:
+            last = run[-1]
+            end = last.group.first_row_id + last.group.row_count
+            if (last.partition, last.bucket, end) != (p.partition, p.bucket, p.group.first_row_id):
+                yield run
+                run = []
+        run.append(p)
+    if run:
+        yield run
+
+
+def run_evolved(
+    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+) -> list[CommitMessage]:
+    """What is to be committed when all tasks are done; if one fails, nothing is left of the others.
+
+    Args:
+        table: the table.
+        executor: runs the tasks.
+        base: the snapshot that they were planned on.
+        tasks: the tasks.
+    """
+    with StagedFiles(table) as staged:
+        messages = staged.take(run_tasks(table, executor, run_evolved_task, tasks))
+        found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+        staged.release_all()
+        return found
+
+
+def _without_indexes(
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+) -> list[CommitMessage]:
+    """What takes the global indexes of partitions away in which rows get new ids."""
+    partitions = {task.groups[0].partition for task in tasks if isinstance(task, EvolvedTask) and task.renumbers}
+    gone = renumbered(table, base, partitions) if partitions else []
+    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in gone]
+
+
+def _with_moved_vectors(
+    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask], messages: Sequence[CommitMessage]
+) -> list[CommitMessage]:
+    """The messages of the tasks, and those by which deletion vectors go to the new files, or go where rows went."""
+    marked = [
+        (task, made)
+        for task, made in zip(tasks, messages, strict=True)
+        if isinstance(task, EvolvedTask) and task.deletions
+    ]
+    entries = index_entries(table, base) if marked else []
+    places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+    for task, made in marked:
+        changed = places.setdefault((made.partition, made.bucket, made.total_buckets), {})
+        changed |= dict.fromkeys(task.deletions)
+        if not task.renumbers:
+            changed[made.compact_after[0].file_name] = task.moved_vector(table)
+    found = list(messages)
+    for (partition, bucket, total), changed in places.items():
+        held = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
+        m = replaced_vectors(table, held, CommitMessage(partition, bucket, total), changed)
+        found.append(
+            replace(
+                m,
+                new_indexes=(),
+                deleted_indexes=(),
+                compact_new_indexes=m.new_indexes,
+                compact_deleted_indexes=m.deleted_indexes,
+            )
+        )
+    return found

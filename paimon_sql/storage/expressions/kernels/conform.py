@@ -1,0 +1,193 @@
+"""Arrays brought to an Arrow type: same values, other layout, unit or names.
+
+Files name list elements differently, keep timestamps in other units, write decimals under another precision. What
+comes out of a reader has exactly the type asked for. A nested array is rebuilt around its conformed children; its
+validity and offsets are shared, not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.schema.arrow_types import is_bytes
+
+Leaf: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def conform(array: pa.Array, target: pa.DataType, leaf: Leaf | None = None) -> pa.Array:
+    """The same values as an array of type ``target``; a struct's missing children become null, others are dropped.
+
+    Args:
+        array: any array.
+        target: the type wanted.
+        leaf: what converts an array without children; `conform_leaf` if not given.
+
+    Raises:
+        pa.ArrowInvalid: a value does not fit.
+        pa.ArrowNotImplementedError: the types have nothing to do with each other.
+    """
+    if array.type.equals(target):
+        return array
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), target)
+    if pa.types.is_dictionary(array.type):
+        return conform(array.dictionary_decode(), target, leaf)
+    if pa.types.is_struct(target):
+        return _conform_struct(array, target, leaf)
+    if pa.types.is_map(target):
+        return _conform_map(array, target, leaf)
+    if pa.types.is_list(target) or pa.types.is_fixed_size_list(target):
+        return _conform_list(array, target, leaf)
+    return (leaf or conform_leaf)(array, target)
+
+
+def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """An array without children as another type; a cast that would lose anything but time digits is refused."""
+    if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
+        return _timestamp(array, target)
+    if pa.types.is_string(target) and not is_bytes(array.type):
+        raise pa.ArrowNotImplementedError(f"{array.type} is no text")
+    return array.cast(target)
+
+
+def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:
+    """A timestamp in another unit or zone; a coarser unit takes the floor, also before 1970."""
+    source = array.type
+    if source.tz != target.tz:
+        # Either side counts from 1970 in UTC: only the label changes.
+        array = array.view(pa.timestamp(source.unit, target.tz))
+    if _PER_SECOND[source.unit] <= _PER_SECOND[target.unit]:
+        return array.cast(target)
+    step = _PER_SECOND[source.unit] // _PER_SECOND[target.unit]
+    counts = array.view(pa.int64())
+    floored = np.floor_divide(pc.fill_null(counts, 0).to_numpy(zero_copy_only=False), step)
+    return with_validity_of(array, pa.array(floored)).view(target)
+
+
+def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
+    """``values`` with null wherever ``array`` is null."""
+    return pc.if_else(array.is_valid(), values, pa.scalar(None, values.type)) if array.null_count else values
+
+
+def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -> pa.Array:
+    if not pa.types.is_struct(array.type):
+        raise pa.ArrowNotImplementedError(f"{array.type} is no struct")
+    children = []
+    for i in range(target.num_fields):
+        field = target.field(i)
+        at = array.type.get_field_index(field.name)
+        child = pa.nulls(len(array), field.type) if at < 0 else conform(array.field(at), field.type, leaf)
+        children.append(child)
+    return rebuild_struct(array, target, children)
+
+
+def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """The same array with every part that has no children changed, which must keep the part's type and length."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return rebuild_struct(array, kind, [map_leaves(array.field(i), change) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return rebuild_map(array, kind, map_leaves(array.keys, change), map_leaves(array.items, change))
+    if pa.types.is_list(kind):
+        return rebuild_list(array, kind, map_leaves(array.values, change))
+    return change(array)
+
+
+def push_nulls_down(array: pa.Array) -> pa.Array:
+    """The same array with null in every child of a struct wherever the struct is null, at any depth."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        children = [array.field(i) for i in range(kind.num_fields)]
+        if array.null_count:
+            present = array.is_valid()
+            children = [pc.if_else(present, child, pa.scalar(None, child.type)) for child in children]
+        return rebuild_struct(array, kind, [push_nulls_down(child) for child in children])
+    if pa.types.is_map(kind):
+        return rebuild_map(array, kind, push_nulls_down(array.keys), push_nulls_down(array.items))
+    if pa.types.is_list(kind):
+        return rebuild_list(array, kind, push_nulls_down(array.values))
+    return array
+
+
+def fill_below_nulls(array: pa.Array) -> pa.Array:
+    """The same array with some value instead of null in every required child of a struct that is null itself.
+
+    Nobody sees those values, but a writer that is told a child is required counts its nulls wherever they are.
+    """
+    kind = array.type
+    if not pa.types.is_struct(kind):
+        return array
+    children = []
+    for i in range(kind.num_fields):
+        child = array.field(i)
+        if array.null_count and child.null_count and not kind.field(i).nullable:
+            hidden = pc.and_(array.is_null(), child.is_null())
+            child = pc.if_else(hidden, _some_value(child.type), child)
+        children.append(fill_below_nulls(child))
+    return rebuild_struct(array, kind, children)
+
+
+def _some_value(kind: pa.DataType) -> pa.Scalar:
+    empty = b"" if pa.types.is_binary(kind) else "" if pa.types.is_string(kind) else 0
+    return pa.scalar(empty, pa.int8() if empty == 0 else kind).cast(kind)
+
+
+def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Array]) -> pa.Array:
+    """A struct of new children that is null where ``array`` is."""
+    if not children:
+        return array.cast(target)
+    fields = [target.field(i) for i in range(target.num_fields)]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null() if array.null_count else None)
+
+
+def _conform_list(array: pa.Array, target: pa.DataType, leaf: Leaf | None) -> pa.Array:
+    if not is_listlike(array.type):
+        raise pa.ArrowNotImplementedError(f"{array.type} is no list")
+    if pa.types.is_list(target) and pa.types.is_list(array.type):
+        return rebuild_list(array, target, conform(array.values, target.value_type, leaf))
+    same_shape = pa.types.is_fixed_size_list(target) and pa.types.is_fixed_size_list(array.type)
+    if same_shape and target.list_size == array.type.list_size:
+        values = conform(array.values, target.value_type, leaf)
+        return pa.Array.from_buffers(
+            target, len(array), array.buffers()[:1], array.null_count, array.offset, children=[values]
+        )
+    if pa.types.is_fixed_size_list(target):
+        elements = pa.list_(array.type.value_field, target.list_size)
+    else:
+        elements = pa.list_(array.type.value_field)
+    return conform(array.cast(elements), target, leaf)
+
+
+def is_listlike(found: pa.DataType) -> bool:
+    """Whether the type is a list of any layout."""
+    return bool(pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found))
+
+
+def rebuild_list(array: pa.Array, target: pa.DataType, values: pa.Array) -> pa.Array:
+    """A list or map of new values in the shape of ``array``: its offsets and nulls hold for them too."""
+    return pa.Array.from_buffers(
+        target, len(array), array.buffers()[:2], array.null_count, array.offset, children=[values]
+    )
+
+
+def _conform_map(array: pa.Array, target: pa.MapType, leaf: Leaf | None) -> pa.Array:
+    if pa.types.is_map(array.type):
+        keys, items = array.keys, array.items
+    elif pa.types.is_list(array.type) and pa.types.is_struct(array.type.value_type):
+        keys, items = array.values.field(0), array.values.field(1)
+    else:
+        raise pa.ArrowNotImplementedError(f"{array.type} is no map")
+    return rebuild_map(array, target, conform(keys, target.key_type, leaf), conform(items, target.item_type, leaf))
+
+
+def rebuild_map(array: pa.Array, target: pa.MapType, keys: pa.Array, items: pa.Array) -> pa.Array:
+    """A map of new keys and values in the shape of ``array``."""
+    entries = pa.StructArray.from_arrays([keys, items], fields=[target.key_field, target.item_field])
+    return rebuild_list(array, target, entries)

@@ -1,0 +1,23 @@
+"""Data files: Parquet, ORC and Avro behind one interface, chosen by the format's name."""
+
+from paimon_sql.storage.file_formats.base import (
+    BATCH_ROWS,
+    ColumnRange,
+    DataFileWriter,
+    FileFormat,
+    FileRead,
+    RowGroupFilter,
+)
+from paimon_sql.storage.file_formats.registry import file_format, format_names, register_format
+
+__all__ = [
+    "BATCH_ROWS",
+    "ColumnRange",
+    "DataFileWriter",
+    "FileFormat",
+    "FileRead",
+    "RowGroupFilter",
+    "file_format",
+    "format_names",
+    "register_format",
+]

@@ -1,0 +1,137 @@
+"""Writing files of blobs: values go to the file as they come, copied from where a descriptor says if one comes."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.bytes.delta_varint import encoded
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats.base import DataFileWriter
+from paimon_sql.storage.file_formats.blob.elements import BlobElement
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
+from paimon_sql.storage.file_formats.blob.layout import (
+    BEHIND,
+    CHECKSUM,
+    ELSEWHERE,
+    FOOTER,
+    LENGTH,
+    MAGIC,
+    NULL,
+    VERSION,
+)
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import refusals
+
+
+class BlobWriter(DataFileWriter):
+    """One file of blobs in the making.
+
+    Each record has a checksum of its own, so that values are written one by one; their bytes are not copied.
+
+    Args:
+        file_io: where to write.
+        path: the file's final path; its name must be new.
+        field: the column.
+        fetcher: reads what descriptors name; without one all values are blobs, whatever they look like.
+    """
+
+    def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
+        self.path = path
+        self._file_io = file_io
+        self._field = field
+        self._element = BlobElement.of(field.type)
+        self._fetcher = fetcher
+        self._lengths: list[int] = []
+        self._size = 0
+        self._crc: int | None = None
+        self._stream = file_io.open_output(path)
+
+    @property
+    def rows(self) -> int:
+        """How many values the file has, nulls and those of older files among them."""
+        return len(self._lengths)
+
+    @property
+    def bytes_written(self) -> int:
+        return self._size
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.append(batch.column(0), sys.maxsize)
+
+    def append(self, column: pa.Array, most: int) -> int:
+        """Append values until the file has ``most`` bytes or more: how many it took, at least one if there is one.
+
+        Raises:
+            ConstraintViolationError: the column takes no nulls, and there is one.
+        """
+        if column.null_count and not self._field.type.nullable:
+            raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
+        taken = 0
+        with refusals("write", self.path):
+            for record in self._element.pieces(column):
+                begin = self._size
+                if record is None or not record(self):
+                    self._lengths.append(NULL)
+                else:
+                    # The checksum is over the magic number, the content and the length.
+                    self.put(LENGTH.pack(self._size - begin + BEHIND))
+                    self._emit(CHECKSUM.pack(self._crc or 0))
+                    self._lengths.append(self._size - begin)
+                    self._crc = None
+                taken += 1
+                if self._size >= most:
+                    break
+        return taken
+
+    def skip(self, rows: int) -> None:
+        """Say of so many rows that older files hold their values."""
+        self._lengths += [ELSEWHERE] * rows
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append bytes to the record that is written."""
+        if self._crc is None:
+            self._crc = zlib.crc32(MAGIC)
+            self._emit(MAGIC)
+        self._crc = zlib.crc32(data, self._crc)
+        self._emit(data)
+
+    def blob(self, data: memoryview) -> int | None:
+        """Append a blob, or what a descriptor in its place says; its length, None if it became null."""
+        if self._fetcher is None or not self._fetcher.is_reference(data):
+            self.put(data)
+            return len(data)
+        stream = self._fetcher.open(data)
+        if stream is None:
+            return None
+        self.put(b"")
+        begin = self._size
+        for piece in stream:
+            self.put(piece)
+        return self._size - begin
+
+    def close(self) -> int:
+        self._let_go()
+        with refusals("write", self.path):
+            index = encoded(np.array(self._lengths, dtype=np.int64))
+            self._emit(index + FOOTER.pack(len(index), VERSION))
+            self._stream.close()
+        return self._size
+
+    def abort(self) -> None:
+        self._let_go()
+        if not self._stream.closed:
+            self._stream.close()
+        self._file_io.delete(self.path)
+
+    def _let_go(self) -> None:
+        if self._fetcher is not None:
+            self._fetcher.close()
+
+    def _emit(self, data: bytes | memoryview) -> None:
+        self._stream.write(data)
+        self._size += len(data)

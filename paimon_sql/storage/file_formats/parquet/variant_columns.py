@@ -1,0 +1,102 @@
+"""Columns of variants in Parquet files: taken apart into columns of their parts, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.variant.shredding.assemble import assembled
+from paimon_sql.format.variant.shredding.shapes import TYPED_VALUE, VALUE, group_type
+from paimon_sql.format.variant.shredding.shred import shredded
+from paimon_sql.storage.expressions.kernels.conform import rebuild_list, rebuild_map, rebuild_struct
+
+Place = tuple[str, ...]
+"""Where a variant is: the name of its column, and of the fields of rows on the way to it."""
+Shapes = Mapping[Place, t.DataType]
+"""How the variants of a file are taken apart; those that are not among them stay whole."""
+
+
+def variant_places(fields: Sequence[t.DataField]) -> Iterator[Place]:
+    """Where the variants of some columns are that can be taken apart: columns, and fields of rows at any depth."""
+    for field in fields:
+        if isinstance(field.type, t.VariantType):
+            yield (field.name,)
+        elif isinstance(field.type, t.RowType):
+            yield from ((field.name, *place) for place in variant_places(field.type.fields))
+
+
+def apart(fields: Sequence[t.DataField], shapes: Shapes) -> tuple[t.DataField, ...]:
+    """The columns as a file holds them."""
+    return tuple(_apart(field, shapes, ()) for field in fields)
+
+
+def _apart(field: t.DataField, shapes: Shapes, above: Place) -> t.DataField:
+    place = (*above, field.name)
+    if place in shapes:
+        return replace(field, type=group_type(shapes[place], top=True).as_nullable(field.type.nullable))
+    if isinstance(field.type, t.RowType):
+        inner = tuple(_apart(f, shapes, place) for f in field.type.fields)
+        return replace(field, type=replace(field.type, fields=inner))
+    return field
+
+
+def taken_apart(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
+    """The columns of rows as a file holds them."""
+    return [_taken_apart(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
+
+
+def _taken_apart(column: pa.Array, shapes: Shapes, place: Place) -> pa.Array:
+    if place in shapes:
+        return shredded(column, shapes[place])
+    if not any(other[: len(place)] == place for other in shapes):
+        return column
+    children = [_taken_apart(part, shapes, (*place, name)) for name, part in inside(column)]
+    return rebuild_struct(column, _of_children(column.type, children), children)
+
+
+def _of_children(kind: pa.StructType, children: Sequence[pa.Array]) -> pa.StructType:
+    return pa.struct([f.with_type(child.type) for f, child in zip(kind, children, strict=True)])
+
+
+def inside(column: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
+    """The fields of structs by name, null where the structs are."""
+    for i, field in enumerate(column.type):
+        part = column.field(i)
+        if column.null_count:
+            part = pc.if_else(column.is_valid(), part, pa.scalar(None, part.type))
+        yield field.name, part
+
+
+def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
+    """A column of a file in which all variants are whole, as far as they were read."""
+    match data_type:
+        case t.VariantType() if _is_apart(column.type):
+            return assembled(column, arrow_type(data_type))
+        case t.RowType() if pa.types.is_struct(column.type):
+            types = {f.name: f.type for f in data_type.fields}
+            children = [
+                put_together(column.field(i), types[f.name]) if f.name in types else column.field(i)
+                for i, f in enumerate(column.type)
+            ]
+            return rebuild_struct(column, _of_children(column.type, children), children)
+        case t.ArrayType() if pa.types.is_list(column.type):
+            values = put_together(column.values, data_type.element)
+            return rebuild_list(column, pa.list_(column.type.value_field.with_type(values.type)), values)
+        case t.MapType() if pa.types.is_map(column.type):
+            items = put_together(column.items, data_type.value)
+            kind = pa.map_(column.type.key_field, column.type.item_field.with_type(items.type))
+            return rebuild_map(column, kind, column.keys, items)
+    return column
+
+
+def _is_apart(kind: pa.DataType) -> bool:
+    if not pa.types.is_struct(kind):
+        return False
+    at = kind.get_field_index(VALUE)
+    # Of what was taken apart, the typed columns need not have been read; what lies beside them may be null.
+    return bool(at < 0 or kind.field(at).nullable or kind.get_field_index(TYPED_VALUE) >= 0)

@@ -1,0 +1,229 @@
+"""What tells others that a partition is complete: one class for each word of ``partition.mark-done-action``."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
+from paimon_sql.format.layout.partitions import unescape_path_name
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.table.partition import (
+    PARTITION_MARK_DONE_ACTION,
+    PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS,
+    PARTITION_MARK_DONE_ACTION_HTTP_PARAMS,
+    PARTITION_MARK_DONE_ACTION_HTTP_URL,
+)
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.storage.file_io.external.http import WebAnswer
+from paimon_sql.storage.file_io.external.locations import shown
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing, as_done
+from paimon_sql.storage.metadata.refs.success_files import SUCCESS, write_success_file
+from paimon_sql.storage.table.table import Table
+
+_SECONDS = 60.0
+_MOST_BYTES = 64 * 1024
+
+
+class DoneAction(ABC):
+    """A way of telling.
+
+    Class attributes:
+        name: the word of the option.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an error if the table cannot have it; called before anything is told."""
+
+    @abstractmethod
+    def tell(self, partition: str) -> None:
+        """Tell that a partition is complete.
+
+        Args:
+            partition: its folder below the table's, as ``dt=2024-01-31/h=8``.
+        """
+
+
+class SuccessFile(DoneAction):
+    """A file ``_SUCCESS`` in the partition's folder."""
+
+    name = "success-file"
+
+    def check(self) -> None:
+        """Every table can."""
+
+    def tell(self, partition: str) -> None:
+        write_success_file(self.table.file_io, f"{self.table.path}/{partition}/{SUCCESS}")
+
+
+class HttpReport(DoneAction):
+    """A message to a web server that the catalog allows, which must answer ``{"result": "SUCCESS"}``.
+
+    The table's option alone causes no request: whoever can change a table could reach any server from here.
+    """
+
+    name = "http-report"
+
+    def check(self) -> None:
+        self._url()
+
+    def _url(self) -> str:
+        key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+        url: str | None = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        if not url:
+            raise InvalidOptionError(
+                f"{self.table.name}: the action '{self.name}' needs the option '{key}'.",
+                key=key,
+                remedy="Set it to the address of the server, as http://host/path.",
+            )
+        self.table.access.check_url(url, key)
+        return url
+
+    def tell(self, partition: str) -> None:
+        options, url = self.table.options, self._url()
+        body = {
+            "partition": partition,
+            "table": self.table.name,
+            "path": self.table.path,
+            "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
+        }
+        try:
+            with WebAnswer(
+                "POST",
+                url,
+                seconds=_SECONDS,
+                most_bytes=_MOST_BYTES,
+                body=json.dumps(body).encode(),
+                headers={"Content-Type": "application/json"},
+            ) as answer:
+                result = _result(answer.read())
+        except PaimonError as error:
+            raise PaimonError(
+                f"{self.table.name}: {shown(url)} could not be told that partition {partition} is done: {error.message}"
+            ) from error
+        if result.upper() != "SUCCESS":
+            raise PaimonError(
+                f"{self.table.name}: {shown(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
+                f" {partition} is done."
+            )
+
+
+def _result(answer: bytes) -> str:
+    """The result that a server's answer holds; empty if it is none of the kind."""
+    try:
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        return ""
+    return str(said.get("result")) if isinstance(said, dict) else ""
+
+
+class _OfMetastore(DoneAction):
+    """Something that only a catalog knows that keeps partitions itself."""
+
+    what: ClassVar[str]
+
+    def check(self) -> None:
+        self._listing()
+
+    def tell(self, partition: str) -> None:
+        self.tell_listing(self._listing(), values_of(partition))
+
+    @abstractmethod
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        """Tell that a partition is complete, given as the text of each value by its column."""
+
+    def _listing(self) -> PartitionListing:
+        if self.table.listing is not None:
+            return self.table.listing
+        raise UnsupportedError(
+            f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive catalog"
+            f" keeps those of tables that are made with '{METASTORE_PARTITIONED_TABLE.key}'.",
+        )
+
+
+def values_of(partition: str) -> dict[str, str]:
+    """The text of each value by its column, of a partition given as its folder."""
+    parts = (part.partition("=") for part in partition.split("/"))
+    return {unescape_path_name(k): unescape_path_name(v) for k, _, v in parts}
+
+
+class DonePartition(_OfMetastore):
+    """A partition ``<value>.done`` in the metastore."""
+
+    name = "done-partition"
+    what = "adds a partition to the metastore"
+
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        listing.add([as_done(partition)])
+
+
+class MarkEvent(_OfMetastore):
+    """An event of the metastore: a server that keeps the table's snapshots is told."""
+
+    name = "mark-event"
+    what = "is an event of the metastore"
+
+    def check(self) -> None:
+        if self.table.authority is None:
+            super().check()
+
+    def tell(self, partition: str) -> None:
+        if self.table.authority is None:
+            super().tell(partition)
+        else:
+            self.table.authority.mark_done(self.table.branch, values_of(partition))
+
+    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+        listing.mark_done(partition)
+
+
+class Custom(DoneAction):
+    """A class of Java."""
+
+    name = "custom"
+
+    def check(self) -> None:
+        given = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
+        raise UnsupportedError(
+            f"{self.table.name}: the action '{self.name}' calls {given or 'a class'} of Java, as only Java can.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
+        )
+
+    def tell(self, partition: str) -> None:
+        self.check()
+
+
+ACTIONS: dict[str, type[DoneAction]] = {
+    action.name: action for action in (SuccessFile, DonePartition, MarkEvent, HttpReport, Custom)
+}
+"""The actions by name."""
+
+
+def done_actions(table: Table) -> list[DoneAction]:
+    """The actions that the table's options name, each of them possible.
+
+    Raises:
+        InvalidOptionError: there is no such action, or it lacks an option.
+        UnsupportedError: it is not possible here.
+    """
+    key = PARTITION_MARK_DONE_ACTION.key
+    names = dict.fromkeys(comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION)))
+    for name in names:
+        if name not in ACTIONS:
+            raise InvalidOptionError(
+                f"The option '{key}' cannot be '{name}'.", key=key, remedy=f"It is some of {', '.join(ACTIONS)}."
+            )
+    if not names:
+        raise InvalidOptionError(f"The option '{key}' names no action.", key=key)
+    actions = [ACTIONS[name](table) for name in names]
+    for action in actions:
+        action.check()
+    return actions

@@ -1,0 +1,123 @@
+"""How the live files of a table lie: how many, how small, and what reads must bring together; by whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.options.operations.compaction import (
+    COMPACTION_MIN_FILE_NUM,
+    COMPACTION_SMALL_FILE_RATIO,
+    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
+)
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.settings import WriteSettings
+
+_BUCKET = ["partition", "bucket"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Figures of the live files of one state of a table.
+
+    Attributes:
+        records: the rows in them, before merging.
+        hidden: how many of these deletion vectors mark as deleted, None where old index files do not tell.
+        partitions: the partitions that hold a file.
+        buckets: the buckets that hold a file.
+        files: the files.
+        bytes: their size.
+        small: how many of them are smaller than ``small_size``.
+        small_size: below which size compaction takes a file for small.
+        crowded: the buckets with so many small files that a compaction of an append table would put them together.
+        largest_bucket: the size of the largest bucket.
+        levels: the files of a keyed table on each level.
+        runs: the sorted runs of a keyed table in all its buckets: files of level 0, and deeper levels.
+        most_runs: the same of the bucket that has most of them.
+        unmerged: the buckets with so many sorted runs that a write would compact them.
+        waiting: the files that wait for a compaction to give them a bucket; they count nowhere else.
+    """
+
+    records: int = 0
+    hidden: int | None = 0
+    partitions: int = 0
+    buckets: int = 0
+    files: int = 0
+    bytes: int = 0
+    small: int = 0
+    small_size: int = 0
+    crowded: int = 0
+    largest_bucket: int = 0
+    levels: Mapping[int, int] = field(default_factory=dict)
+    runs: int = 0
+    most_runs: int = 0
+    unmerged: int = 0
+    waiting: int = 0
+
+
+def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]) -> Layout:
+    """Figures of live files.
+
+    Args:
+        table: the table.
+        entries: the files, in a table of ``MANIFEST_SCHEMA``.
+        indexes: the index files of the same snapshot.
+    """
+    placed = entries.filter(pc.greater_equal(entries["bucket"], 0))
+    small_size = int(WriteSettings(table.schema).target_file_size * table.options.get(COMPACTION_SMALL_FILE_RATIO))
+    small = placed.filter(pc.less(placed["file_size"], small_size))
+    sizes = placed.group_by(_BUCKET).aggregate([("file_size", "sum")])["file_size_sum"]
+    found = {
+        "records": pc.sum(placed["row_count"]).as_py() or 0,
+        "hidden": _hidden(indexes),
+        "partitions": pc.count_distinct(placed["partition"]).as_py(),
+        "buckets": len(sizes),
+        "files": len(placed),
+        "bytes": pc.sum(sizes).as_py() or 0,
+        "small": len(small),
+        "small_size": small_size,
+        "largest_bucket": pc.max(sizes).as_py() or 0,
+        "waiting": len(entries) - len(placed),
+    }
+    if not table.schema.primary_keys:
+        least = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
+        return Layout(**found, crowded=_at_least(_counted(small), least))
+    runs = _counted(_sorted_runs(placed))
+    return Layout(
+        **found,
+        levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(placed), strict=True))),
+        runs=pc.sum(runs).as_py() or 0,
+        most_runs=pc.max(runs).as_py() or 0,
+        unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
+    )
+
+
+def _hidden(indexes: list[IndexManifestEntry]) -> int | None:
+    vectors = [e.file.deletion_vectors or () for e in indexes if e.file.index_type == DELETION_VECTORS_INDEX]
+    counts = [v.cardinality for ranges in vectors for v in ranges]
+    return None if None in counts else sum(c or 0 for c in counts)
+
+
+def _sorted_runs(entries: pa.Table) -> pa.Table:
+    """The bucket of each sorted run."""
+    fresh = pc.equal(entries["level"], 0)
+    deep = entries.filter(pc.invert(fresh)).group_by([*_BUCKET, "level"]).aggregate([])
+    return pa.concat_tables([entries.filter(fresh).select(_BUCKET), deep.select(_BUCKET)])
+
+
+def _counted(entries: pa.Table) -> pa.ChunkedArray:
+    return entries.group_by(_BUCKET).aggregate([([], "count_all")])["count_all"]
+
+
+def _by_level(entries: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    counted = entries.group_by("level").aggregate([([], "count_all")])
+    return counted["level"], counted["count_all"]
+
+
+def _at_least(counts: pa.ChunkedArray, least: int) -> int:
+    found: int = pc.sum(pc.greater_equal(counts, least)).as_py() or 0
+    return found

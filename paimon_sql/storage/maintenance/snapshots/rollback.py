@@ -1,0 +1,316 @@
+"""Rollback: a table taken back to an earlier snapshot, its later ones dropped.
+
+Data files are left where they are: a writer that built on a later snapshot may still come in. The search for orphan
+files finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.iceberg import publish_quietly
+from paimon_sql.storage.metadata.directories import remove_if_dropped
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
+from paimon_sql.storage.metadata.numbered_files import LATEST
+from paimon_sql.storage.metadata.partial_changes import begun
+from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
+from paimon_sql.storage.metadata.rollback_marks import Rewind
+from paimon_sql.storage.retention.guard_tags import held
+from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.table.changelogs import ChangelogManager, without_lost_changelog
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import kept_snapshot, snapshot_at_time, snapshot_at_watermark
+
+_ATTEMPTS = 5
+_AT_ONCE = 64
+_THREADS = 8
+
+
+@dataclass
+class RollbackResult:
+    """What a rollback did.
+
+    Attributes:
+        previous: the newest snapshot before.
+        current: the newest snapshot now.
+        snapshots: how many snapshots went.
+        tags: the names of the tags that went, as they kept later snapshots.
+        changelogs: how many changelogs went.
+    """
+
+    previous: int
+    current: int
+    snapshots: int = 0
+    tags: list[str] = field(default_factory=list)
+    changelogs: int = 0
+
+
+def rollback_to_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to the snapshot of that id; one that expired comes back if a tag kept it.
+
+    Args:
+        table: the table.
+        snapshot_id: the snapshot.
+        dry_run: only say what would be done.
+
+    Raises:
+        NoSuchSnapshotError: neither snapshot nor tag has it.
+    """
+    return _roll_back(table, kept_snapshot(table, snapshot_id), dry_run=dry_run)
+
+
+def rollback_to_tag(table: Table, name: str, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to what a tag keeps; a snapshot that expired comes back. In a dry run nothing is done.
+
+    Raises:
+        NoSuchSnapshotError: there is no such tag.
+    """
+    return _roll_back(table, table.tags.get(name).snapshot, dry_run=dry_run)
+
+
+def rollback_to_time(table: Table, millis: int, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to the last snapshot at or before a time, in milliseconds since the epoch. In a dry run nothing is done.
+
+    Raises:
+        NoSuchSnapshotError: all retained snapshots are later.
+    """
+    return _roll_back(table, snapshot_at_time(table, millis), dry_run=dry_run)
+
+
+def rollback_to_watermark(table: Table, watermark: int, *, dry_run: bool = False) -> RollbackResult:
+    """Go back to the first snapshot whose watermark is not less than one given. In a dry run nothing is done.
+
+    Raises:
+        NoSuchSnapshotError: no retained snapshot has come so far.
+    """
+    return _roll_back(table, snapshot_at_watermark(table, watermark), dry_run=dry_run)
+
+
+def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResult:
+    """Drop what is later than a snapshot.
+
+    At every moment the newest snapshot there is can be read, so that a crash leaves a table that is rolled back in
+    part, and the same call finishes it. Tags go first: one on a snapshot that is dropped would outlive its history.
+    """
+    snapshots = table.snapshots
+    latest = snapshots.latest_id()
+    if latest is None or target.id > latest:
+        raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
+    result = RollbackResult(latest, target.id)
+    if not _is_of_history(table, target):
+        raise CommitConflictError(
+            f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
+            remedy="The tag was made while the table was being rolled back: delete it.",
+        )
+    tags = [tag.name for tag in table.tags.all() if tag.snapshot.id > target.id]
+    if dry_run:
+        later = _later(table, target)
+        return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
+    if table.authority is not None:
+        return _rolled_back_by(table.authority, table, target, latest, tags)
+    with held(table, target, f"rollback-to-{target.id}"):
+        result.tags += [name for name in tags if table.tags.remove(name)]
+        bring_back(table, target)
+        with begun(f"{table.name}: the rollback to snapshot {target.id}"):
+            rewind = mark_rewind(table, target)
+            snapshots.directory.reset_hint(LATEST, target.id)
+            result.snapshots = _drop_later(table, target, rewind)
+            # Whoever makes a tag makes sure of the snapshot afterwards: that one misses it, or the tag is seen here.
+            result.tags += [
+                tag.name for tag in table.tags.all() if _was_dropped(table, target, tag) and table.tags.remove(tag.name)
+            ]
+            # An expiry that had begun before may have taken its file; if others have gone on since, one of theirs has.
+            bring_back(table, target, is_passed=lambda: _is_passed(table, target, rewind))
+            snapshots.directory.settle_latest()  # a commit that was dropped may have written the hint after its end
+            result.changelogs = drop_changelogs(table, target.id)
+            with suppress(MissingFileError):  # it may have expired again
+                table.file_io.sync([snapshots.directory.path(target.id)], snapshots.directory.directory)
+    snapshots.forget()
+    publish_quietly(table)
+    return result
+
+
+def mark_rewind(table: Table, target: Snapshot | None) -> Rewind:
+    """Let the table have gone back: what later snapshots say, and what is built on them, counts no more.
+
+    Args:
+        table: the table.
+        target: the snapshot that it goes back to, None for before the first one.
+
+    Raises:
+        NoSuchSnapshotError: another rewind has taken the target out of the history meanwhile.
+        NoSuchTableError: the table was dropped or replaced; the mark is taken back.
+    """
+    rewinds, directory = table.snapshots.rewinds, table.snapshots.directory
+    base = 0 if target is None else target.id
+    newest = max(directory.versions(), default=base)
+    rewind = rewinds.write(target, newest + 1)
+    later = max(directory.versions(), default=base)
+    if later > newest:  # a writer was quicker than the mark
+        rewind = rewinds.extend(later + 1)
+    if not is_same_table(table):
+        rewinds.take_back(rewind)
+        remove_if_dropped(table.file_io, table.path)
+        raise changed_table(table)
+    return rewind
+
+
+def _was_dropped(table: Table, target: Snapshot, tag: NamedTag) -> bool:
+    """Whether a tag keeps a later snapshot than the target that is none of the history any more."""
+    if tag.snapshot.id <= target.id:
+        return False
+    table.snapshots.forget()
+    if table.snapshots.exists(tag.snapshot.id):
+        return not _is_of_history(table, tag.snapshot)
+    return (table.snapshots.latest_id() or 0) < tag.snapshot.id
+
+
+def _is_of_history(table: Table, target: Snapshot) -> bool:
+    """Whether no other commit stands in the place of a snapshot that a tag keeps."""
+    try:
+        return is_same_commit(table.snapshots.get(target.id), target)
+    except NoSuchSnapshotError:
+        return True
+
+
+def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
+    """Remove all later snapshots that the mark takes out of the history: how many there were."""
+    dropped = 0
+    for _ in range(_ATTEMPTS):
+        later = overtaken(table, _later(table, target), rewind)
+        if not later:
+            return dropped
+        dropped += drop_newest_first(table, later)
+    raise CommitConflictError(
+        f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
+        remedy="Stop the writers and roll back again.",
+    )
+
+
+def _rolled_back_by(
+    authority: VersionAuthority, table: Table, target: Snapshot, latest: int, tags: list[str]
+) -> RollbackResult:
+    """Let whoever keeps the table's snapshots drop those that are later; one that expired is known by its tag."""
+    later, changelogs = _later(table, target), _later_changelogs(table, target.id)
+    if table.snapshots.exists(target.id):
+        authority.roll_back(table.branch, latest, snapshot_id=target.id)
+    else:
+        tag = next(t.name for t in table.tags.of_snapshot(target.id))
+        authority.roll_back(table.branch, latest, tag=tag)
+    table.snapshots.forget()
+    publish_quietly(table)
+    return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
+
+
+def _later(table: Table, target: Snapshot) -> list[int]:
+    return [i for i in table.snapshots.directory.versions() if i > target.id]
+
+
+def _later_changelogs(table: Table, target_id: int) -> list[int]:
+    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    return [i for i in manager.ids() if i > target_id]
+
+
+def _is_passed(table: Table, target: Snapshot, rewind: Rewind) -> bool:
+    """Whether others have built on the target since the mark, so that it may expire like any other."""
+    later = _later(table, target)
+    return len(overtaken(table, later, rewind)) < len(later)
+
+
+def bring_back(table: Table, target: Snapshot, is_passed: Callable[[], bool] = lambda: False) -> None:
+    """Make sure that the snapshot's file stands and is not taken for an expired one.
+
+    Args:
+        table: the table.
+        target: the snapshot.
+        is_passed: whether the history has gone on behind it, so that it is not to stand any more if it has expired.
+
+    Raises:
+        CommitConflictError: another rollback has dropped it, and went back farther.
+        NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
+    """
+    directory = table.snapshots.directory
+    if not is_passed() and not table.snapshots.is_left(target.id):
+        # Snapshots expire in the order of their ids: one that has expired has none before it.
+        if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
+            raise CommitConflictError(
+                f"{table.name}: another job rolls back to a snapshot before {target.id} at the same time.",
+                remedy="Look at $snapshots before you roll back again.",
+            )
+        data = without_lost_changelog(table, target).to_json().encode()
+        with table.lock.held(table.branch) as hold:
+            hold.confirm()
+            directory.file_io.try_create_exclusive(directory.path(target.id), data, locked=hold.is_locked)
+        if not is_same_table(table):
+            withdraw(table, target.id, data)
+            raise changed_table(table)
+        if is_passed():
+            withdraw(table, target.id, data)
+    directory.settle_earliest(max(directory.versions(), default=target.id) if is_passed() else target.id)
+
+
+def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:
+    """Remove a snapshot's file if it is the one that this call wrote: it is none of the history."""
+    directory = table.snapshots.directory
+    directory.file_io.delete_if(directory.path(snapshot_id), data.__eq__, durable=True)
+    remove_if_dropped(table.file_io, table.path)
+
+
+def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, bytes]:
+    """Those of some snapshots that a mark takes out of the history, and what their files hold.
+
+    Whoever made one of the mark's generation knew of it and built on what is left: that one stays, or what others build
+    on it meanwhile would stand on nothing. Snapshots of other engines have no generation and go.
+    """
+    directory = table.snapshots.directory
+    found = {}
+    for i in ids:
+        try:
+            data = directory.read(i)
+            snapshot = parse_snapshot(data, directory.path(i))
+        except MissingFileError:
+            continue
+        except CorruptFileError:
+            found[i] = data
+            continue
+        if not rewind.judges(snapshot) or rewind.is_stray(snapshot):
+            found[i] = data
+    return found
+
+
+def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
+    """Remove the files of snapshots, given in ascending order with what they hold, from the newest on: how many went.
+
+    On a file system with directories each is gone for good before the next one goes: a loss of power must not bring
+    one back whose predecessor is gone, as it would be the newest one again once others have filled the gap.
+
+    Raises:
+        NoSuchTableError: the table was dropped or replaced; what remains is another table's.
+    """
+    directory, dropped, ids = table.snapshots.directory, 0, list(found)
+    at_once = _AT_ONCE if directory.file_io.is_object_store(directory.directory) else 1
+
+    def drop(i: int) -> bool:
+        return directory.file_io.delete_if(directory.path(i), found[i].__eq__, durable=True)
+
+    while ids:
+        require_same_table(table)
+        ids, part = ids[:-at_once], ids[-at_once:]
+        dropped += sum(spread(drop, part[::-1], _THREADS))
+    return dropped
+
+
+def drop_changelogs(table: Table, target_id: int) -> int:
+    """Remove the changelogs behind a snapshot: how many there were."""
+    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    later = _later_changelogs(table, target_id)
+    if later:
+        manager.directory.delete_hint(LATEST)
+    dropped = sum([manager.remove(i) for i in reversed(later)])
+    manager.directory.file_io.sync_directory(manager.directory.directory)
+    return dropped

@@ -1,0 +1,169 @@
+"""Tags that a table makes by itself: for each span of time that is over, by the clock of commits or by watermarks.
+
+A span is over for the table when a snapshot comes whose time, less the delay, lies behind it. What the tags are called
+tells which spans have theirs already, so that nothing else need be remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.tag import (
+    SINK_PROCESS_TIME_ZONE,
+    SINK_WATERMARK_TIME_ZONE,
+    TAG_AUTOMATIC_COMPLETION,
+    TAG_AUTOMATIC_CREATION,
+    TAG_CREATION_DELAY,
+    TAG_NUM_RETAINED_MAX,
+)
+from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.maintenance.tags.periods import TagPeriod
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.local_times import zone_of
+
+_EPOCH = datetime(1970, 1, 1)
+_NO_WATERMARK = -(2**63)
+
+Clock = Callable[[Snapshot], int | None]
+"""The wall-clock time of a snapshot in milliseconds; None for one that tells none."""
+
+
+@dataclass(frozen=True)
+class DueTag:
+    """A tag that is to be made."""
+
+    name: str
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class TagPlan:
+    """What is to be done about the tags that a table makes by itself.
+
+    Attributes:
+        create: the tags to be made, in order of time.
+        delete: the names of those that are too many.
+    """
+
+    create: tuple[DueTag, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
+NOTHING = TagPlan()
+
+
+def plan_automatic_tags(table: Table) -> TagPlan:
+    """What a table's options demand of tags now.
+
+    Raises:
+        InvalidOptionError: the options contradict each other.
+        InvalidInputError: this machine does not know the zone.
+    """
+    clock = _clock(table)
+    if clock is None:
+        return NOTHING
+    period = TagPeriod.of(table.options)
+    names = set(table.tags.names())
+    times = {name: at for name in names if (at := period.time_of(name)) is not None}
+    due = [tag for tag in _due(table, clock, period, times) if tag.name not in names]
+    return TagPlan(*_within_limit(table, due, sorted(times)))
+
+
+def carry_out(table: Table, plan: TagPlan) -> list[str]:
+    """Make the tags of a plan and delete those that are too many; the names of the new ones."""
+    made = []
+    for due in plan.create:
+        create_tag(table, due.name, due.snapshot.id, ignore_if_exists=True)
+        made.append(due.name)
+    if plan.delete:
+        delete_tags(table, plan.delete)
+    return made
+
+
+def _clock(table: Table) -> Clock | None:
+    mode = table.options.get(TAG_AUTOMATIC_CREATION)
+    if mode == "process-time":
+        name: str | None = table.options.get(SINK_PROCESS_TIME_ZONE)
+        zone = None if name is None else zone_of(name)
+        return lambda snapshot: wall_millis(snapshot.time_millis, zone)
+    if mode == "watermark":
+        of_watermarks = zone_of(table.options.get(SINK_WATERMARK_TIME_ZONE))
+        return lambda snapshot: _watermark(snapshot, of_watermarks)
+    return None
+
+
+def _watermark(snapshot: Snapshot, zone: tzinfo) -> int | None:
+    known = snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
+    return wall_millis(snapshot.watermark or 0, zone) if known else None
+
+
+def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
+    """The wall clock of a zone at a time, in milliseconds since 1970-01-01 00:00 of that clock.
+
+    Args:
+        epoch_millis: the time, in milliseconds since the epoch.
+        zone: the zone; None is this machine's.
+
+    Returns:
+        The wall clock; None outside of the years 1 to 9999.
+    """
+    seconds, millis = divmod(epoch_millis, 1000)
+    try:
+        wall = datetime.fromtimestamp(seconds, zone).replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return (wall - _EPOCH) // MILLISECOND + millis
+
+
+def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -> Iterator[DueTag]:
+    """The tags for spans that are over; of snapshots that lie before the newest such tag's nobody asks."""
+    delay = table.options.get(TAG_CREATION_DELAY) // MILLISECOND
+    completes = table.options.get(TAG_AUTOMATIC_COMPLETION)
+    following, first = None, 0
+    if times:
+        newest = max(times, key=lambda name: times[name])
+        following, first = times[newest] + period.length, table.tags.get(newest).snapshot.id + 1
+
+    def is_over(at: int | None) -> bool:
+        return at is not None and (following is None or at - delay >= following + period.length)
+
+    latest = table.snapshots.latest()
+    if latest is None or not is_over(clock(latest)):
+        return
+    for snapshot in _snapshots_from(table, first):
+        at = clock(snapshot)
+        if at is None or not is_over(at):
+            continue
+        begin = following if completes and following is not None else period.before(at)
+        name = period.name_of(begin)
+        if name is None:
+            continue
+        yield DueTag(name, snapshot)
+        following = begin + period.length
+
+
+def _snapshots_from(table: Table, first: int) -> Iterator[Snapshot]:
+    earliest = table.snapshots.earliest_id() or 0
+    for snapshot_id in table.snapshots.directory.versions():
+        if snapshot_id >= max(first, earliest):
+            try:
+                yield table.snapshots.get(snapshot_id)
+            except NoSuchSnapshotError:
+                continue  # it expired meanwhile
+
+
+def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:
+    """The new tags that stay, and the old ones that go, when only so many may be there."""
+    most: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
+    surplus = 0 if most is None else len(due) + len(names) - most
+    if surplus <= 0:
+        return tuple(due), ()
+    kept = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
+    kept.update((tag.name, tag.snapshot.id) for tag in due)
+    going = set(sorted(kept, key=lambda name: (kept[name], name))[: len(kept) - (most or 0)])
+    return tuple(tag for tag in due if tag.name not in going), tuple(name for name in names if name in going)

@@ -1,0 +1,91 @@
+"""The functions max and min, and those of booleans, which are the same."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.schema.types import BooleanType, DataType
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, ordinals
+from paimon_sql.storage.merge.aggregates.base import ChoosingFunction, Steps
+from paimon_sql.storage.merge.aggregates.folding import SHORT, walk
+from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
+
+
+class Maximum(ChoosingFunction):
+    """The greatest value that is not null, in the order of keys: NaN above all, -0.0 below 0.0, text by its bytes."""
+
+    name = "max"
+    wants = "a type whose values can be compared"
+    pick: ClassVar[np.ufunc] = np.maximum
+    beats: ClassVar[str] = "greater"
+
+    @classmethod
+    def takes(cls, data_type: DataType) -> bool:
+        return not isinstance(data_type, UNORDERED)
+
+    def choose(self, steps: Steps) -> Indices:
+        rows = np.flatnonzero(steps.valid)
+        segments = steps.segments if len(rows) == len(steps.values) else steps.segments.where(steps.valid)
+        if not len(rows):
+            return segments.first()
+        lengths = np.diff(segments.starts, append=len(rows))
+        if _is_wide(steps.values.type) and lengths.max() <= SHORT:
+            found = self._compared(steps.values, segments, rows)
+        else:
+            numbers = ordinals(steps.values)[rows]
+            found = segments.first(numbers == np.repeat(self.pick.reduceat(numbers, segments.starts), lengths))
+        return np.where(found == NOWHERE, found, rows[found])
+
+    def _compared(self, values: pa.Array, segments: Segments, rows: Indices) -> Indices:
+        """The best of each key, found by comparing: quicker than ranking all values while keys have few of them."""
+        best = segments.starts.copy()
+
+        def step(going: Indices, at: Indices) -> None:
+            pair = [values.take(pa.array(rows[at])), values.take(pa.array(rows[best[going]]))]
+            won = pc.call_function(self.beats, pair).to_numpy(zero_copy_only=False)
+            best[going[won]] = at[won]
+
+        walk(segments, step, first=1)
+        found = np.full(segments.count, NOWHERE, dtype=np.int64)
+        found[segments.present] = best
+        return found
+
+
+class Minimum(Maximum):
+    """The least value that is not null."""
+
+    name = "min"
+    pick = np.minimum
+    beats = "less"
+
+
+class BoolAnd(Minimum):
+    """Whether all values are true, nulls left out."""
+
+    name = "bool_and"
+    wants = "BOOLEAN"
+
+    @classmethod
+    def takes(cls, data_type: DataType) -> bool:
+        return isinstance(data_type, BooleanType)
+
+
+class BoolOr(Maximum):
+    """Whether any value is true, nulls left out."""
+
+    name = "bool_or"
+    wants = "BOOLEAN"
+
+    @classmethod
+    def takes(cls, data_type: DataType) -> bool:
+        return isinstance(data_type, BooleanType)
+
+
+def _is_wide(kind: pa.DataType) -> bool:
+    """Whether values of the type are ranked slowly and compared as keys are."""
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind))

@@ -1,0 +1,34 @@
+"""The merge engines by name: what is left of the rows of one key."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.merge.engines.aggregation import Aggregation
+from paimon_sql.storage.merge.engines.base import MergeEngine
+from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
+from paimon_sql.storage.merge.engines.first_row import FirstRow
+from paimon_sql.storage.merge.engines.partial_update import PartialUpdate
+
+ENGINES: dict[str, type[MergeEngine]] = {
+    engine.name: engine for engine in (Deduplicate, PartialUpdate, Aggregation, FirstRow)
+}
+
+
+def merge_engine(schema: TableSchema) -> MergeEngine:
+    """The engine that a table's options name.
+
+    Raises:
+        UnsupportedError: there is no such engine here, or files are not ordered by the key.
+    """
+    if PK_CLUSTERING_OVERRIDE.read(schema.options.get(PK_CLUSTERING_OVERRIDE.key, "false")):
+        raise UnsupportedError(
+            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' is neither merged nor written here: its files are"
+            " not ordered by the key.",
+            remedy="Use a Java engine, and read what it has compacted.",
+        )
+    name = schema.options.get("merge-engine", Deduplicate.name)
+    if name not in ENGINES:
+        raise UnsupportedError(f"The merge engine '{name}' is not offered.", remedy=f"Use one of {sorted(ENGINES)}.")
+    return ENGINES[name](schema)

@@ -1,0 +1,111 @@
+"""The directories outside of a table's own that its definition lets its files stand in.
+
+A manifest may give a file a path elsewhere. Files are read and deleted there only if the place lies under a directory
+that some version of the table's schema, of any branch, names in ``data-file.external-paths`` or
+``global-index.external-path``, or that the statement's own options do: an older version may have written them. The
+catalog's option ``external-paths.allowed-roots`` says which of these directories count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsafePathError
+from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths
+from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
+from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
+from paimon_sql.format.options.table.index import GLOBAL_INDEX_EXTERNAL_PATH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.file_io.paths import is_under
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+
+
+class ExternalRoots:
+    """The external directories of one table; schema files are read only when a path lies under none known so far.
+
+    Args:
+        file_io: the file system that holds the table.
+        paths: the paths of any branch of the table.
+        schema: the schema under the options of the statement.
+        access: what the catalog allows.
+    """
+
+    def __init__(self, file_io: FileIO, paths: TablePaths, schema: TableSchema, access: ExternalAccess) -> None:
+        self._access = access
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+
+    def check(self, external_paths: pa.Array | pa.ChunkedArray, what: str, path: str) -> None:
+        """Nothing if every path of a column lies under an external directory; nulls stand inside of the table.
+
+        Args:
+            external_paths: paths of files, which lead nowhere upwards.
+            what: what stands there, for the error.
+            path: the manifest that names them.
+
+        Raises:
+            UnsafePathError: one lies elsewhere.
+        """
+        if external_paths.null_count == len(external_paths):
+            return
+        left = pc.unique(external_paths.drop_null())
+        for root in self._own:
+            left = left.filter(pc.invert(pc.starts_with(left, f"{root}/")))
+        for place in left.to_pylist():
+            if not any(is_under(place, root) for root in self._all()):
+                limited = self._access.table_roots is not None
+                and_allow = f" and list it in the catalog's '{EXTERNAL_ALLOWED_ROOTS.key}'" if limited else ""
+                raise UnsafePathError(
+                    f"it names {what} {place!r}, which stands in no directory of the table",
+                    path=path,
+                    remedy=f"If its directory belongs to the table, set '{DATA_FILE_EXTERNAL_PATHS.key}' to"
+                    f" it{and_allow}.",
+                )
+
+    def root_of(self, place: str) -> str | None:
+        """The table's directory, or the external one, that a path lies under; None if it lies under none."""
+        if place.startswith(f"{self._paths.root}/"):
+            return self._paths.root
+        return next((root for root in self._all() if is_under(place, root)), None)
+
+    @cached_property
+    def _own(self) -> list[str]:
+        return list(filter(self._access.allows_root, _directories(self._schema.options)))
+
+    def _all(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._of_all_schemas
+
+    @cached_property
+    def _of_all_schemas(self) -> list[str]:
+        branches = [MAIN_BRANCH, *BranchManager(self._file_io, self._paths).names()]
+        managers = (SchemaManager(self._file_io, self._paths.of_branch(b).branch_root) for b in branches)
+        named = {root for m in managers for schema in m.all() for root in _directories(schema.options)}
+        return sorted(filter(self._access.allows_root, named))
+
+
+def data_directories(options: Mapping[str, str], access: ExternalAccess) -> list[str]:
+    """The external directories of data files that options name and the catalog allows, without slashes at their ends.
+
+    Args:
+        options: the options of a version of the table's schema.
+        access: what the catalog allows.
+    """
+    return list(filter(access.allows_root, _roots(options.get(DATA_FILE_EXTERNAL_PATHS.key, ""))))
+
+
+def _roots(text: str) -> list[str]:
+    return [root for part in text.split(",") if (root := part.strip().rstrip("/"))]
+
+
+def _directories(options: Mapping[str, str]) -> list[str]:
+    index = options.get(GLOBAL_INDEX_EXTERNAL_PATH.key, "").strip().rstrip("/")
+    return [*_roots(options.get(DATA_FILE_EXTERNAL_PATHS.key, "")), *([index] if index else [])]

@@ -1,0 +1,215 @@
+"""Operations of transactions: append, overwrite, compact, change indexes; each with what follows its commit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from paimon_sql.errors import CommitConflictError, PaimonError
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT
+from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
+from paimon_sql.format.statistics.table_statistics import TableStatistics
+from paimon_sql.storage.commit.checks.aged_files import STILL_THERE
+from paimon_sql.storage.commit.checks.chains import HIDES_NO_PARTITION, KEEPS_CHAINS, overtaken
+from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.maintenance.after_commit import after_batch, after_commit
+from paimon_sql.storage.operations.upgrade import upgraded
+from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes, compact_changes
+from paimon_sql.storage.table.statistics import written_statistics
+
+_LOG = logging.getLogger(__name__)
+
+
+def append(transaction: Transaction, messages: Sequence[CommitMessage]) -> list[Snapshot]:
+    """Commit new rows, then, as a snapshot of its own, the compactions that came with them.
+
+    Args:
+        transaction: commits the rows; it owns the messages' files from here on.
+        messages: the files that come and go.
+
+    Returns:
+        The snapshots made: none if nothing changed, unless the table's options ask for one. Once the rows are
+        committed a compaction that cannot be committed is given up without an error.
+
+    Raises:
+        CommitConflictError: a rival removed files that the new rows replace.
+        ConstraintViolationError: the rows would hide others of a chain table.
+    """
+    _take(transaction, messages)
+    rows, compaction = append_changes(messages), compact_changes(messages)
+    made = []
+    if not rows.is_empty():
+        transaction.require(HIDES_NO_PARTITION)
+        kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
+        made.append(transaction.commit(kind, lambda latest: rows))
+        made += _compaction_after(transaction, compaction)
+    elif not compaction.is_empty():
+        made.append(transaction.commit(CommitKind.COMPACT, lambda latest: compaction))
+    elif _keeps_empty(transaction):
+        made.append(transaction.commit(CommitKind.APPEND, lambda latest: Changes()))
+    if made:
+        after_commit(transaction.table, made)
+        _end_of_batch(transaction, messages)
+    return made
+
+
+def compact(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snapshot | None:
+    """Commit a compaction; None if nothing changed.
+
+    Raises:
+        CommitConflictError: a rival was quicker.
+    """
+    _take(transaction, messages)
+    changes = compact_changes(messages)
+    if changes.is_empty():
+        return None
+    made = transaction.commit(CommitKind.COMPACT, lambda latest: changes)
+    after_commit(transaction.table, [made])
+    return made
+
+
+def change_indexes(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snapshot | None:
+    """Commit index files that come and go while all rows stay; None if nothing changed.
+
+    Raises:
+        CommitConflictError: a rival has changed these indexes.
+    """
+    _take(transaction, messages)
+    changes = append_changes(messages)
+    if changes.is_empty():
+        return None
+    made = transaction.commit(CommitKind.APPEND, lambda latest: changes)
+    after_commit(transaction.table, [made])
+    return made
+
+
+def overwrite(
+    transaction: Transaction,
+    messages: Sequence[CommitMessage],
+    removed: Callable[[Snapshot | None], list[ManifestEntry]],
+    *,
+    same_rows: bool = False,
+    even_if_empty: bool = False,
+    replaced_partitions: Collection[bytes] | None = None,
+) -> Snapshot | None:
+    """Replace files by others, then commit the compactions that came with them; None if nothing changed.
+
+    Without any, the files of a keyed table go to the max level where they stand alone. Changelogs that a compaction
+    made are left out: an overwrite has no changelog.
+
+    Args:
+        transaction: commits the new files; it owns the messages' files from here on.
+        messages: the new rows, and compactions of them.
+        removed: given the snapshot that is built upon, the DELETE entries of what goes, which are all files of the
+            partitions that they are of: their index files go too.
+        same_rows: whether the new rows are those that go, so that nothing but their files is new.
+        even_if_empty: whether a snapshot is made even if nothing comes or goes.
+        replaced_partitions: those of the messages' partitions that are replaced; the others are added to. None for
+            all of them.
+
+    Raises:
+        ConstraintViolationError: a whole partition of a chain table would be dropped that others need.
+    """
+    _take(transaction, messages)
+    table, compaction = transaction.table, compact_changes(messages)
+    if compaction.is_empty():
+        messages = upgraded(table, messages, replaced_partitions)
+    added = append_changes(messages)
+    replaced: set[bytes] = set()
+
+    def changes(latest: Snapshot | None) -> Changes:
+        gone = removed(latest)
+        indexes = indexes_of_partitions(table, latest, frozenset(e.partition for e in gone))
+        wanted = Changes([*gone, *added.entries], added.changelog, [*indexes, *added.indexes])
+        replaced.clear()
+        replaced.update(e.partition for e in wanted.entries)
+        return wanted
+
+    if not (even_if_empty or _keeps_empty(transaction)) and changes(table.snapshots.latest()).is_empty():
+        return None
+    if not same_rows:
+        transaction.require(KEEPS_CHAINS)
+    made = transaction.commit(CommitKind.OVERWRITE, changes)
+    compacted = _compaction_after(transaction, replace(compaction, changelog=[]))
+    after_commit(table, [made, *compacted])
+    _end_of_batch(transaction, messages)
+    if not same_rows:
+        _drop_overtaken(transaction, replaced)
+    return made
+
+
+def set_statistics(transaction: Transaction, statistics: TableStatistics) -> Snapshot:
+    """Make a snapshot of the same rows that names these statistics."""
+    table, name = transaction.table, written_statistics(transaction.table, statistics)
+    transaction.staged.add_paths([table.paths.statistics(name)])
+    made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes(statistics=name))
+    after_commit(table, [made])
+    return made
+
+
+def annotate(transaction: Transaction) -> Snapshot:
+    """Make a snapshot of the same rows, for the properties of the transaction."""
+    made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes())
+    after_commit(transaction.table, [made])
+    return made
+
+
+def _keeps_empty(transaction: Transaction) -> bool:
+    """Whether a commit without any change makes a snapshot, so that tags, expiry and watermarks go on."""
+    options, numbered = transaction.table.options, transaction.identifier != BATCH_COMMIT_IDENTIFIER
+    return options.get(SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or (
+        numbered and options.get(COMMIT_FORCE_CREATE_SNAPSHOT)
+    )
+
+
+def _take(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
+    """Let the transaction own the files that tasks have written."""
+    transaction.staged.add(messages)
+    transaction.require(STILL_THERE)
+
+
+def _compaction_after(transaction: Transaction, changes: Changes) -> list[Snapshot]:
+    """Commit the compaction that came with new rows; those are committed, so that it may fail."""
+    if changes.is_empty():
+        return []
+    table = transaction.table
+    compaction = Transaction(
+        table,
+        transaction.operation,
+        user=transaction.user,
+        identifier=transaction.identifier,
+        properties=transaction.properties,
+        staged=transaction.staged,
+    )
+    try:
+        return [compaction.commit(CommitKind.COMPACT, lambda latest: changes)]
+    except CommitConflictError:
+        return []
+    except (PaimonError, OSError) as error:
+        _LOG.warning("%s: rows were committed, their compaction was not: %s", table.name, error)
+        return []
+
+
+def _end_of_batch(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
+    if messages and transaction.identifier == BATCH_COMMIT_IDENTIFIER:
+        after_batch(transaction.table, frozenset(m.partition for m in messages))
+
+
+def _drop_overtaken(transaction: Transaction, partitions: set[bytes]) -> None:
+    """Drop the whole partitions of a chain table whose changes were overwritten."""
+    found = overtaken(transaction.table, partitions)
+    if found is None:
+        return
+    table, whole = found
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        gone = live_files(table, latest, partitions=whole).entries
+        return [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
+
+    with Transaction(table, Operation.TRUNCATE) as dropping:
+        overwrite(dropping, [], removed)

@@ -1,0 +1,225 @@
+"""One data file as batches of today's columns, whatever schema it was written with, without its deleted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.format.layout.paths import format_of
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.file_groups import stored_fields
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.migrated import may_lack_partition
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook, as_ranges
+from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
+from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.file_formats.base import BATCH_ROWS
+from paimon_sql.storage.file_formats.registry import file_format
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
+from paimon_sql.storage.read.readers.lenient import forgiven
+from paimon_sql.storage.read.readers.row_groups import PredicateRowGroups
+from paimon_sql.storage.table.table import Table
+
+RowRanges = Sequence[tuple[int, int]]
+_SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
+_TRACKED_FIELDS = {f.name: f for f in TRACKED}
+
+
+def read_data_file(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """A data file's rows in its order.
+
+    Args: as `read_places`.
+    """
+    for _, rows in read_places(
+        table,
+        partition,
+        bucket,
+        file,
+        columns,
+        predicate=predicate,
+        deletion=deletion,
+        batch_rows=batch_rows,
+        row_ranges=row_ranges,
+    ):
+        yield rows
+
+
+def read_places(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """A data file's rows in its order, each batch with the places of its rows in the file, from 0 on.
+
+    Args:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket's number.
+        file: the file.
+        columns: today's names of the columns wanted; system columns that the file may hold among them by their own.
+        predicate: rows for which it is not true may be passed over.
+        deletion: where it says which of the rows are deleted.
+        batch_rows: the most rows of a batch.
+        row_ranges: the places wanted, as sorted ``(first, last + 1)``; all by default.
+    """
+    if table.options.has(READ_BATCH_SIZE):
+        batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
+    if predicate is not None and row_ranges is None:
+        told = IndexLook(table, predicate).rows(partition, bucket, file)
+        if told is not None and not told:
+            return
+        row_ranges = as_ranges(told, file.row_count) if told is not None else None
+    if pins_key(table.schema, predicate):
+        row_ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
+        if not row_ranges:
+            return
+    deleted = deletion.read(table.file_io) if deletion else None
+    read = read_stretches(
+        table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
+    )
+    for first, rows in read:
+        places = np.arange(first, first + rows.num_rows, dtype=np.int64)
+        if deleted is not None:
+            mask = deleted.mask(rows.num_rows, first)
+            rows, places = rows.filter(pa.array(mask)), places[mask]
+        yield places, rows
+
+
+def read_stretches(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """A data file's rows in its order, deleted ones too; each batch is of rows that follow one another.
+
+    Args: as of `read_places`.
+
+    Returns:
+        For each batch the place of its first row in the file, from 0 on, and the rows.
+    """
+    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
+    lacking = _partition_columns(table, partition, file, columns)
+    if SEQUENCE_NUMBER.name in columns and is_ordered_by_snapshots(table.schema):
+        number = number_of_rows(file)
+        lacking |= {} if number is None else {SEQUENCE_NUMBER.name: pa.scalar(number, pa.int64())}
+    for first, batch in read:
+        rows = plan.apply(batch)
+        for name, value in lacking.items():
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, rows.schema.field(place), pa.repeat(value, rows.num_rows))
+        yield first, rows
+
+
+def _opened(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    batch_rows: int,
+    row_ranges: RowRanges | None = None,
+) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
+    """The batches of a file as they stand there, with what makes them batches of today's columns."""
+    stored = _stored_fields(table.schemas.get(file.schema_id), file)
+    if may_lack_partition(table.schema, file):
+        stored = [f for f in stored if f.name not in table.schema.partition_keys]
+    plan = plan_evolution(stored, wanted_fields(table, columns))
+    path = table.locations.data_file(partition, bucket, file)
+    read = partial(
+        file_format(format_of(file.file_name)).read_with_positions,
+        table.file_io,
+        path,
+        file.file_size,
+        plan.file_fields,
+        plan.columns,
+        predicate=_row_groups(plan, predicate),
+        batch_rows=batch_rows,
+        row_ranges=row_ranges,
+    )
+    return plan, forgiven(table, path, read) if table.forgiving else read()
+
+
+def _partition_columns(
+    table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
+) -> dict[str, pa.Scalar]:
+    """The values of those wanted columns that the file may not hold, as its partition tells them."""
+    if not may_lack_partition(table.schema, file):
+        return {}
+    values = partition_values(table, pa.array([partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
+
+
+def _places_of_key(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None, batch_rows: int
+) -> list[tuple[int, int]]:
+    """Where in a file the rows of a look-up are, told by its key alone: most files do not hold it at all."""
+    keys = set(table.schema.trimmed_primary_keys)
+    on_key = about(predicate, keys)
+    assert on_key is not None
+    plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
+    places = []
+    for first, batch in read:
+        rows = plan.apply(batch)
+        found = on_key.holds(rows).to_numpy(zero_copy_only=False)
+        places += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
+    return places
+
+
+def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
+    """Today's columns of these names, system columns among them."""
+    system = _SYSTEM_FIELDS if table.schema.primary_keys else _TRACKED_FIELDS
+    return [system.get(name) or table.schema.field(name) for name in columns]
+
+
+def _stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
+    """The columns that a data file of that schema holds."""
+    return key_value_fields(schema) if schema.primary_keys else stored_fields(schema, file)
+
+
+def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:
+    """The predicate on the file's own statistics, if its columns have kept their names and types."""
+    if predicate is None:
+        return None
+    types = {
+        field.name: arrow_type(field.type)
+        for field, source in zip(plan.wanted, plan.sources, strict=True)
+        if source is not None and (source.name, source.type.as_nullable()) == (field.name, field.type.as_nullable())
+    }
+    known = {name: kind for name, kind in types.items() if name in predicate.columns()}
+    return PredicateRowGroups(predicate, known) if known else None

@@ -1,0 +1,40 @@
+"""Queries that go on without data files that are gone or cannot be read, as a table's options allow."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.format.options.operations.scan import SCAN_IGNORE_CORRUPT_FILES, SCAN_IGNORE_LOST_FILES
+from paimon_sql.storage.table.table import Table
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def as_forgiving(table: Table) -> Table:
+    """The table as a query sees it, which passes over files if the options say so."""
+    asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
+    return replace(table, forgiving=True) if asked else table
+
+
+def forgiven(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """What a read of a data file gives until the file proves to be lost or damaged, if the options pass over that.
+
+    What is left out is told in the log.
+    """
+    try:
+        yield from read()
+    except MissingFileError:
+        if not table.options.get(SCAN_IGNORE_LOST_FILES):
+            raise
+        _LOG.warning("%s: passing over %s, which is gone ('%s')", table.name, path, SCAN_IGNORE_LOST_FILES.key)
+    except CorruptFileError as error:
+        if not table.options.get(SCAN_IGNORE_CORRUPT_FILES):
+            raise
+        option = SCAN_IGNORE_CORRUPT_FILES.key
+        _LOG.warning("%s: passing over the rest of %s: %s ('%s')", table.name, path, error, option)

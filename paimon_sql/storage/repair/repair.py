@@ -1,0 +1,256 @@
+"""A table's metadata looked through: hints are put right, and what cannot be mended is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError, PaimonError
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.iceberg import publish_quietly
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import bring_back
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, VersionedDirectory
+from paimon_sql.storage.repair.unreadable_metadata import set_aside_unreadable
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.retention.retained_references import other_branches
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
+
+_PATIENCE = 1.0
+"""Seconds in which a living writer has withdrawn a snapshot that came too late."""
+_ALL = 2**31 - 1
+_NOTHING_MORE = Retention(most=_ALL, least=_ALL, older_than_millis=0, limit=1)
+
+
+@dataclass
+class Findings:
+    """What is wrong with a table, each as one sentence.
+
+    Attributes:
+        repaired: what was put right, or would be.
+        problems: what only a copy of a file or another statement can mend.
+        aside: where files stood that were set aside, or would be.
+    """
+
+    repaired: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    aside: set[str] = field(default_factory=set)
+
+    def take(self, other: Findings) -> None:
+        """Add those of another table or branch."""
+        self.repaired += other.repaired
+        self.problems += other.problems
+        self.aside |= other.aside
+
+
+def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> tuple[int, int]:
+    """Let a snapshot be the first one, all before it be given up: what was the first, and how many are given up.
+
+    Args:
+        table: the table or branch.
+        snapshot_id: the snapshot, the first after a gap; none may be missing from there to the newest.
+        dry_run: only say what would be done.
+
+    Raises:
+        NoSuchSnapshotError: the table has no snapshot.
+        InvalidInputError: there is no gap before that snapshot, or one behind it.
+    """
+    directory = table.snapshots.directory
+    ids, earliest, latest = directory.versions(), directory.earliest(), directory.latest()
+    if earliest is None or latest is None:
+        raise NoSuchSnapshotError(f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id))
+    if not earliest <= snapshot_id <= latest:
+        raise InvalidInputError(
+            f"{table.name}: snapshot {snapshot_id} cannot be the first one: retained are {earliest} to {latest}."
+        )
+    missing = next((i for i in range(snapshot_id, latest + 1) if i not in ids), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"{table.name}: snapshot {snapshot_id} cannot be the first one: snapshot {missing} does not exist.",
+            remedy="Choose the first snapshot after the last gap.",
+        )
+    if snapshot_id != earliest and snapshot_id - 1 in ids:
+        raise InvalidInputError(
+            f"{table.name}: there is no gap before snapshot {snapshot_id}: snapshot {snapshot_id - 1} exists.",
+            remedy="To let old snapshots go, CALL sys.expire_snapshots.",
+        )
+    if not dry_run:
+        directory.reset_hint(EARLIEST, snapshot_id)
+        publish_quietly(table)
+    return earliest, sum(earliest <= i < snapshot_id for i in ids)
+
+
+def repair(table: Table, *, dry_run: bool = False) -> Findings:
+    """Look through the metadata of a table and of its branches, and put right what can be.
+
+    Files that cannot be read are set aside where the table can go on without them. Hints are set to what is there, an
+    expiry that was interrupted is finished. Everything that snapshots, tags, changelogs and consumers lead to, data
+    files excepted, is looked for and what tells of other files is read.
+
+    Args:
+        table: the table, whichever of its branches it was opened by.
+        dry_run: only say what would be done.
+    """
+    found = Findings()
+    for branch in [table, *other_branches(table)]:
+        for one in (_unreadable, _strays, _schemas, _hints, _gaps, _contents, _consumers):
+            _tried(branch, found, one, dry_run)
+        if not found.problems:
+            _tried(branch, found, _leftovers, dry_run)
+    if not dry_run:
+        publish_quietly(table)
+    return found
+
+
+def _tried(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
+    try:
+        check(branch, found, dry_run)
+    except PaimonError as error:
+        found.problems.append(f"{_called(branch)}: {error}")
+
+
+def _called(branch: Table) -> str:
+    return branch.name if branch.branch == MAIN_BRANCH else f"{branch.name}, branch '{branch.branch}'"
+
+
+def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
+    aside = set_aside_unreadable(branch, dry_run=dry_run)
+    found.aside |= aside.paths
+    found.repaired += [f"{_called(branch)}: {said}" for said in aside.said]
+    found.problems += [f"{_called(branch)}: {problem}" for problem in aside.problems]
+
+
+def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
+    """End a rollback that was killed: bring its target back, and withdraw what it has left, and late snapshots.
+
+    A writer that lives withdraws its own at once.
+    """
+    if branch.authority is not None or branch.snapshots.rewinds.read() is None:
+        return
+    target = branch.snapshots.latest()
+    if target is not None and not branch.snapshots.exists(target.id):
+        found.repaired.append(
+            f"{_called(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
+        )
+        if not dry_run:
+            bring_back(branch, target)
+    if not branch.snapshots.strays():
+        return
+    time.sleep(_PATIENCE)
+    for number in reversed(branch.snapshots.strays()):
+        path = branch.snapshots.directory.path(number)
+        found.repaired.append(
+            f"{_called(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
+        )
+        found.aside.add(path)
+        if not dry_run:
+            branch.file_io.delete_durably(path)
+    branch.snapshots.forget()
+
+
+def _versions(directory: VersionedDirectory, found: Findings) -> list[int]:
+    """All numbers there are, without those that were set aside, or would be."""
+    return [i for i in directory.versions() if directory.path(i) not in found.aside]
+
+
+def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
+    if not [branch.schemas.get(i) for i in _versions(branch.schemas.directory, found)]:
+        found.problems.append(f"{_called(branch)}: it has no schema. CALL sys.delete_branch.")
+
+
+def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
+    for directory in (branch.snapshots.directory, ChangelogManager(branch.file_io, branch.paths.branch_root).directory):
+        numbers = _versions(directory, found)
+        for hint, right in _right_hints(directory, numbers):
+            said = directory.hint(hint)
+            told = "nothing" if said is None else said
+            path = f"{directory.directory}/{hint}"
+            if right is None and branch.file_io.exists(path):
+                found.repaired.append(f"{_called(branch)}: {path} said {told}, but nothing is there; it was removed.")
+                if not dry_run:
+                    directory.delete_hint(hint)
+            elif right is not None and said != right:
+                lost = " What it named is lost." if said is not None and said > right else ""
+                found.repaired.append(f"{_called(branch)}: {path} said {told}; it was set to {right}.{lost}")
+                if not dry_run:
+                    directory.reset_hint(hint, right)
+
+
+def _right_hints(directory: VersionedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
+    """Each hint with what it should say; None for one that should not be there."""
+    yield LATEST, max(numbers, default=None)
+    earliest = directory.hint(EARLIEST)
+    # Where it names something that is there, what comes before is what an expiry has not come to an end with.
+    yield EARLIEST, earliest if earliest in numbers else min(numbers, default=None)
+
+
+def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
+    directory = branch.snapshots.directory
+    numbers = _versions(directory, found)
+    first = max(directory.earliest() or 0, min(numbers, default=0))
+    gaps = [range(a + 1, b) for a, b in pairwise([first - 1, *(i for i in numbers if i >= first)]) if b - a > 1]
+    missing = [gap for gap in gaps if directory.path(gap.start) in found.aside or not directory.exists(gap.start)]
+    if missing:
+        first = next(i for i in numbers if i >= missing[-1].stop)
+        found.problems.append(
+            f"{_called(branch)}: {sum(map(len, missing))} snapshots are missing, {missing[0].start} among them."
+            f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
+        )
+
+
+def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
+    """Whether everything that tells of other files can be read, each of it once."""
+    earliest = branch.snapshots.earliest_id() or 0
+    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    known: set[str] = set()
+    for i in _versions(branch.snapshots.directory, found):
+        if i >= earliest:
+            with _problems(branch, found, f"snapshot {i}"):
+                _read_through(branch, branch.snapshots.get(i), known)
+    for name in branch.tags.names():
+        if branch.tags.path(name) not in found.aside:
+            with _problems(branch, found, f"tag '{name}'"):
+                _read_through(branch, branch.tags.get(name).snapshot, known)
+    for i in _versions(changelogs.directory, found):
+        with _problems(branch, found, f"changelog {i}"):
+            changelogs.find(i)
+
+
+def _read_through(branch: Table, snapshot: Snapshot, known: set[str]) -> None:
+    branch.schemas.get(snapshot.schema_id)
+    for meta in manifests_of(branch, snapshot):
+        if meta.file_name not in known:
+            branch.manifests.read_uncached(meta.file_name)
+            known.add(meta.file_name)
+    index_entries(branch, snapshot)
+
+
+def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
+    for name in branch.consumers.names():
+        if branch.consumers.path(name) not in found.aside:
+            with _problems(branch, found, f"consumer '{name}'"):
+                branch.consumers.find(name)
+
+
+def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
+    earliest = branch.snapshots.earliest_id() or 0
+    left = sum(i < earliest for i in branch.snapshots.directory.versions())
+    if left:
+        found.repaired.append(f"{_called(branch)}: an expiry was interrupted; {left} snapshots went at last.")
+        if not dry_run:
+            expire_snapshots(branch, _NOTHING_MORE)
+
+
+@contextmanager
+def _problems(branch: Table, found: Findings, what: str) -> Iterator[None]:
+    try:
+        yield
+    except PaimonError as error:
+        found.problems.append(f"{_called(branch)}: {what} cannot be read: {error}")

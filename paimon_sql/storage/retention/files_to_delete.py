@@ -1,0 +1,144 @@
+"""Files that nobody needs any more, by kind, and their removal in an order that a crash may interrupt anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_sql.format.options.operations.snapshot import SNAPSHOT_CLEAN_EMPTY_DIRECTORIES
+from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.file_io.symlinks import refuse_links
+from paimon_sql.storage.table.paths.data_file_paths import bucket_folders, data_file_paths, extra_file_paths
+from paimon_sql.storage.table.table import Table
+
+DEFAULT_THREADS = 8
+Sizes = dict[str, int]
+
+
+@dataclass
+class DoomedFiles:
+    """Files to be removed: their sizes in bytes by path, 0 where nobody tells the size.
+
+    Attributes:
+        data: data files and their extra files.
+        changelog: changelog files.
+        manifests: manifests.
+        lists: manifest lists and index manifests, which tell of other files.
+        indexes: index files.
+        statistics: files of table statistics.
+        folders: the folders of buckets that lose files.
+    """
+
+    data: Sizes = field(default_factory=dict)
+    changelog: Sizes = field(default_factory=dict)
+    manifests: Sizes = field(default_factory=dict)
+    lists: Sizes = field(default_factory=dict)
+    indexes: Sizes = field(default_factory=dict)
+    statistics: Sizes = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+    def _kinds(self) -> tuple[Sizes, ...]:
+        return (self.data, self.changelog, self.manifests, self.lists, self.indexes, self.statistics)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files."""
+        return sum(sum(kind.values()) for kind in self._kinds())
+
+    @property
+    def count(self) -> int:
+        """The number of all files."""
+        return sum(map(len, self._kinds()))
+
+    def take(self, other: DoomedFiles) -> None:
+        """Add the files of another."""
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
+            mine.update(theirs)
+        self.folders |= other.folders
+
+    def leave(self, other: DoomedFiles) -> None:
+        """Drop the files that another holds."""
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
+            for path in theirs:
+                mine.pop(path, None)
+
+    def add_data(self, table: Table, entries: pa.Table) -> None:
+        """Add the data files of manifest entries."""
+        if len(entries):
+            self.data.update(_paths(table, entries))
+            self.folders.update(bucket_folders(table, entries).unique().to_pylist())
+
+    def add_changelog(self, table: Table, entries: pa.Table) -> None:
+        """Add the changelog files of manifest entries."""
+        if len(entries):
+            self.changelog.update(_paths(table, entries))
+            self.folders.update(bucket_folders(table, entries).unique().to_pylist())
+
+    def delete(self, table: Table) -> None:
+        """Remove the files; those that are gone already are no trouble.
+
+        Data goes before the manifests that tell of it, these before the lists that tell of them: whatever is left after
+        a crash can still be found by whoever goes on.
+        """
+        file_io = table.file_io
+        delete_all(table, [*self.data, *self.changelog])
+        cleans = table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES)
+        if cleans and self.folders:
+            remove_empty_folders(file_io, self.folders, table.paths.data_root())
+        delete_all(table, [*self.manifests, *self.indexes, *self.statistics])
+        delete_all(table, list(self.lists))
+
+
+@dataclass
+class FileCounts:
+    """How many files went, by kind as in `DoomedFiles`, and their bytes: what is left of them when they are gone."""
+
+    data: int = 0
+    changelog: int = 0
+    manifests: int = 0
+    lists: int = 0
+    indexes: int = 0
+    statistics: int = 0
+    bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of all files."""
+        return self.data + self.changelog + self.manifests + self.lists + self.indexes + self.statistics
+
+    def add(self, files: DoomedFiles) -> None:
+        """Count files."""
+        self.data += len(files.data)
+        self.changelog += len(files.changelog)
+        self.manifests += len(files.manifests)
+        self.lists += len(files.lists)
+        self.indexes += len(files.indexes)
+        self.statistics += len(files.statistics)
+        self.bytes += files.bytes
+
+
+def delete_all(table: Table, paths: Sequence[str]) -> int:
+    """Remove files, several at a time where that is quicker; how many of them were there."""
+    refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)
+    most = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
+    return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), most))
+
+
+def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> None:
+    """Remove folders that hold nothing, and those above them, but never ``root``."""
+    wanted = set(folders)
+    while wanted:
+        removed = {folder for folder in wanted if file_io.delete_dir(folder)}
+        above = {parent_of(folder) for folder in removed}
+        wanted = {folder for folder in above if folder.startswith(f"{root}/")}
+
+
+def _paths(table: Table, entries: pa.Table) -> Mapping[str, int]:
+    main = dict(zip(data_file_paths(table, entries).to_pylist(), entries["file_size"].to_pylist(), strict=True))
+    paths = {**main, **dict.fromkeys(extra_file_paths(table, entries).to_pylist(), 0)}
+    refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)  # before anything is changed
+    return paths

@@ -1,0 +1,84 @@
+"""All that a read takes, from whichever branches the options of the table name beside its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.options.operations.scan import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.branches.chain import ChainFiles, files_of_chain
+from paimon_sql.storage.scan.branches.fallback import BranchFiles, files_of_branches
+from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
+
+
+def version_to_see(table: Table) -> Version:
+    """The state of the table's own branch that a read sees, as its options name it; the newest without any.
+
+    That of a chain table may have held nothing yet at a time at which the branches beside it did.
+
+    Raises: as `version_to_read`.
+    """
+    try:
+        return version_to_read(table)
+    except NoSuchSnapshotError:
+        by_time = table.options.has(SCAN_TIMESTAMP) or table.options.has(SCAN_TIMESTAMP_MILLIS)
+        if not by_time or Chain.read_by(table) is None:
+            raise
+        return Version(None, table.schema.id, travelled=True)
+
+
+@dataclass(frozen=True)
+class FilesToRead:
+    """What a read takes.
+
+    Attributes:
+        version: the state of the table's own branch.
+        parts: partitions that are read as they are, branch by branch.
+        chain: partitions that are read as chains; None where the table has no chains.
+    """
+
+    version: Version
+    parts: list[BranchFiles]
+    chain: ChainFiles | None = None
+
+
+def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
+    """What a read takes of the state that the table's options name.
+
+    Args:
+        table: the table, under the options of the read.
+        predicate: the condition.
+
+    Raises:
+        InvalidOptionError: another branch does not exist or has other columns.
+    """
+    chain, version = Chain.read_by(table), version_to_see(table)
+    if chain is None:
+        return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
+    found = files_of_chain(chain, version, predicate)
+    chained = [
+        replace(c, files=[(owner, partition, in_scanned_bucket(table, held)) for owner, partition, held in c.files])
+        for c in found.chained
+    ]
+    found = replace(found, whole=_of_bucket(table, found.whole), chained=chained)
+    return FilesToRead(version, found.whole, found)
+
+
+def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
+    return [replace(part, live=live_in_scanned_bucket(table, part.live)) for part in parts]
+
+
+def newest_entries(table: Table) -> pa.Table:
+    """The entries of the files of all partitions that a read of the newest state finds, whatever branch they are of."""
+    newest = Version(table.snapshots.latest(), table.schema.id)
+    chain = Chain.read_by(table)
+    if chain is None:
+        return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
+    found = files_of_chain(chain, newest, None)
+    return pa.concat_tables([part.live.entries for part in (*found.whole, found.deltas)])

@@ -1,0 +1,245 @@
+"""The changes that commits made to rows, commit by commit.
+
+A commit with a changelog tells its changes by that. Of other commits to a table with a primary key the states before
+and after are compared; of an append table files come and go with their rows, and deletion vectors delete rows of files
+that stay. Where a commit wrote columns beside (data evolution), the rows of those groups are compared, before and
+after. Compactions change no rows, but bring waiting ones to their buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, entries
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import FileGroup, evolves, file_groups, groups_of_entries, stored_fields
+from paimon_sql.storage.data_files.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.changes.range import count_files, differences, told_by_commit
+from paimon_sql.storage.scan.data_evolution import evolved_splits, grown_splits, whole_and_beside
+from paimon_sql.storage.scan.single_bucket import in_scanned_bucket
+from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split_size import SplitSize
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, told_snapshot
+from paimon_sql.storage.table.time_travel.commit_range import tells_changelog
+from paimon_sql.storage.table.time_travel.resolve import retained_range
+
+_Bucket = tuple[bytes, int]
+_Deletions = Mapping[tuple[bytes, int, str], Deletion]
+
+
+@dataclass(frozen=True)
+class CommitSplit:
+    """Rows that a commit changed.
+
+    Attributes:
+        snapshot: the commit.
+        split: where they stand.
+        kind: what became of all of them; None where each row tells.
+        marked: the deletion vector by which the commit deleted rows of the split's only file or group; others stay.
+        before: the split's only group as it was; rows that are the same in both are not told.
+        compared: the columns that the commit wrote beside, in which they may differ.
+    """
+
+    snapshot: Snapshot
+    split: Split
+    kind: RowKind | None = None
+    marked: Deletion | None = None
+    before: EvolvedSplit | None = None
+    compared: tuple[str, ...] = ()
+
+
+def plan_commits(
+    table: Table, commits: range, predicate: Predicate | None, split_bytes: int
+) -> tuple[list[CommitSplit], ScanMetrics]:
+    """The splits that tell what commits changed, and what planning looked at.
+
+    Args:
+        table: the table.
+        commits: the numbers of the commits.
+        predicate: a condition on the table's columns; the part on partition columns leaves files out.
+        split_bytes: how many bytes one reader takes at most, where rows are told one by one.
+
+    Raises:
+        NoSuchSnapshotError: a commit, or the state before it that is needed, is not retained.
+        UnsupportedError: columns were changed apart from their rows.
+    """
+    metrics = ScanMetrics()
+    found: list[CommitSplit] = []
+    for snapshot in _commits(table, commits):
+        found += _Commit(table, snapshot, predicate, metrics, split_bytes).splits()
+    return found, metrics
+
+
+def rewrites_rows(table: Table, commits: range) -> bool:
+    """Whether commits to an append table put rows that did not change into new files, beside those that did."""
+    if table.schema.primary_keys:
+        return False
+    for snapshot in _commits(table, commits):
+        if snapshot.commit_kind is CommitKind.OVERWRITE:
+            added, removed = _Commit(table, snapshot, None, ScanMetrics(), 1).moves()
+            if added.keys() & removed.keys():
+                return True
+    return False
+
+
+def _commits(table: Table, commits: range) -> Iterator[Snapshot]:
+    mode = CHANGELOG if tells_changelog(table) else DELTA
+    return (told_snapshot(table, number, mode) for number in commits)
+
+
+@dataclass(frozen=True)
+class _Commit:
+    table: Table
+    snapshot: Snapshot
+    predicate: Predicate | None
+    metrics: ScanMetrics
+    split_bytes: int
+
+    def splits(self) -> Iterable[CommitSplit]:
+        kind = self.snapshot.commit_kind
+        waits = self.table.options.get(BUCKET) == POSTPONE_BUCKET and kind is CommitKind.COMPACT
+        changes_state = kind in (CommitKind.APPEND, CommitKind.OVERWRITE) or waits
+        if not self.table.schema.primary_keys:
+            return self._of_files() if changes_state else []
+        if tells_changelog(self.table) and kind is not CommitKind.OVERWRITE:
+            by_partition = partition_predicate(self.table, self.predicate)
+            told = told_by_commit(self.table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
+            return [CommitSplit(self.snapshot, split) for split in told]
+        if not changes_state:
+            return []
+        compared = differences(self.table, self._before(), self.snapshot, self.predicate, self.metrics, images=True)
+        return [CommitSplit(self.snapshot, split) for split in compared]
+
+    def _before(self) -> Snapshot | None:
+        number = self.snapshot.id - 1
+        if number < FIRST_SNAPSHOT_ID:
+            return None
+        if not self.table.snapshots.exists(number):
+            raise NoSuchSnapshotError(
+                f"{self.table.name}: what snapshot {self.snapshot.id} changed cannot be told without the one before it:"
+                f" {retained_range(self.table)}.",
+                name=str(number),
+            )
+        return self.table.snapshots.get(number)
+
+    def moves(self) -> tuple[dict[_Bucket, list[DataFileMeta]], dict[_Bucket, list[DataFileMeta]]]:
+        """The files that the commit added, and those that it removed."""
+        by_partition = partition_predicate(self.table, self.predicate)
+        manifests = self.table.manifests.read_list(self.snapshot.delta_manifest_list)
+        self.metrics.manifests += len(manifests)
+        self.metrics.manifests_read += len(manifests)
+        found: dict[FileKind, dict[_Bucket, list[DataFileMeta]]] = {FileKind.ADD: {}, FileKind.DELETE: {}}
+        for held in self.table.manifests.read_all([m.file_name for m in manifests]):
+            self.metrics.files += len(held)
+            for e in entries(in_scanned_bucket(self.table, filter_partitions(self.table, held, by_partition))):
+                found[e.kind].setdefault((e.partition, e.bucket), []).append(e.file)
+        return found[FileKind.ADD], found[FileKind.DELETE]
+
+    def _of_files(self) -> Iterator[CommitSplit]:
+        added, removed = self.moves()
+        beside: dict[_Bucket, list[DataFileMeta]] = {}
+        if evolves(self.table):
+            for place, files in added.items():
+                added[place], beside[place] = whole_and_beside(self.table, files)
+        beside = {place: files for place, files in beside.items() if files}
+        before = self._before() if removed or beside or self.snapshot.index_manifest is not None else None
+        old = deletions_of(self.table, before)
+        new = deletions_of(self.table, self.snapshot)
+        yield from self._whole(removed, old, RowKind.DELETE)
+        yield from self._whole(added, new, RowKind.INSERT)
+        yield from self._rewritten(beside, before, new)
+        fresh = {(*bucket, f.file_name) for bucket, files in added.items() for f in files}
+        marked = {place: d for place, d in new.items() if place not in fresh and old.get(place) != d}
+        if marked:
+            yield from self._marked(marked, old)
+
+    def _whole(
+        self, held: Mapping[_Bucket, list[DataFileMeta]], deletions: _Deletions, kind: RowKind
+    ) -> Iterator[CommitSplit]:
+        for place, files in held.items():
+            count_files(self.metrics, files)
+            if evolves(self.table):
+                found = grown_splits(self.table, place, files, self.split_bytes)
+            else:
+                groups = pack(files, lambda f: f.file_size, self.split_bytes, 0)
+                found = (Split(*place, tuple(group), raw=True) for group in groups)
+            for split in found:
+                yield CommitSplit(self.snapshot, _raw(split, deletions), kind)
+
+    def _rewritten(
+        self, beside: Mapping[_Bucket, list[DataFileMeta]], before: Snapshot | None, deletions: _Deletions
+    ) -> Iterator[CommitSplit]:
+        """The groups of files that hold some columns of rows which were there before, with what the groups were."""
+        if not beside:
+            return
+        old, new = self._groups(before, beside), self._groups(self.snapshot, beside)
+        for place, files in beside.items():
+            written: dict[int, set[int]] = {}
+            for file in files:
+                fields = stored_fields(self.table.schemas.get(file.schema_id), file)
+                for first, group in new[place].items():
+                    if first <= (file.first_row_id or 0) < first + group.row_count:
+                        written.setdefault(first, set()).update(f.id for f in fields)
+            for first, ids in written.items():
+                compared = tuple(f.name for f in self.table.schema.fields if f.id in ids)
+                if compared:  # columns that are no more tell nothing
+                    was, now = (self._group_split(place, g[place][first], deletions) for g in (old, new))
+                    count_files(self.metrics, {f.file_name: f for f in (*was.files, *now.files)}.values())
+                    yield CommitSplit(self.snapshot, now, before=was, compared=compared)
+
+    def _groups(self, snapshot: Snapshot | None, places: Iterable[_Bucket]) -> dict[_Bucket, dict[int, FileGroup]]:
+        """The groups of some buckets by the ids of their first rows."""
+        live = live_files(self.table, snapshot, partition_predicate(self.table, self.predicate)).entries
+        buckets: dict[_Bucket, list[DataFileMeta]] = {place: [] for place in places}
+        for e in entries(live):
+            if (e.partition, e.bucket) in buckets:
+                buckets[e.partition, e.bucket].append(e.file)
+        return {p: {g.first_row_id: g for g in file_groups(self.table, files)[0]} for p, files in buckets.items()}
+
+    def _group_split(self, place: _Bucket, group: FileGroup, deletions: _Deletions) -> EvolvedSplit:
+        deletion = deletions.get((*place, group.anchor.file_name))
+        dead = {} if deletion is None else {group.anchor.file_name: deletion}
+        return EvolvedSplit(*place, group.files, raw=False, deletions=dead, groups=(group,))
+
+    def _marked(self, marked: _Deletions, old: _Deletions) -> Iterator[CommitSplit]:
+        by_partition = partition_predicate(self.table, self.predicate)
+        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, by_partition).entries)
+        chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
+        if evolves(self.table):  # the other columns of the rows lie in files beside
+            numbers = pa.array(groups_of_entries(live))
+            chosen = pc.is_in(numbers, value_set=numbers.filter(chosen.combine_chunks()))
+        buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        for e in entries(live.filter(chosen)):
+            buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for place, files in buckets.items():
+            count_files(self.metrics, files)
+            if evolves(self.table):
+                found = evolved_splits(self.table, place, files, None, SplitSize(0, 0), lambda file: True)
+            else:
+                found = (Split(*place, (file,), raw=True) for file in files)
+            for split in found:
+                deletion = marked.get((*place, split.anchors[0].file_name))
+                if deletion is not None:
+                    yield CommitSplit(self.snapshot, _raw(split, old), RowKind.DELETE, deletion)
+
+
+def _raw(split: Split, deletions: _Deletions) -> Split:
+    """Files whose rows are told as they are, but those that were deleted before."""
+    place = split.partition, split.bucket
+    theirs = {f.file_name: d for f in split.anchors if (d := deletions.get((*place, f.file_name))) is not None}
+    if isinstance(split, EvolvedSplit):
+        return replace(split, deletions=theirs)
+    return Split(*place, split.files, raw=True, deletions=theirs)

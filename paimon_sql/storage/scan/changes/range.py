@@ -1,0 +1,170 @@
+"""The plan of a read of changes: new files and changelogs told row by row, or two states compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.live_files import (
+    LiveFiles,
+    ScanMetrics,
+    filter_partitions,
+    live_files,
+    partition_predicate,
+)
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.data_evolution import grown_splits
+from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DIFF, Span
+
+_Bucket = tuple[bytes, int]
+
+
+def plan_changes(
+    table: Table, span: Span, predicate: Predicate | None, split_bytes: int
+) -> tuple[list[Split], ScanMetrics]:
+    """The splits that tell the changes of a span, and what planning looked at.
+
+    Args:
+        table: the table, under the options of the read.
+        span: the span.
+        predicate: a condition on the table's columns; the part on partition columns leaves files out.
+        split_bytes: how many bytes one reader takes at most, where rows are told one by one.
+    """
+    metrics = ScanMetrics()
+    if span.end is None:
+        return [], metrics
+    if span.mode == DIFF and table.schema.primary_keys:
+        return list(differences(table, span.before, span.end, predicate, metrics)), metrics
+    return list(_told(table, span, predicate, metrics, split_bytes)), metrics
+
+
+def _told(
+    table: Table, span: Span, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterable[Split]:
+    """A split holds files of one bucket, but never of two commits, so that a reader could tell them in order."""
+    by_partition = partition_predicate(table, predicate)
+    for snapshot in span.commits(table):
+        yield from told_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
+
+
+def told_by_commit(
+    table: Table, mode: str, snapshot: Snapshot, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterable[Split]:
+    """The splits of the files that a commit added to its changelog or to the table.
+
+    Args:
+        table: the table.
+        mode: ``CHANGELOG`` for its changelog.
+        snapshot: the commit.
+        predicate: a condition on partition columns.
+        metrics: is told what planning looks at.
+        split_bytes: how many bytes one reader takes at most.
+    """
+    name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
+    manifests = table.manifests.read_list(name)
+    metrics.manifests += len(manifests)
+    metrics.manifests_read += len(manifests)
+    for held in table.manifests.read_all([m.file_name for m in manifests]):
+        metrics.files += len(held)
+        buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        for e in entries(in_scanned_bucket(table, filter_partitions(table, held, predicate))):
+            if e.kind is FileKind.ADD:
+                buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for (partition, bucket), files in buckets.items():
+            count_files(metrics, files)
+            if evolves(table):
+                yield from grown_splits(table, (partition, bucket), files, split_bytes)
+                continue
+            for group in pack(files, lambda f: f.file_size, split_bytes, 0):
+                yield LogSplit(partition, bucket, tuple(group), False)
+
+
+def differences(
+    table: Table,
+    first: Snapshot | None,
+    last: Snapshot | None,
+    predicate: Predicate | None,
+    metrics: ScanMetrics,
+    *,
+    images: bool = False,
+) -> Iterable[Split]:
+    """The splits that compare two states of a table with a primary key, bucket by bucket.
+
+    Args:
+        table: the table.
+        first: the earlier state; None is an empty table.
+        last: the later state.
+        predicate: a condition on the table's columns; the part on partition columns leaves files out.
+        metrics: is told what planning looks at.
+        images: whether readers tell what changed rows were before, too.
+    """
+    by_partition = partition_predicate(table, predicate)
+    before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
+    after = _State(table, live_in_scanned_bucket(table, live_files(table, last, by_partition)))
+    metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
+    metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
+    metrics.files += after.live.metrics.files + before.live.metrics.files
+    for place in sorted({*before.buckets, *after.buckets}):
+        old, new = before.split(place), after.split(place)
+        old, new = _changed(table, old, new)
+        if old.files or new.files:
+            count_files(metrics, [*old.files, *new.files])
+            yield DiffSplit(
+                new.partition, new.bucket, new.files, False, new.sections, new.deletions, before=old, images=images
+            )
+
+
+class _State:
+    """The files of a snapshot by bucket, as a merging read sees them."""
+
+    def __init__(self, table: Table, live: LiveFiles) -> None:
+        self.live = live
+        self.buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
+        for e in entries(live.entries):
+            if e.bucket == POSTPONE_BUCKET:
+                continue  # its rows wait for a compaction
+            self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
+            self._deletions.setdefault((partition, bucket), {})[name] = deletion
+
+    def split(self, place: _Bucket) -> Split:
+        files = tuple(self.buckets.get(place, ()))
+        return Split(*place, files, False, (), self._deletions.get(place, {}))
+
+
+def _changed(table: Table, old: Split, new: Split) -> tuple[Split, Split]:
+    """Both states without the ranges of keys whose files are the same in both."""
+    states = [{f.file_name: (f, split.deletions.get(f.file_name)) for f in split.files} for split in (old, new)]
+    together = {name: f for state in states for name, (f, _) in state.items()}
+    same: set[str] = set()
+    for section in sections_of(table.schema, list(together.values())):
+        names = {f.file_name for run in section.runs for f in run}
+        held = [{n: state[n] for n in names & state.keys()} for state in states]
+        if held[0] == held[1]:
+            same |= names
+    return _only(table, old, same), _only(table, new, same)
+
+
+def _only(table: Table, split: Split, without: set[str]) -> Split:
+    files = [f for f in split.files if f.file_name not in without]
+    sections = tuple(sections_of(table.schema, files))
+    return replace(split, files=tuple(f for s in sections for run in s.runs for f in run), sections=sections)
+
+
+def count_files(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
+    """Tell metrics of files that are read."""
+    for f in files:
+        metrics.files_read += 1
+        metrics.bytes_read += f.file_size

@@ -1,0 +1,110 @@
+"""Files left out of a plan by their indexes.
+
+Which conditions count depends on what becomes of the rows. A file that is read as it is goes if no row of it can be
+wanted. Where files are merged, an old version of a row may satisfy a condition that its newest does not: a file goes by
+conditions on the key alone, and all files of a section go together if none holds a wanted row and the engine answers
+with one of the rows that it merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
+from paimon_sql.storage.data_files.live_files import ScanMetrics
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table.table import Table
+
+Place = tuple[bytes, int, str]
+CHOOSING_ENGINES = ("deduplicate", "first-row")
+"""The engines that answer with one of the rows of a key, as it is."""
+_MOST_FILES = 1000
+"""How many index files a plan opens; whoever reads the rest of the data opens theirs."""
+_THREADS = 32
+
+
+def prune_by_indexes(
+    table: Table, splits: Iterable[Split], predicate: Predicate | None, metrics: ScanMetrics
+) -> list[Split]:
+    """The splits without the files that hold no wanted row by their indexes.
+
+    Args:
+        table: the table that the files are of.
+        splits: the splits.
+        predicate: the condition.
+        metrics: is told what is not read after all.
+    """
+    before = list(splits)
+    if predicate is None or not IndexLook(table, predicate).is_of_use:
+        return before
+    merged = [split for split in before if not split.raw]
+    on_keys = about(predicate, table.schema.primary_keys)
+    chooses = table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
+    alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
+    of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
+    after = [without_files(split, alone, of_keys) for split in before]
+    for old, new in zip(before, after, strict=True):
+        metrics.files_read -= len(old.files) - len(new.files)
+        metrics.bytes_read -= old.size - new.size
+    return [split for split in after if split.files]
+
+
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
+    """The files of which no row satisfies a condition, by their indexes."""
+    look = IndexLook(table, predicate)
+    files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
+    opened = 0
+    chosen = []
+    for split, file in files:
+        opened += look.opens(file)
+        if opened <= _MOST_FILES or not look.opens(file):
+            chosen.append((split, file))
+
+    def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
+        split, file = item
+        rows = look.rows(split.partition, split.bucket, file)
+        return rows is not None and not rows
+
+    answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    return frozenset(place_of(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
+
+
+def place_of(split: Split, file: DataFileMeta) -> Place:
+    """What tells a split's file from all others."""
+    return split.partition, split.bucket, file.file_name
+
+
+def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place] | None = None) -> Split:
+    """A split without files that hold no wanted row; it may be left without any.
+
+    Args:
+        split: the split.
+        unwanted: the files that hold none; where files are merged, they go by whole sections.
+        unwanted_keys: the files that hold no key of a wanted row, which go alone.
+    """
+    return _of_files(split, unwanted) if split.raw else _of_sections(split, unwanted, unwanted_keys or frozenset())
+
+
+def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
+    kept = tuple(f for f in split.files if place_of(split, f) not in unwanted)
+    return split if len(kept) == len(split.files) else replace(split, files=kept)
+
+
+def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place]) -> Split:
+    """A split without sections that hold only unwanted files, and without single files that hold only unwanted keys."""
+    sections = []
+    for section in split.sections:
+        if all(place_of(split, f) in unwanted for run in section.runs for f in run):
+            continue
+        runs = (tuple(f for f in run if place_of(split, f) not in unwanted_keys) for run in section.runs)
+        left = tuple(run for run in runs if run)
+        if left:
+            sections.append(Section(left))
+    files = tuple(f for section in sections for run in section.runs for f in run)
+    return split if len(files) == len(split.files) else replace(split, files=files, sections=tuple(sections))

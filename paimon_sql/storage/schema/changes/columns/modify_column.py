@@ -1,0 +1,38 @@
+"""MODIFY: a column is from now on as the statement writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataType
+from paimon_sql.storage.schema.changes.base import CAREFUL, Context, SchemaChange
+from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment
+from paimon_sql.storage.schema.changes.columns.column_type import UpdateColumnType
+from paimon_sql.storage.schema.changes.columns.nesting import resolve
+from paimon_sql.storage.schema.changes.columns.position import Position, UpdateColumnPosition
+
+
+@dataclass(frozen=True)
+class ModifyColumn(SchemaChange):
+    """Give a column another type, nullability, comment and, where ``position`` says so, place.
+
+    A column of the primary key stays NOT NULL whatever the type says. The default value stays.
+    """
+
+    name: str
+    type: DataType
+    comment: str | None = None
+    position: Position | None = None
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        path = resolve(schema, (self.name,), context)
+        parts: list[SchemaChange] = [
+            UpdateColumnType(path, self.type, keep_nullability=path[0] in schema.primary_keys),
+            UpdateColumnComment(path, self.comment),
+        ]
+        if self.position is not None:
+            parts.append(UpdateColumnPosition(path, self.position))
+        for change in parts:
+            schema = change.apply(schema, context)
+        return schema

@@ -1,0 +1,66 @@
+"""Where a column stands among its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, missing_column
+from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """FIRST, LAST, or beside the column ``reference``, a name without its path."""
+
+    kind: Literal["FIRST", "LAST", "AFTER", "BEFORE"]
+    reference: str | None = None
+
+    def insert(self, fields: Sequence[DataField], field: DataField, parent: Path, context: Context) -> list[DataField]:
+        """The fields with one more among them.
+
+        Args:
+            fields: the others.
+            field: the one to put in.
+            parent: where the fields are, for messages.
+            context: how names are compared.
+
+        Raises:
+            InvalidSchemaError: the reference is none of the fields.
+        """
+        if self.kind in ("FIRST", "LAST"):
+            at = 0 if self.kind == "FIRST" else len(fields)
+        else:
+            names = [f.name for f in fields]
+            beside = context.find(self.reference or "", names)
+            if beside is None:
+                raise missing_column((*parent, self.reference or ""), names)
+            at = names.index(beside) + (self.kind == "AFTER")
+        return [*fields[:at], field, *fields[at:]]
+
+
+FIRST = Position("FIRST")
+LAST = Position("LAST")
+
+
+@dataclass(frozen=True)
+class UpdateColumnPosition(SchemaChange):
+    """Move a column, or a field inside one, among its neighbours."""
+
+    path: Path
+    position: Position
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        path = resolve(schema, self.path, context)
+
+        def move(fields: Sequence[DataField]) -> list[DataField]:
+            moved = next(f for f in fields if f.name == path[-1])
+            if context.find(self.position.reference or "", [moved.name]):
+                raise InvalidSchemaError(f"Column '{moved.name}' cannot be moved beside itself.")
+            return self.position.insert([f for f in fields if f is not moved], moved, path[:-1], context)
+
+        return replace_fields(schema, path[:-1], move)

@@ -1,0 +1,45 @@
+"""What ALTER TABLE may do to a format table: nothing after which its files would be read otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.errors import InvalidOptionError, UnsupportedError
+from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
+from paimon_sql.format.options.table.data_file import FILE_FORMAT
+from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
+from paimon_sql.format.options.table.table import PATH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.schema.changes import (
+    AddColumn,
+    RemoveOption,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefaultValue,
+    UpdateComment,
+)
+
+_HARMLESS = (SetOption, RemoveOption, UpdateComment, UpdateColumnComment, UpdateColumnDefaultValue, AddColumn)
+_FIXED = frozenset((FILE_FORMAT.key, PATH.key, FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY))
+
+
+def check_alteration(schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
+    """Refuse changes that a format table cannot have.
+
+    Raises:
+        UnsupportedError: files that are there would no longer fit.
+        InvalidOptionError: an option tells where files stand or how they are read.
+    """
+    for change in changes:
+        if not isinstance(change, _HARMLESS):
+            raise UnsupportedError(
+                "A format table's columns are what its files hold: only new ones can be added, at the end.",
+                remedy="CREATE another table and INSERT the rows into it.",
+            )
+        if isinstance(change, AddColumn) and (change.position is not None or len(change.path) > 1):
+            raise UnsupportedError("A new column of a format table stands at the end.", remedy="Leave its place out.")
+        if isinstance(change, (SetOption, RemoveOption)) and change.key in _FIXED:
+            raise InvalidOptionError(
+                f"The option '{change.key}' of a format table is fixed when it is created.", key=change.key
+            )

@@ -1,0 +1,92 @@
+"""Options, the table's comment and its key as parts of a definition that change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.format.options import canonical, check_changes
+from paimon_sql.format.options.table.table import PARTITION, PRIMARY_KEY
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.schema.changes.base import CAREFUL, Context, SchemaChange, missing_column
+
+_KEYS = (PRIMARY_KEY.key, PARTITION.key)
+
+
+@dataclass(frozen=True)
+class SetOption(SchemaChange):
+    """Give an option a value."""
+
+    key: str
+    value: str
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        change = canonical({self.key: self.value})
+        if self.key == PRIMARY_KEY.key and not schema.primary_keys and not context.has_data:
+            return _with_primary_key(schema, self.value, context)
+        check_changes(_with_keys(schema), change, has_snapshots=context.has_data)
+        if self.key in _KEYS:
+            return schema
+        return _with_options(schema, {**schema.options, **change})
+
+
+@dataclass(frozen=True)
+class RemoveOption(SchemaChange):
+    """Take an option away, so that its default holds; one that is not set is passed over."""
+
+    key: str
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        keys = {self.key, *canonical({self.key: ""})}
+        known = _with_keys(schema)
+        check_changes(known, dict.fromkeys(k for k in keys if k in known), has_snapshots=context.has_data)
+        return _with_options(schema, {k: v for k, v in schema.options.items() if k not in keys})
+
+
+@dataclass(frozen=True)
+class UpdateComment(SchemaChange):
+    """Say what the table is; None takes its comment away."""
+
+    comment: str | None
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        return schema if schema.comment == self.comment else replace(schema, comment=self.comment)
+
+
+@dataclass(frozen=True)
+class DropPrimaryKey(SchemaChange):
+    """Make a table without data one without a primary key; the columns stay NOT NULL."""
+
+    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+        if not schema.primary_keys:
+            return schema
+        if context.has_data:
+            raise InvalidSchemaError(
+                f"The primary key ({', '.join(schema.primary_keys)}) of a table with data cannot be dropped.",
+                remedy="Create a new table without a key and copy the data into it.",
+            )
+        return replace(schema, primary_keys=())
+
+
+def _with_primary_key(schema: TableSchema, text: str, context: Context) -> TableSchema:
+    """A table without data becomes one with a key, as an empty branch may get one that main does not have."""
+    names = []
+    for name in comma_separated(text):
+        found = context.find(name, schema.names)
+        if found is None:
+            raise missing_column((name,), schema.names)
+        names.append(found)
+    fields = tuple(replace(f, type=f.type.as_nullable(False)) if f.name in names else f for f in schema.fields)
+    return replace(schema, fields=fields, primary_keys=tuple(names))
+
+
+def _with_keys(schema: TableSchema) -> Mapping[str, str]:
+    """The options with the keys among them, as a user would have said them."""
+    keys = ((PRIMARY_KEY.key, schema.primary_keys), (PARTITION.key, schema.partition_keys))
+    return {**schema.options, **{key: ",".join(names) for key, names in keys if names}}
+
+
+def _with_options(schema: TableSchema, options: Mapping[str, str]) -> TableSchema:
+    return schema if options == schema.options else replace(schema, options=options)

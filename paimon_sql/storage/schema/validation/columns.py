@@ -1,0 +1,71 @@
+"""Rules about columns: their names, their types as keys, their default values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.options.table.table import PRIMARY_KEY_NULLABLE
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.types import RowType, walk
+from paimon_sql.storage.columns.defaults import default_scalar
+from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
+from paimon_sql.storage.schema.validation.definition import Definition, listed, wrong
+
+RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
+"""Names of columns that Paimon adds."""
+
+
+def column_names(table: Definition) -> Iterator[PaimonError]:
+    """Each column has a name of its own, which is none of Paimon's."""
+    if not table.schema.fields:
+        yield wrong("A table needs at least one column.")
+    if any(not name.strip() for name in table.schema.names):
+        yield wrong("A column has no name.", "Give each column one.")
+    for name in _twice(table.schema.names):
+        yield wrong(f"The column '{name}' is defined twice (a duplicate).")
+    for field in table.schema.fields:
+        for inner in walk(field.type):
+            if isinstance(inner, RowType) and (again := _twice(inner.names)):
+                yield wrong(f"Column '{field.name}': the field '{again[0]}' is defined twice (a duplicate).")
+        if field.name in RESERVED_NAMES or field.name.startswith(KEY_PREFIX):
+            yield wrong(
+                f"The column name '{field.name}' is reserved for Paimon's own columns.", "Give the column another name."
+            )
+
+
+def key_columns(table: Definition) -> Iterator[PaimonError]:
+    """Partition and primary keys are made of columns, each once, whose types can be compared."""
+    schema = table.schema
+    for kind, names in (("partition", schema.partition_keys), ("primary", schema.primary_keys)):
+        for name in _twice(names):
+            yield wrong(f"The {kind} key names the column '{name}' twice (a duplicate).")
+        for name in names:
+            if name not in table.columns:
+                yield wrong(
+                    f"The {kind} key names '{name}', which is no column.", f"Columns are {listed(schema.names)}."
+                )
+            elif isinstance(table.columns[name].type, UNORDERED):
+                yield wrong(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")
+    if schema.primary_keys and set(schema.primary_keys) <= set(schema.partition_keys):
+        yield wrong(
+            f"The primary key ({', '.join(schema.primary_keys)}) holds only partition columns, so a partition could"
+            " hold one row only.",
+            "Add a column to the key that is not a partition column.",
+        )
+    if not schema.primary_keys and table.is_on(PRIMARY_KEY_NULLABLE):
+        yield wrong(f"The option '{PRIMARY_KEY_NULLABLE.key}' needs a primary key.", "Define one, or leave it out.")
+
+
+def default_values(table: Definition) -> Iterator[PaimonError]:
+    """A default value is one of its column's type."""
+    for field in table.schema.fields:
+        try:
+            default_scalar(field)
+        except PaimonError as error:
+            yield error
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]

@@ -1,0 +1,62 @@
+"""Whether a table is still the one that a statement was planned on, and no other of its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from paimon_sql.errors import NoSuchTableError
+from paimon_sql.storage.metadata.schemas import descends
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
+
+
+def is_same_table(table: Table) -> bool:
+    """Whether the schema version that the table was opened with still stands, unchanged, in its directory.
+
+    A version is written once and never changes. One of another table of the same name has another time of creation,
+    or other columns; a branch of the same name has another time of its file.
+
+    A server that keeps the table's history compares the table's id by itself.
+
+    Raises:
+        PaimonError: the file system does not say.
+    """
+    if table.authority is not None:
+        return True
+    return table.schemas.has(table.schema) and table.birth == replace(table).birth
+
+
+def require_same_table(table: Table) -> None:
+    """Nothing if a table is still the one that was opened.
+
+    Raises:
+        NoSuchTableError: it was dropped, renamed or replaced.
+    """
+    if not is_same_table(table):
+        raise changed_table(table)
+
+
+def changed_table(table: Table) -> NoSuchTableError:
+    """The error of a statement whose table is gone."""
+    return NoSuchTableError(
+        f"{table.name} was dropped, renamed or replaced while the statement ran; nothing was committed.",
+        name=table.name,
+        remedy="Run the statement again if there is a table of this name.",
+    )
+
+
+def _check_table(proposal: Proposal) -> None:
+    require_same_table(proposal.table)
+
+
+def _check_definition(proposal: Proposal) -> None:
+    """A REPLACE TABLE, or a rollback past one, gives the table other columns, under which no row of ours would show."""
+    table, latest = proposal.table, proposal.latest
+    if latest is None or latest.schema_id == table.schema.id or table.authority is not None:
+        return
+    if not descends(table.schema, table.schemas.get(latest.schema_id)):
+        raise changed_table(table)
+
+
+SAME_TABLE = Validation("the table is the one that the statement was planned on", _check_table)
+SAME_DEFINITION = Validation("the table's definition was not replaced", _check_definition)

@@ -1,0 +1,94 @@
+"""Where keys stand in a table whose keys may move between partitions: found for the keys of a write alone.
+
+The key columns of the table are read bucket by bucket, merged, and looked up in what a write brings, so that memory
+holds the keys of the write and one window of the table.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_INDEX_TTL
+from paimon_sql.format.rows.encode import encode_rows
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.deletion_vectors import deletions_of
+from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.state import WriteState
+
+KEY, OLD_PARTITION, OLD_BUCKET = "_KEY", "_OLD_PARTITION", "_OLD_BUCKET"
+PLACES = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKET, pa.int32())])
+"""A key's bytes, and the partition and bucket where it stands."""
+
+
+@dataclass(frozen=True)
+class KeyPlaceTask:
+    """Reads the keys of one bucket; ``wanted`` are the only ones of interest."""
+
+    table: Table
+    split: Split
+    wanted: pa.Array | None = field(default=None, compare=False)
+
+    @property
+    def size(self) -> int:
+        """The bytes to be read, roughly: those of the key columns."""
+        schema = self.table.schema
+        return self.split.size * len(schema.primary_keys) // len(schema.fields)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The keys with their places, as columns of ``PLACES``."""
+        schema = self.table.schema
+        for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
+            keys = key_bytes(schema, rows)
+            partitions = pa.repeat(pa.scalar(self.split.partition, pa.binary()), rows.num_rows)
+            buckets = pa.array(np.full(rows.num_rows, self.split.bucket, np.int32))
+            batch = pa.RecordBatch.from_arrays([keys, partitions, buckets], schema=PLACES)
+            yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
+
+
+def run_key_places(task: KeyPlaceTask) -> pa.Table:
+    """The wanted keys of one task; a function of the module, so that it can be sent to a worker."""
+    return pa.Table.from_batches(task.batches(), schema=PLACES)
+
+
+def plan_key_places(state: WriteState) -> list[KeyPlaceTask]:
+    """The tasks that read all keys which a write leaves in place.
+
+    Files that are older than ``cross-partition-upsert.index-ttl`` are forgotten where a bucket holds no younger one.
+    """
+    table = state.table
+    buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    for e in entries(state.files):
+        buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+    deletions = deletions_of(table, state.snapshot)
+    ttl = table.options.get(CROSS_PARTITION_UPSERT_INDEX_TTL)
+    oldest = None if ttl is None else time.time() * 1000 - ttl.total_seconds() * 1000
+    tasks = []
+    for (partition, bucket), files in buckets.items():
+        if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
+            continue
+        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
+        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        sections = tuple(sections_of(table.schema, files))
+        tasks.append(KeyPlaceTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
+    return tasks
+
+
+def key_bytes(schema: TableSchema, rows: pa.RecordBatch) -> pa.Array:
+    """Each row's whole primary key as bytes, by which keys are told apart as the format does.
+
+    Partition columns of the key belong to it: rows that differ in one of them are different rows, as in the index of
+    Paimon's ``GlobalIndexAssigner``. Files alone are sorted by the trimmed key.
+    """
+    fields = schema.select(schema.primary_keys)
+    return encode_rows([rows.column(f.name) for f in fields], [f.type for f in fields]).cast(pa.binary())

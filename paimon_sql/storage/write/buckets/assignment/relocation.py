@@ -1,0 +1,188 @@
+"""What becomes of rows whose keys may stand in another partition: the merge engine decides.
+
+- ``deduplicate``: the old row is deleted where it stands, the new one goes to its own partition.
+- ``partial-update`` and ``aggregation``: the row joins the old one in the old partition.
+- ``first-row``: a key that exists keeps its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
+from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE, MERGE_ENGINE
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.merge.engines.base import is_retract
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.fill import Lane
+from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import check_keys
+from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
+
+Indices = npt.NDArray[np.int64]
+
+
+def moves_rows(table: Table) -> bool:
+    """Whether a new row brings its key into its own partition, and does not stay where the old row is.
+
+    Where deletes are ignored an old row could not be taken away, so its key stays, too.
+    """
+    return bool(table.options.get(MERGE_ENGINE) == "deduplicate" and not table.options.get(IGNORE_DELETE))
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Rows sorted by key: where each key begins, which key a row is of, where the keys stand already."""
+
+    rows: pa.RecordBatch
+    starts: Indices
+    of_row: Indices
+    old: pa.Array
+    old_bucket: npt.NDArray[np.int32]
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Whether each key exists."""
+        valid: npt.NDArray[np.bool_] = self.old.is_valid().to_numpy(zero_copy_only=False)
+        return valid
+
+
+class Relocator:
+    """Gives rows their partition and bucket, and adds the deletes of keys that move.
+
+    Args:
+        table: the table.
+        counts: how many rows each bucket holds.
+        lane: the lane of this relocator, in whose buckets new keys are put.
+        lanes: how many there are.
+    """
+
+    def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
+        self._table = table
+        self._kinds = KindsOfRows(table, merge_engine(table.schema))
+        self._router = Router(table.schema, 1)
+        stays = self._first if table.options.get(MERGE_ENGINE) == "first-row" else self._stay
+        self._place = self._move if moves_rows(table) else stays
+        self._lane = Lane(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
+        self._lane.most = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+        self._lanes: dict[bytes, Lane] = {}
+        for (partition, bucket), count in counts.items():
+            if bucket % lanes == lane:
+                self._of(partition).counts[bucket] = count
+
+    def relocate(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows to be written, with their kinds and, in ``_BUCKET``, their buckets.
+
+        Args:
+            batches: rows with the table's columns, perhaps their kinds, and the places of their keys, sorted by key
+                bytes and then by age.
+        """
+        rest: pa.RecordBatch | None = None
+        for batch in batches:
+            if batch.num_rows:
+                rows = batch if rest is None else pa.concat_batches([rest, batch])
+                last = rows.column(KEY)[rows.num_rows - 1]
+                # The batch may have cut the rows of its last key in two.
+                whole = pc.index(rows.column(KEY), last).as_py()
+                rest = rows.slice(whole)
+                yield from self._whole(rows.slice(0, whole))
+        if rest is not None:
+            yield from self._whole(rest)
+
+    def _whole(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        check_keys(self._table, rows)
+        rows = self._kinds.given(rows)
+        if not rows.num_rows:
+            return
+        keys = rows.column(KEY)
+        changes = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
+        starts = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.int64)
+        of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.num_rows)))
+        first = rows.take(pa.array(starts))
+        old_bucket = pc.fill_null(first.column(OLD_BUCKET), -1).to_numpy(zero_copy_only=False)
+        found = _Keys(rows, starts, of_row, first.column(OLD_PARTITION), old_bucket)
+        for part in self._place(found):
+            if part.num_rows:
+                yield part
+
+    def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
+        """Of each key the newest row, in its own partition; the row that stands in another one is deleted."""
+        ends = np.append(keys.starts[1:], keys.rows.num_rows)
+        rows = keys.rows.take(pa.array(ends - 1))
+        own, known = self._own(rows), keys.known
+        stays = pc.fill_null(pc.equal(own, keys.old), False).to_numpy(zero_copy_only=False)
+        deletes = is_retract(rows.column(VALUE_KIND.name).to_numpy())
+        gone = np.flatnonzero(known & (deletes | ~stays))
+        yield self._written(rows, gone, keys.old, keys.old_bucket, kind=RowKind.DELETE)
+        kept = np.flatnonzero(stays & ~deletes)
+        yield self._written(rows, kept, own, keys.old_bucket)
+        fresh = np.flatnonzero(~stays & ~deletes)
+        yield self._written(rows, fresh, own, self._assigned(own, fresh))
+
+    def _stay(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
+        """All rows, in the partition where their key stands or where its first row belongs."""
+        first = keys.rows.take(pa.array(keys.starts))
+        own = self._own(first)
+        fresh = np.flatnonzero(~keys.known)
+        buckets = np.where(keys.known, keys.old_bucket, self._assigned(own, fresh)).astype(np.int32)
+        partitions = pc.coalesce(keys.old, own)
+        every = np.arange(keys.rows.num_rows)
+        yield self._written(keys.rows, every, partitions.take(pa.array(keys.of_row)), buckets[keys.of_row])
+
+    def _first(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
+        """The first row of each key that does not exist."""
+        first = keys.rows.take(pa.array(keys.starts))
+        own, fresh = self._own(first), np.flatnonzero(~keys.known)
+        yield self._written(first, fresh, own, self._assigned(own, fresh))
+
+    def _own(self, rows: pa.RecordBatch) -> pa.Array:
+        """The serialised partition that each row says."""
+        partitions, codes = self._router.partitions_of(rows)
+        return pa.array(partitions, pa.binary()).take(pa.array(codes))
+
+    def _of(self, partition: bytes) -> Lane:
+        if partition not in self._lanes:
+            self._lanes[partition] = replace(self._lane, counts={})
+        return self._lanes[partition]
+
+    def _assigned(self, partitions: pa.Array, chosen: Indices) -> npt.NDArray[np.int32]:
+        """A bucket for each of the chosen rows, as new keys of their partitions; any number for the others."""
+        buckets = np.zeros(len(partitions), np.int32)
+        encoded = partitions.take(pa.array(chosen)).dictionary_encode()
+        codes = encoded.indices.to_numpy()
+        for code, partition in enumerate(encoded.dictionary.to_pylist()):
+            rows = chosen[codes == code]
+            buckets[rows] = self._of(partition).place(len(rows))
+        return buckets
+
+    def _written(
+        self,
+        rows: pa.RecordBatch,
+        chosen: Indices,
+        partitions: pa.Array,
+        buckets: npt.NDArray[np.int32],
+        kind: RowKind | None = None,
+    ) -> pa.RecordBatch:
+        """Some rows with other partition columns, their buckets behind them."""
+        picked = pa.array(chosen)
+        taken = rows.take(picked)
+        encoded = partitions.take(picked).dictionary_encode()
+        values = partition_values(self._table, encoded.dictionary)
+        columns = {name: taken.column(name) for name in (*self._table.schema.names, VALUE_KIND.name)}
+        for name, array in values.items():
+            columns[name] = array.take(encoded.indices).cast(columns[name].type)
+        if kind is not None:
+            columns[VALUE_KIND.name] = pa.repeat(pa.scalar(int(kind), pa.int8()), len(chosen))
+        columns[BUCKET.name] = pa.array(buckets[chosen])
+        return pa.RecordBatch.from_pydict(columns)

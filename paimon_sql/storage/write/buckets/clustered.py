@@ -1,0 +1,23 @@
+"""Writes of append tables whose rows are laid out before they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_sql.storage.write.clustering.clustering import Clustering
+from paimon_sql.storage.write.clustering.external_sort import sorted_rows
+from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.task import WriteTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaidOutTask(WriteTask):
+    """Sorts the rows of each writer, within the memory of a write buffer, before they go to files."""
+
+    layout: Clustering
+
+    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return sorted_rows(rows, self.layout.keys, WriteSettings(self.table.schema).buffer_size)

@@ -1,0 +1,143 @@
+"""Cross-partition upserts: the primary key lacks a partition column, and yet a key stands in one partition only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM
+from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.key_places import (
+    KEY,
+    PLACES,
+    KeyPlaceTask,
+    key_bytes,
+    plan_key_places,
+    run_key_places,
+)
+from paimon_sql.storage.write.buckets.assignment.relocation import Relocator
+from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
+from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.task import WriteTask
+
+
+class CrossPartition(BucketMode):
+    """A table with ``bucket`` -1 whose primary key lacks a partition column."""
+
+    name = "KEY_DYNAMIC"
+
+    def plan(self, state: WriteState) -> WriteTask:
+        if state.overwrite is not None and state.overwrite.dynamic:
+            raise UnsupportedError(
+                f"{state.table.name}: keys may move between partitions, so that a dynamic overwrite cannot tell which"
+                " partitions it replaces.",
+                remedy="Say the partition: INSERT OVERWRITE .. PARTITION (..).",
+            )
+        replaces_all = state.overwrite is not None and state.overwrite.partitions is None
+        return CrossPartitionTask(
+            state.table,
+            state.sequences,
+            tuple(plan_key_places(state)),
+            state.row_counts,
+            state.snapshot,
+            replaces_all=replaces_all,
+        )
+
+
+@dataclass(frozen=True)
+class CrossPartitionTask(WriteTask):
+    """Writes rows whose keys may stand in other partitions.
+
+    Attributes:
+        places: the tasks that read where keys stand.
+        counts: how many rows each bucket holds.
+        base: the snapshot that the write was planned on.
+        located: whether rows come with their bucket in ``_BUCKET``, relocated already.
+        replaces_all: whether the write replaces the whole table, and with it the keys that rivals bring.
+    """
+
+    grows_with_rows = False
+
+    places: tuple[KeyPlaceTask, ...] = ()
+    counts: Mapping[Target, int] = field(default_factory=dict)
+    base: Snapshot | None = None
+    located: bool = False
+    replaces_all: bool = False
+
+    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.located:
+            yield from rows
+            return
+        batches = [b.append_column(KEY, key_bytes(self.table.schema, b)) for b in rows if b.num_rows]
+        if not batches:
+            return
+        given = pa.Table.from_batches(batches).combine_chunks()
+        found = self._places_of(pc.unique(given[KEY].combine_chunks()))
+        at = pc.index_in(given[KEY].combine_chunks(), value_set=found[KEY].combine_chunks())
+        for name in PLACES.names[1:]:
+            given = given.append_column(name, pc.take(found[name], at))
+        order = pc.sort_indices(given[KEY])
+        yield from Relocator(self.table, self.counts, 0, 1).relocate(given.take(order).combine_chunks().to_batches())
+
+    def at_work(self, lane: int, lanes: int) -> Relocator:
+        """The relocator of one of several lanes."""
+        return Relocator(self.table, self.counts, lane, lanes)
+
+    def relocated(self) -> CrossPartitionTask:
+        """The task for rows that know their buckets."""
+        return replace(self, places=(), located=True)
+
+    def writer(self) -> KeyValueWriter:
+        return _RelocatedWriter(self.table, self.sequences, self.router())
+
+    def router(self) -> Router:
+        return AssignedRouter(self.table.schema)
+
+    def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
+        if self.replaces_all:
+            return ()
+
+        def check(proposal: Proposal) -> None:
+            _check_base(self.table, self.base, proposal.latest)
+
+        return (Validation("no rows were written since the places of keys were looked up", check),)
+
+    def _places_of(self, keys: pa.Array) -> pa.Table:
+        threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
+        tasks = [replace(task, wanted=keys) for task in self.places]
+        return pa.concat_tables([PLACES.empty_table(), *LocalExecutor(threads).map(run_key_places, tasks)])
+
+
+class _RelocatedWriter(KeyValueWriter):
+    """Writes rows whose kinds were looked at already."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.write_stored(self._engine.prepare(batch))
+
+
+def _check_base(table: Table, base: Snapshot | None, latest: Snapshot | None) -> None:
+    """Nothing if no rows came since a write looked where its keys stand.
+
+    Raises:
+        CommitConflictError: they did, so a key could come to stand in two partitions.
+    """
+    for snapshot in changes_since(table, base, latest):
+        if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
+            raise CommitConflictError(
+                f"{table.name}: another job wrote rows meanwhile (snapshot {snapshot.id} of commit user"
+                f" {snapshot.commit_user}), so a key could come to stand in two partitions.",
+                remedy="Run the statement again; let one job at a time write to a table whose keys move.",
+            )

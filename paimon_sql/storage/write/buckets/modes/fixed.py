@@ -1,0 +1,36 @@
+"""Fixed buckets: the option ``bucket`` says how many there are, the bucket key of a row which one it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.write.buckets.assignment.routers import FixedRouter
+from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.task import WriteTask
+
+
+class Fixed(BucketMode):
+    """A table with ``bucket`` above 0."""
+
+    name = "HASH_FIXED"
+
+    def plan(self, state: WriteState) -> WriteTask:
+        return FixedTask(state.table, state.sequences, state.bucket_numbers)
+
+
+@dataclass(frozen=True)
+class FixedTask(WriteTask):
+    """Writes into fixed buckets; ``known`` are the numbers of buckets that partitions have already.
+
+    Raises:
+        InvalidInputError: while writing, a partition has another number of buckets than the option says.
+    """
+
+    known: Mapping[bytes, int] = field(default_factory=dict)
+
+    def router(self) -> Router:
+        return FixedRouter(self.table, self.table.options.get(BUCKET), self.known)

@@ -1,0 +1,19 @@
+"""No buckets: the rows of an append table lie in any file of their partition."""
+
+from __future__ import annotations
+
+from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.clustered import LaidOutTask
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.clustering.clustering import clustering_of_writes
+from paimon_sql.storage.write.task import WriteTask
+
+
+class Unaware(BucketMode):
+    """An append table with ``bucket`` -1."""
+
+    name = "BUCKET_UNAWARE"
+
+    def plan(self, state: WriteState) -> WriteTask:
+        layout = clustering_of_writes(state.table)
+        return WriteTask(state.table) if layout is None else LaidOutTask(state.table, layout=layout)

@@ -1,0 +1,177 @@
+"""``CALL sys.remove_orphan_files``: delete the files that nobody uses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, string_type
+from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.values import instant_of
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.maintenance.orphans.folders import external_roots, shared_roots
+from paimon_sql.storage.maintenance.orphans.removal import Removed
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.retention.retained_references import other_branches
+from paimon_sql.storage.table.table import Table
+
+DAY_MILLIS = 24 * 60 * 60 * 1000
+
+
+class RemoveOrphanFiles(Procedure):
+    """Files that neither a snapshot nor a tag nor a changelog of any branch leads to were left by writers that failed.
+
+    What is younger than a day stays, as somebody may be about to commit it; so does what no writer calls its files.
+    First all tables are searched: if somebody who may need files cannot be read, nothing is deleted.
+    """
+
+    name = "remove_orphan_files"
+    summary = "Delete the files that no snapshot, tag or branch uses."
+    arguments = (
+        Argument(
+            "table",
+            string_type(),
+            "The table; `db.*` stands for all tables of a database, `*.*` for those of the catalog.",
+            required=True,
+        ),
+        Argument(
+            "older_than",
+            string_type(),
+            "Only files older than this go: '2024-01-31 08:00:00' of the session's clock; a day by default.",
+        ),
+        Argument("dry_run", BooleanType(), "Only say what would be done."),
+        Argument("parallelism", IntType(), "Into how many tasks each step is cut."),
+        Argument(
+            "mode", string_type(), "distributed, the default: tasks of Spark where there is much to do; or local."
+        ),
+    )
+    results = (
+        result("deletedFileCount", BigIntType(), "how many files were deleted"),
+        result("deletedFileTotalLenInBytes", BigIntType(), "their bytes"),
+    )
+    details = (
+        result("data_files", BigIntType(), "data and changelog files among them"),
+        result("metadata_files", BigIntType(), "manifests, index files and statistics among them"),
+        result("temporary_files", BigIntType(), "half-made files among them"),
+        result("empty_folders", BigIntType(), "folders of buckets that were removed, as they were empty"),
+        result("tables", BigIntType(), "tables that were searched"),
+        result("checked_files", BigIntType(), "files that stand in their folders"),
+        result("unknown_files", BigIntType(), "old files that no writer of the table made, which stay"),
+        result("manifests_read", BigIntType(), "manifests that were read to learn what is in use"),
+        result("examples", string_type(), "the first few of the deleted files"),
+        result("seconds", DoubleType(), "how long it took"),
+        result("note", string_type(), "which files were looked at, and why others were not"),
+    )
+    example = "CALL sys.remove_orphan_files(table => 'db.t', older_than => '2024-01-31 08:00:00', dry_run => true)"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
+        older_than = _older_than(context, arguments["older_than"])
+        executor = _executor(context, arguments["mode"], arguments["parallelism"])
+        search = Search(older_than, executor, arguments["parallelism"])
+        plans, foreign = [], set()
+        for table in _tables(context, arguments["table"]):
+            shared = _shared(context, table)
+            foreign |= shared
+            plans.append(find_orphans(table, replace(search, foreign=shared)))
+        removed = Removed()
+        for plan in plans:
+            removed.take(remove_orphans(plan, dry_run=dry_run))
+        notes = [f"files from before {show_instant(older_than, context.zone)}"]
+        if dry_run:
+            notes.insert(0, "dry run, nothing was deleted")
+        if foreign:
+            notes.append(f"{', '.join(sorted(foreign))} left alone: other tables have files there too")
+        return [
+            (
+                removed.count,
+                removed.bytes,
+                removed.data,
+                removed.metadata,
+                removed.temporary,
+                removed.folders,
+                len(plans),
+                sum(plan.listed.files for plan in plans),
+                sum(plan.listed.strange for plan in plans),
+                sum(plan.census.manifests_read for plan in plans),
+                "\n".join(removed.shown) or None,
+                round(time.monotonic() - started, 3),
+                "; ".join(notes),
+            )
+        ]
+
+
+def _older_than(context: Context, text: str | None) -> int:
+    now = present_millis()
+    told = instant_of(text, context.zone)
+    if told is None:
+        return now - DAY_MILLIS
+    if told >= now:
+        raise InvalidInputError(
+            f"older_than must not lie in the future, but {text} does: files that are being written would be deleted.",
+            remedy="Leave it out to keep what is younger than a day.",
+        )
+    return told
+
+
+def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
+    if parallelism is not None and parallelism < 1:
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+    name = (mode or "").strip().lower() or "distributed"
+    if name == "distributed":
+        return context.executor
+    if name == "local":
+        return LocalExecutor(parallelism) if parallelism else LocalExecutor()
+    raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="It is 'distributed' or 'local'.")
+
+
+def _tables(context: Context, name: str) -> Iterator[Table]:
+    """The tables that are meant: one, or all of a database or catalog."""
+    parts = [part.strip("`") for part in name.split(".")]
+    if parts[-1] != "*":
+        yield context.table(name)
+        return
+    if len(parts) == 3 and parts[0] == context.catalog.name:
+        parts = parts[1:]
+    if len(parts) > 2 or not all(parts):
+        raise InvalidInputError(
+            f"'{name}' names no tables of catalog {context.catalog.name}.", remedy="Write db.*, or *.* for all."
+        )
+    database = parts[0] if len(parts) == 2 else context.database
+    for one in context.catalog.list_databases() if database == "*" else [database]:
+        yield from _all(context, one)
+
+
+def _all(context: Context, database: str) -> Iterator[Table]:
+    return (table for table in _any(context, database) if isinstance(table, Table))
+
+
+def _any(context: Context, database: str) -> Iterator[AnyTable]:
+    """The tables of a database, those among them whose files no snapshot tells of."""
+    for name in context.catalog.list_tables(database):
+        try:
+            yield context.catalog.any_table(Identifier(database, name))
+        except NoSuchTableError:
+            continue  # dropped meanwhile
+
+
+def _roots(table: AnyTable) -> list[str]:
+    """The folders that a table's files are in."""
+    if isinstance(table, Table):
+        return [table.path, *external_roots([table, *other_branches(table)])]
+    return [table.path, table.location]
+
+
+def _shared(context: Context, table: Table) -> set[str]:
+    """The folders elsewhere that the table's files are in, but those of other tables too."""
+    roots = external_roots([table, *other_branches(table)])
+    if not roots:
+        return set()
+    others = (t for d in context.catalog.list_databases() for t in _any(context, d) if t.path != table.path)
+    return shared_roots(roots, (path for other in others for path in _roots(other)))

@@ -1,0 +1,122 @@
+"""``CALL sys.repair``: look through the metadata of tables and mend what can be mended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, string_type
+from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.repair.repair import Findings, repair
+from paimon_sql.storage.table.table import Table
+
+
+class Repair(Procedure):
+    """Hints that say what is not so are put right, and expiries that were interrupted are finished.
+
+    Metadata files that cannot be read, as after a loss of power, are set aside in ``<table>/_unreadable`` where the
+    table can go on without them; the answer says what is lost. Nothing is deleted.
+
+    Tables that stand in the warehouse but not in the catalog are taken up, where a catalog keeps its tables elsewhere.
+
+    What else is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
+    """
+
+    name = "repair"
+    summary = "Look through the metadata of tables: set hints right and torn files aside, say what is missing."
+    arguments = (
+        Argument(
+            "database_or_table",
+            string_type(),
+            "Databases and tables with commas between: db, db.t; blank for the whole catalog.",
+            required=True,
+        ),
+        DRY_RUN,
+    )
+    results = (result("result", BooleanType(), "whether all is well now"),)
+    details = (
+        result("tables", BigIntType(), "tables that were looked through"),
+        result("repaired", BigIntType(), "what was put right"),
+        result("problems", BigIntType(), "what could not be"),
+        result("findings", string_type(), "both, a line each; null if all was well"),
+        result("seconds", DoubleType(), "how long it took"),
+        result("note", string_type(), "whether this was a dry run"),
+    )
+    example = "CALL sys.repair(database_or_table => 'db.t')"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
+        found, count = Findings(), 0
+        text = arguments["database_or_table"] or ""
+        adopted = _adopted(context, text, dry_run=dry_run)
+        found.repaired += [f"{name}: {said}" for name, said in adopted.items()]
+        for name, opened in _tables(context, text):
+            if dry_run and name in adopted and isinstance(opened, NoSuchTableError):
+                continue
+            count += 1
+            if isinstance(opened, Table):
+                found.take(repair(opened, dry_run=dry_run))
+            else:
+                found.problems.append(f"{name}: {opened}")
+        return [
+            (
+                not found.problems,
+                count,
+                len(found.repaired),
+                len(found.problems),
+                "\n".join([*found.repaired, *found.problems]) or None,
+                round(time.monotonic() - started, 3),
+                NOTHING_DONE if dry_run else None,
+            )
+        ]
+
+
+def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:
+    """What the catalog did not know of what is meant, by table, and what was done about it."""
+    adopted: dict[str, str] = {}
+    for parts in _parts(context, text) or [[]]:
+        adopted |= context.catalog.adopt(*parts[:2], dry_run=dry_run)
+    return adopted
+
+
+def _parts(context: Context, text: str) -> list[list[str]]:
+    """The names of the databases and tables that are meant, taken apart, without the catalog's."""
+    named = [[p.strip("`") for p in part.split(".")] for part in comma_separated(text)]
+    return [parts[1:] if parts[0] == context.catalog.name and len(parts) > 1 else parts for parts in named]
+
+
+def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
+    """The tables that are meant, by name; an error for one that cannot be opened."""
+    catalog = context.catalog
+    for parts in _parts(context, text) or [[database] for database in catalog.list_databases()]:
+        if len(parts) > 1 or not catalog.database_exists(parts[0]):
+            name = ".".join(parts)
+            yield name, _named_table(context, name)
+            continue
+        for table in catalog.list_tables(parts[0]):
+            try:
+                yield f"{parts[0]}.{table}", catalog.table(Identifier(parts[0], table))
+            except (NoSuchTableError, WrongKindError):
+                continue  # dropped meanwhile, or without snapshots that could be wrong
+            except PaimonError as error:
+                yield f"{parts[0]}.{table}", _damaged_table(catalog, Identifier(parts[0], table), error)
+
+
+def _named_table(context: Context, name: str) -> Table | PaimonError:
+    try:
+        return context.table(name)
+    except CorruptFileError as error:
+        catalog, identifier = context.locate(name)
+        return _damaged_table(catalog, identifier, error)
+
+
+def _damaged_table(catalog: Catalog, identifier: Identifier, error: PaimonError) -> Table | PaimonError:
+    """A table whose newest definition cannot be read, by the newest one that can; the error itself without any."""
+    found = catalog.damaged_table(identifier) if isinstance(error, CorruptFileError) else None
+    return error if found is None else found

@@ -1,0 +1,240 @@
+"""``CALL sys.migrate_table``: a table of plain files becomes Paimon's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_sql.catalog.identifier import MAIN_BRANCH
+from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.errors import (
+    CommitUnknownError,
+    DatabaseExistsError,
+    InvalidInputError,
+    InvalidOptionError,
+    PaimonError,
+    UnsupportedError,
+)
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, MapType, string_type
+from paimon_sql.procedures.base import Argument, Context, PlainTables, Procedure, result
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
+from paimon_sql.storage.copy.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
+from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.schema.validation import validate_schema
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.registry import UNAWARE, bucket_mode
+
+SOURCE_TYPE = Argument(
+    "source_type",
+    string_type(),
+    "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files.",
+    required=True,
+)
+OPTIONS_MAP = Argument(
+    "options_map", MapType(True, string_type(), string_type()), "Options of the new table, as a map."
+)
+PARALLELISM = Argument("parallelism", IntType(), "How many files are moved at once; 4 by default.")
+_THREADS = 4
+
+
+class MigrateTable(Procedure):
+    """Its files are moved in as they are, after all of them have been read through, and are one snapshot then.
+
+    The new table has no primary key and no buckets. With delete_origin => false the source stays as it is and its files
+    are copied; without it nothing is left of the source.
+    """
+
+    name = "migrate_table"
+    summary = "Make a table of plain Parquet, ORC or Avro files a table of Paimon, without writing its rows anew."
+    arguments = (
+        SOURCE_TYPE,
+        Argument("table", string_type(), "The source: db.t of Spark's own catalog, or a folder.", required=True),
+        Argument("options", string_type(), "Options of the new table, as 'k=v,k=v'."),
+        Argument("delete_origin", BooleanType(), "Whether the source goes; it does by default."),
+        Argument("target_table", string_type(), "The table that gets the files; db.t of this catalog by default."),
+        OPTIONS_MAP,
+        PARALLELISM,
+        DRY_RUN,
+    )
+    results = (result("result", BooleanType(), "always true"),)
+    details = (
+        result("target", string_type(), "the table that got the files"),
+        result("migrated_files", BigIntType(), "files that were moved or copied"),
+        result("migrated_bytes", BigIntType(), "their bytes"),
+        result("migrated_records", BigIntType(), "the rows in them"),
+        result("partitions", BigIntType(), "the partitions that they are of"),
+        result("snapshot_id", BigIntType(), "the snapshot made; null without any file"),
+        result("seconds", DoubleType(), "how long it took"),
+        result("note", string_type(), "what became of the source"),
+    )
+    example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
+
+    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
+        keep = arguments["delete_origin"] is False
+        done = migrate(
+            context,
+            Request(
+                arguments["source_type"],
+                arguments["table"],
+                arguments["target_table"],
+                options_of_table(arguments["options"], arguments["options_map"]),
+                keep=keep,
+                threads=threads_of(arguments["parallelism"]),
+                dry_run=dry_run,
+            ),
+        )
+        note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
+        return [
+            (
+                True,
+                done.target,
+                len(done.source.files),
+                done.source.bytes,
+                done.records,
+                done.partitions,
+                done.snapshot.id if done.snapshot else None,
+                round(time.monotonic() - started, 3),
+                note,
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One table to be migrated, as the arguments of a call say it."""
+
+    source_type: str
+    source: str
+    target: str | None
+    options: Mapping[str, str]
+    keep: bool
+    threads: int
+    dry_run: bool
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """What a migration did, or would do."""
+
+    source: PlainTable
+    target: str
+    records: int
+    partitions: int
+    snapshot: Snapshot | None
+
+
+def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[str, str]:
+    """The options of new tables, those of a map over those of a text.
+
+    Raises:
+        InvalidOptionError: one is no option, or the table could not take plain files with it.
+    """
+    options = options_of(text) | checked_options(given or {})
+    if PRIMARY_KEY.key in options:
+        raise InvalidOptionError("Plain files have no primary key.", key=PRIMARY_KEY.key, remedy="Leave it out.")
+    return options
+
+
+def threads_of(parallelism: int | None) -> int:
+    """How many files are moved at once.
+
+    Raises:
+        InvalidInputError: the number is not above 0.
+    """
+    if parallelism is not None and parallelism < 1:
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+    return parallelism or _THREADS
+
+
+def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
+    """The tables of plain files of the session, and the kind of source in lower case.
+
+    Raises:
+        InvalidInputError: there is no such kind.
+        UnsupportedError: there is no session.
+    """
+    kind = source_type.strip().lower()
+    if kind not in ("hive", *FORMATS):
+        raise InvalidInputError(
+            f"source_type cannot be '{source_type}'.", remedy="It is 'hive', or the format of a folder's files."
+        )
+    if context.plain_tables is None:
+        raise UnsupportedError(
+            "Tables of plain files are known to a session of Spark only.", remedy="CALL sys.migrate_table by SQL."
+        )
+    return context.plain_tables, kind
+
+
+def migrate(context: Context, request: Request) -> Migrated:
+    """Migrate one table.
+
+    Raises:
+        PaimonError: it cannot be; nothing was changed.
+    """
+    plain, kind = known_tables(context, request.source_type)
+    target_name = request.target or _same_name(request.source)
+    catalog, identifier = context.locate(target_name)
+    if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
+        raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
+    if catalog.is_taken(identifier):
+        raise InvalidInputError(
+            f"{catalog.name}.{identifier} is the name of an ordinary table: no table of Paimon's can have it as well.",
+            remedy="Give another name as target_table, and ALTER TABLE .. RENAME TO when the files are moved.",
+        )
+    exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
+    target = taking_rows(catalog.table(identifier)) if exists else None
+    if target is not None and not request.dry_run:
+        put_back(target, plain.places(kind, request.source))  # what a migration left that did not come to its end
+    source = plain.table(kind, request.source, target)
+    if target is not None:
+        check_target(source, target)
+    schema = target.schema if target is not None else _schema(source, request.options)
+    name = f"{catalog.name}.{identifier}"
+    # Files are looked through before anything is made.
+    draft = target or Table(name, f"{source.name}", source.file_io, schema)
+    messages = examine(source, draft, context.executor)
+    records = sum(f.row_count for m in messages for f in m.new_files)
+    partitions = len({m.partition for m in messages})
+    if request.dry_run:
+        return Migrated(source, name, records, partitions, None)
+    if target is None:
+        with suppress(DatabaseExistsError):
+            catalog.create_database(identifier.database, {})
+        target = catalog.create_table(identifier, schema)
+    try:
+        made = take_over(source, target, messages, context.executor, keep=request.keep, threads=request.threads)
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        places = list(dict.fromkeys(parent_of(f.path) for f in source.files))
+        if not exists and target.snapshots.latest_id() is None and not put_back(target, places):
+            with suppress(PaimonError):
+                catalog.drop_table(identifier)
+        raise
+    if not request.keep:
+        source.drop()
+    return Migrated(source, name, records, partitions, made)
+
+
+def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
+    schema = schema_of(source, options)
+    validate_schema(schema)
+    if bucket_mode(schema) is not UNAWARE:
+        raise InvalidOptionError(
+            "Plain files are in no buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
+        )
+    return schema
+
+
+def _same_name(source: str) -> str:
+    """The name that a table of Spark's own catalog gets here; a folder has none."""
+    if "/" in source:
+        raise InvalidInputError(f"The folder {source} has no name.", remedy="Give target_table.")
+    return ".".join(source.split(".")[-2:])
