@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.statements.base import Node, Statement
+from paimon_sql.sql.grammar.statement import Node, Statement
 from paimon_sql.sql.text.names import name_sql, quote_name
 
 INTERNAL_PROCEDURE = "__execute"

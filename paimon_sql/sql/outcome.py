@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.text.edits import Edit
-
-if TYPE_CHECKING:
-    from paimon_sql.sql.statements.base import Statement
 
 
 @dataclass

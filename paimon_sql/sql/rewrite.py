@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
+import paimon_sql.sql.statements  # noqa: F401  # its modules register what they read and write
 from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.dialect.dialect import PaimonDialect
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import READERS
+from paimon_sql.sql.dialect.parser import READERS, PaimonParser
 from paimon_sql.sql.dialect.tokenizer import behind_comments
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.grammar.statement import RowChange, Statement
 from paimon_sql.sql.outcome import REWRITES, Carried
-from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.relation_edits import relation_edits
-from paimon_sql.sql.statements.base import RowChange, Statement
 from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.text.edits import Edit, apply, outside
 from paimon_sql.sql.text.names import string_sql
@@ -100,7 +100,7 @@ def read(text: str) -> list[exp.Expr]:
         ParseError: it cannot be read; a `RefusedError` where that is for us to say.
         TokenError: something in it is never closed.
     """
-    dialect = Paimon()
+    dialect = PaimonDialect()
     parser = PaimonParser(dialect=dialect)
     parser.shallow = True
     return [tree for tree in parser.parse(dialect.tokenize(text), text) if tree is not None]

@@ -9,11 +9,11 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from paimon_sql.sql.context import RewriteContext, TableName
+from paimon_sql.sql.dialect.dialect import PaimonDialect
 from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.generator import WRITERS
 from paimon_sql.sql.dialect.nodes import Explain, Travel, Verbatim
-from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
 
 
@@ -48,7 +48,7 @@ def as_flink(text: str) -> str:
     """
     tree = _tree(text)
     is_ours = any(isinstance(node, (exp.Create, Travel)) or type(node) in WRITERS for node in tree.walk())
-    return text if isinstance(tree, Verbatim) or not is_ours else Paimon().generate(tree, pretty=True)
+    return text if isinstance(tree, Verbatim) or not is_ours else PaimonDialect().generate(tree, pretty=True)
 
 
 def formatted(text: str) -> str:
@@ -60,7 +60,7 @@ def formatted(text: str) -> str:
     tree = _tree(text)
     if isinstance(tree.this if isinstance(tree, Explain) else tree, Verbatim):
         return text
-    dialect: Dialect = Paimon()
+    dialect: Dialect = PaimonDialect()
     if isinstance(tree, exp.Create | exp.Alter) and as_spark(text) == text:
         # A definition that is Spark's stays Spark's: it can be meant for a catalog that has other tables, too.
         dialect = Spark()
@@ -71,7 +71,7 @@ def formatted(text: str) -> str:
 
 def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
     """The tree of a statement; text alone where it cannot be read."""
-    dialect = dialect or Paimon()
+    dialect = dialect or PaimonDialect()
     try:
         trees = [tree for tree in dialect.parser().parse(dialect.tokenize(text), text) if tree is not None]
     except RefusedError as error:
@@ -82,4 +82,4 @@ def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
 
 
 def _comments(text: str) -> Counter[str]:
-    return Counter(comment.strip() for token in Paimon().tokenize(text) for comment in token.comments)
+    return Counter(comment.strip() for token in PaimonDialect().tokenize(text) for comment in token.comments)

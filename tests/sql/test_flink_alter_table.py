@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from sql_cases import T
 
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns
 
 

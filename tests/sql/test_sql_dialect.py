@@ -20,9 +20,10 @@ from paimon_sql.sql import dialect
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.nodes import Travel, Verbatim
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
-from paimon_sql.sql.statements.base import Statement, declared_statements
+from paimon_sql.sql.statements.base import declared_statements
 from paimon_sql.sql.statements.call import Call
 from paimon_sql.sql.statements.tables.create_table import CreateTable
 from paimon_sql.sql.statements.tags import CreateTag

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 
-from paimon_sql.sql.statements.base import Statement, declared_statements
+from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.statements.base import declared_statements
 
 _HEAD = (
     "# Statements",

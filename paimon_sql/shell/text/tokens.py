@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.dialect.dialect import PaimonDialect
 
 Kind = Literal["word", "quoted", "string", "number", "op"]
 _KINDS: dict[TokenType, Kind] = {
@@ -39,7 +39,7 @@ class Token(NamedTuple):
 def cut(text: str, start: int = 0) -> list[Token] | None:
     """The tokens of a text from an offset on, without hints; None where something is never closed."""
     try:
-        found = Paimon().tokenize(text[start:])
+        found = PaimonDialect().tokenize(text[start:])
     except TokenError:
         return None
     tokens: list[Token] = []

@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.table.table import Table
 

@@ -31,7 +31,7 @@ from paimon_sql.spark.row_level.strategies.columns import change_columns
 from paimon_sql.spark.row_level.strategies.drop import drop_keys
 from paimon_sql.spark.row_level.strategies.upsert import upsert
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.sql.statements.base import RowChange
+from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.data_files.file_groups import evolves

@@ -25,7 +25,7 @@ from paimon_sql.spark.statements.tables.create_like import RunCreateTableLike
 from paimon_sql.spark.statements.tables.describe_partition import RunDescribePartition
 from paimon_sql.spark.statements.tables.partitions import RunDropPartitions, RunRepairPartitions
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.grammar.statement import Statement
 
 __all__ = ["Answer", "Surroundings", "run_statement"]
 

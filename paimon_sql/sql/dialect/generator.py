@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.generator import Generator
@@ -10,7 +11,6 @@ from sqlglot.generators.spark import SparkGenerator
 
 from paimon_sql.sql.dialect.definitions.types import ExactType
 from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
-from paimon_sql.sql.dialect.registry import writes
 
 
 class PaimonGenerator(SparkGenerator):
@@ -29,6 +29,23 @@ class PaimonGenerator(SparkGenerator):
         if expression.name == "TIMESTAMP":
             return f"FOR SYSTEM_TIME {expression.text('kind')} {self.sql(expression, 'expression')}"
         return super().version_sql(expression)
+
+
+Write = Callable[[Generator, Any], str]
+
+WRITERS: dict[type[exp.Expr], Write] = {}
+"""What writes nodes that sqlglot has none for, in Spark's form and in ours."""
+
+
+def writes(*nodes: type[exp.Expr]) -> Callable[[Write], Write]:
+    """Register what writes nodes of some classes."""
+
+    def register(write: Write) -> Write:
+        WRITERS.update(dict.fromkeys(nodes, write))
+        PaimonGenerator.TRANSFORMS.update(dict.fromkeys(nodes, write))
+        return write
+
+    return register
 
 
 @writes(Verbatim, Script)

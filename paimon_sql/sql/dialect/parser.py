@@ -7,6 +7,7 @@ takes. A statement that sqlglot cannot read deeply is read shallowly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -16,7 +17,6 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.dialect.definitions.columns import ColumnParser
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
-from paimon_sql.sql.dialect.registry import readers
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"
@@ -26,6 +26,10 @@ _OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "RE
 """The words of a script behind which a statement may begin."""
 _COMMANDS = frozenset(["ADD", "CALL", "DFS", "LIST", "MSCK", "REFRESH", "REPAIR", "RESET", "SET", "SHOW"])
 """The first words of what sqlglot has no tree for, or none that says enough."""
+
+
+READERS: dict[str, list[tuple[tuple[str, ...], Read]]] = {}
+"""By the first word the words that a statement begins with, each perhaps a choice ``A|B``, and what reads it."""
 
 
 class PaimonParser(ColumnParser):
@@ -79,7 +83,7 @@ class PaimonParser(ColumnParser):
         start = self._index
         if self.sees("EXPLAIN"):
             return self._parse_explain()
-        for words, read in readers(self._word()):
+        for words, read in READERS.get(self._word(), ()):
             if self.sees(*words):
                 node = read(self)
                 if node is not None:
@@ -380,3 +384,18 @@ class PaimonParser(ColumnParser):
     def missing(self, said: str, what: str) -> RefusedError:
         """The error that something is missing here, behind words that were said."""
         return self.refusal(f"{said} needs {what}" if said else f"Here {what} is missing")
+
+
+Read = Callable[[PaimonParser], exp.Expr | None]
+"""Reads a statement; None where it is another one, and the parser may stand anywhere."""
+
+
+def reads(*words: str) -> Callable[[Read], Read]:
+    """Register what reads the statements that begin with these words."""
+
+    def register(read: Read) -> Read:
+        for first in words[0].split("|"):
+            READERS.setdefault(first, []).append((words, read))
+        return read
+
+    return register

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.paimon import walk
+from paimon_sql.sql.dialect.dialect import walk
 from paimon_sql.sql.text.edits import Edit, apply
 
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)

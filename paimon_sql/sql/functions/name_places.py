@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from paimon_sql.sql.paimon import walk
+from paimon_sql.sql.dialect.dialect import walk
 
 
 class NamePlace(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.sql.dialect.dialect import walk
 from paimon_sql.sql.functions.catalog_functions import SESSION_PREFIX
-from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.text.edits import Edit, apply
 
 _INSTEAD = {

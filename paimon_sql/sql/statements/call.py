@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.generator import Generator
 
+from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads, writes
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.text.edits import Edit

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from paimon_sql.sql.grammar.statement import Options, Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Options, Statement, declared
+from paimon_sql.sql.statements.base import declared
 from paimon_sql.sql.text.secrets import keep
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))

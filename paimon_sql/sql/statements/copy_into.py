@@ -14,8 +14,9 @@ from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
 """What COPY INTO does with rows that cannot be read: stop, leave them out, or leave their files out."""

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Verbatim, option_lists, options_of, span
+from paimon_sql.sql.grammar.statement import Node, Options, RowChange
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import Node, Options, RowChange
 from paimon_sql.sql.text.edits import Edit
 from paimon_sql.sql.text.names import quote_name
 

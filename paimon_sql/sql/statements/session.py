@@ -6,10 +6,9 @@ import re
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.generator import as_written
+from paimon_sql.sql.dialect.generator import as_written, writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads, writes
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.text.edits import Edit

@@ -9,11 +9,11 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
 
 _UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "min"}
 

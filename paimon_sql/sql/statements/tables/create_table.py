@@ -19,9 +19,9 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
+from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads, writes
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of

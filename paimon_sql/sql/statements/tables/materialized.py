@@ -12,12 +12,12 @@ from sqlglot import exp
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.grammar.slots import SLOTS, Query, Slot
+from paimon_sql.sql.grammar.statement import Options, Statement
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import Options, Statement, declared
+from paimon_sql.sql.statements.base import declared
 from paimon_sql.sql.text.edits import Edit
 
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]

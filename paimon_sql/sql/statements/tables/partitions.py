@@ -12,8 +12,9 @@ from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
 
 PartitionSpec = tuple[tuple[str, str | None], ...]
 """Columns of a partition with the SQL of their values; None for a column that was only named."""
