@@ -20,9 +20,9 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.text.instants import present_millis
+from paimon_sql.storage.compact.file_layout import Layout
 from paimon_sql.storage.data_files.file_groups import evolves
 from paimon_sql.storage.data_files.visibility import reads_compacted
-from paimon_sql.storage.maintenance.snapshots.file_layout import Layout
 from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace
 from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
 from paimon_sql.storage.table.table import Table

@@ -12,9 +12,9 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.report.buckets import Bucket, buckets_of
 from paimon_sql.report.history import Commit, history_of
+from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
-from paimon_sql.storage.maintenance.snapshots.file_layout import Layout, layout_of
 from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace, held_space
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.index_files import index_entries

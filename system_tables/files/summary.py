@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DoubleType, string_type
+from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.maintenance.snapshots.file_layout import Layout, layout_of
 from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace, held_space
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table

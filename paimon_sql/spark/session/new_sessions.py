@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_field
-
-if TYPE_CHECKING:
-    from paimon_sql.spark.session.bridge import Bridge
 
 
 class CatalogsBuilder(JavaObject):
@@ -18,20 +15,23 @@ class CatalogsBuilder(JavaObject):
     this is where they are made, and the check is one of Spark's own, which it makes anyway.
 
     ``catalogs`` are the settings of the session that was equipped first; sessions made from it start with them.
+    ``attach`` takes a new session, these settings and its ``CatalogManager``.
     """
 
     MARK = "paimon-sql catalogs builder"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, catalogs: Mapping[str, str]) -> None:
+    def __init__(
+        self, jvm: Jvm, catalogs: Mapping[str, str], attach: Callable[[Any, Mapping[str, str], Any], object]
+    ) -> None:
         super().__init__(jvm)
-        self._bridge = bridge
+        self._attach = attach
         self._catalogs = catalogs
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: Any) -> Any:
-        self._bridge.session(session, self._catalogs, _manager_in_the_making(session.sessionState()))
+        self._attach(session, self._catalogs, _manager_in_the_making(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
 
     class Java:

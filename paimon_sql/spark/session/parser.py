@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -20,6 +20,7 @@ from paimon_sql.spark.jvm.callbacks import send_at_once
 from paimon_sql.spark.jvm.compat import parse_exception, with_parameters
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, JavaObject, Jvm, raise_java
 from paimon_sql.spark.options.session import session_options
+from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.spark.session.parse_errors import DeclaredErrors
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.functions.catalog_functions import called_function, calls_functions, rewrite_calls
@@ -27,10 +28,9 @@ from paimon_sql.sql.functions.session_functions import check_lasting, without_ou
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
-if TYPE_CHECKING:
-    from paimon_sql.spark.session.bridge import AttachedSession, Bridge
-
 T = TypeVar("T")
+Attach = Callable[[Any], AttachedSession]
+"""Gives a JVM session with its catalogs, which it gets if it has none yet."""
 
 
 class ParserProxy(JavaObject):
@@ -38,9 +38,9 @@ class ParserProxy(JavaObject):
 
     MARK = "paimon-sql parser"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge, session: Any, delegate: Any) -> None:
+    def __init__(self, jvm: Jvm, attach: Attach, session: Any, delegate: Any) -> None:
         super().__init__(jvm)
-        self._bridge = bridge
+        self._attach = attach
         self._session = session
         self._delegate = DeclaredErrors(jvm, delegate)
         self._attached: AttachedSession | None = None
@@ -130,7 +130,7 @@ class ParserProxy(JavaObject):
             raise
 
     def _catalogs(self) -> AttachedSession:
-        self._attached = self._attached or self._bridge.session(self._session)
+        self._attached = self._attached or self._attach(self._session)
         return self._attached
 
     def _with_functions(self, text: str) -> str:
@@ -239,15 +239,15 @@ class ParserBuilder(JavaObject):
 
     MARK = "paimon-sql parser builder"
 
-    def __init__(self, jvm: Jvm, bridge: Bridge) -> None:
+    def __init__(self, jvm: Jvm, attach: Attach) -> None:
         super().__init__(jvm)
-        self._bridge = bridge
+        self._attach = attach
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: Any, delegate: Any) -> ParserProxy:
-        return ParserProxy(self.jvm, self._bridge, session, delegate)
+        return ParserProxy(self.jvm, self._attach, session, delegate)
 
     class Java:
         implements = ["scala.Function2"]

@@ -1,0 +1,184 @@
+"""One session of Spark and its Paimon catalogs, which stand in Spark's own ``CatalogManager``."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.registry import kept_warehouse, open_catalog
+from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, identifier_of
+from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
+from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, options_of_session_catalog
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, private_field
+from paimon_sql.spark.rules.optimizer import add_rules
+from paimon_sql.spark.scan.rules.deleted_row_filter import PassOverDeadRows
+from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
+from paimon_sql.spark.scan.rules.variants_above import TakeOutAbove
+from paimon_sql.spark.statement_rules.spark_commands import HeedPaimonsTables
+from paimon_sql.spark.statement_rules.table_as_select import TableAsSelect
+from paimon_sql.spark.write.stream_sink import Home, WriteByWorkers
+from paimon_sql.sql.context import SESSION_CATALOG, TableName
+
+CATALOG_PREFIX = "spark.sql.catalog."
+_DEFER_CAST_ERRORS = "spark.sql.variant.pushVariantIntoScan.deferCastError"
+_CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
+IMPLEMENTATION = "paimon_sql"
+"""The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
+_SPARKS_OWN = "defaultSessionCatalog"
+"""The field of a ``CatalogManager`` that holds Spark's own catalog."""
+
+
+class AttachedSession:
+    """One JVM session and its Paimon catalogs."""
+
+    def __init__(self, jvm: Jvm, session: Any, manager: Any) -> None:
+        self.jvm = jvm
+        self.session = session
+        self.catalogs: dict[str, CatalogProxy] = {}
+        self._paths: PathCatalogProxy | None = None
+        self._manager = manager
+        _, self._registered = private_field(manager, "catalogs")
+        # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
+        # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
+        session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
+        # Values that a scan takes out of variants must be no errors in rows that the query leaves out.
+        if not session.sessionState().conf().contains(_DEFER_CAST_ERRORS):
+            session.conf().set(_DEFER_CAST_ERRORS, "true")
+        self._retry_shuffles_whole()
+        add_rules(
+            jvm,
+            session,
+            [
+                PassOverDeadRows(jvm),
+                TakeOutAbove(jvm),
+                StoragePartitioning(jvm, session),
+                WriteByWorkers(jvm, session, self._home),
+                TableAsSelect(jvm, self),
+            ],
+        )
+
+    def _retry_shuffles_whole(self) -> None:
+        """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.
+
+        Which bucket a new key gets depends on the order in which rows come, as ``rand()`` does on the attempt. A task
+        that is run again after its executor was lost would otherwise lose rows, or have them written twice.
+        """
+        conf = self.session.sessionState().conf()
+        for key in ("enabled", "enableFullRetryOnMismatch"):
+            if not conf.contains(_CHECKSUM + key):
+                self.session.conf().set(_CHECKSUM + key, "true")
+
+    def add(self, name: str, options: dict[str, str]) -> bool:
+        """Make a catalog with the database that is its default; False if the session has one of that name."""
+        if name == PATHS or self._registered.contains(name):
+            return False
+        is_shared = name == SESSION_CATALOG
+        given = options_of_session_catalog(self.session, options) if is_shared else options
+        if "warehouse" in given:
+            # Workers may stand in another folder than the driver.
+            given = given | {"warehouse": kept_warehouse(given["warehouse"], given)}
+        catalog = open_catalog(name, given)
+        # A server may let many read it whom it lets make nothing.
+        with contextlib.suppress(DatabaseExistsError, NotAllowedError):
+            catalog.create_database(TableOptions(given).get(DEFAULT_DATABASE), {})
+        if is_shared:
+            self._replace_session_catalog(catalog)
+        else:
+            self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
+            self._registered.put(name, self.catalogs[name])
+        return True
+
+    def _replace_session_catalog(self, catalog: Catalog) -> None:
+        field, sparks = private_field(self._manager, _SPARKS_OWN)
+        made = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
+        self.catalogs[SESSION_CATALOG] = made
+        extension = made.extension()
+        # Which of both Spark asks is said by the settings of whichever session is active in the thread.
+        self._registered.put(SESSION_CATALOG, extension)
+        field.set(self._manager, extension)
+        add_rules(self.jvm, self.session, [HeedPaimonsTables(self.jvm, self.session, made)])
+
+    def is_ordinary(self, table: TableName) -> bool:
+        """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""
+        shared = self.catalogs.get(table[0])
+        return isinstance(shared, SessionCatalogProxy) and not (len(table) == 3 and shared.holds(*table[1:]))
+
+    def paths(self, names: PathNames) -> PathCatalogProxy:
+        """The catalog of tables at paths, which the session has once it is asked for."""
+        if self._paths is None:
+            self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
+            self._registered.put(PATHS, self._paths)
+        return self._paths
+
+    def drop(self, name: str) -> bool:
+        """Forget a catalog; False if there is none of ours of that name. Its files stay.
+
+        Raises:
+            UnsupportedError: it is Spark's own catalog.
+        """
+        if name == SESSION_CATALOG:
+            raise UnsupportedError(f"{name} cannot be dropped: it is Spark's own catalog.")
+        return self._forget(name)
+
+    def _forget(self, name: str) -> bool:
+        forgotten = self.catalogs.pop(name, None)
+        if forgotten is None:
+            return False
+        self._registered.remove(name)
+        if isinstance(forgotten, SessionCatalogProxy):
+            private_field(self._manager, _SPARKS_OWN)[0].set(self._manager, forgotten.sparks)
+        return True
+
+    def catalog_named(self, name: str) -> CatalogProxy | None:
+        """The catalog of that name, that of paths included; None if it is none of ours."""
+        return self._paths if name == PATHS else self.catalogs.get(name)
+
+    def _home(self, called: tuple[str, ...]) -> Home | None:
+        """Where the definition of a table is kept that Spark calls so; None if the session lacks its catalog."""
+        catalog, *namespace, name = called
+        proxy = self.catalog_named(catalog)
+        if proxy is None:
+            return None
+        ident = self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
+        return Home(proxy.catalog, identifier_of(proxy, ident))
+
+    def all(self) -> dict[str, Catalog]:
+        """The session's Paimon catalogs by name."""
+        return {name: proxy.catalog for name, proxy in self.catalogs.items()}
+
+    def detach(self) -> None:
+        """Take everything of ours out of a session that nobody uses any more.
+
+        Its Python objects hold the session, and the session holds them: neither garbage collector sees the circle.
+        """
+        for name in list(self.catalogs):
+            self._forget(name)
+        self._registered.remove(PATHS)
+        self._paths = None
+        getattr(self.session.sessionState().experimentalMethods(), "extraOptimizations_$eq")(self.jvm.seq([]))
+
+    def settle(self) -> None:
+        """Make the default catalog the current one for good, if it is ours.
+
+        Spark looks the default up in the settings of whichever session is active in the thread, so that a
+        ``DataFrame`` of this session could be written elsewhere.
+        """
+        default = self.session.conf().get("spark.sql.defaultCatalog", "")
+        manager = self._manager
+        if default in self.catalogs and manager.currentCatalog().name() != default:
+            manager.setCurrentCatalog(default)
+        elif default in self.catalogs:
+            private_field(manager, "_currentCatalogName")[0].set(manager, self.jvm.some(default))
+
+    def add_configured(self) -> None:
+        """Make the catalogs that the session's settings name and that it has not yet."""
+        settings = dict(self.session.conf().getAllAsJava())
+        for key, value in settings.items():
+            name = key.removeprefix(CATALOG_PREFIX)
+            if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:
+                prefix = f"{CATALOG_PREFIX}{name}."
+                self.add(name, {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)})
