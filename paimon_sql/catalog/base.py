@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-import paimon_sql.catalog.iceberg  # noqa: F401 - makes the kinds of registrations known
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.objects import DefinedObjects
 from paimon_sql.catalog.table_types import AnyTable

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures on views and functions."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures that rewrite data files and manifests."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures that remove orphan files and repair metadata."""

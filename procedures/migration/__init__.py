@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures that copy and migrate tables."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures that show a table to others: Iceberg's readers, a report."""

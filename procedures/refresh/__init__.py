@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures that refresh materialized tables and object tables."""

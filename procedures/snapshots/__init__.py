@@ -1,1 +1,1 @@
-"""TODO."""
+"""Procedures on snapshots, changelogs and consumers."""

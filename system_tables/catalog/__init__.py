@@ -1,1 +1,1 @@
-"""TODO."""
+"""System tables about a whole catalog (``sys.all_tables``)."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""System tables about files: data files, manifests, indexes, partitions, buckets."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""System tables about a table's history: snapshots, schemas, options, refs."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""System tables whose rows are the table's own: audit log, binlog, read-optimized."""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_tables import amend_latest, fresh, insert, make_table, overwrite
 
-from paimon_sql.format.metadata.data_file import epoch_millis
+from paimon_sql.format.text.wall_clock import epoch_millis
 from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, wall_millis
 from paimon_sql.storage.maintenance.tags.batch import tag_batch
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags

@@ -31,12 +31,11 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.schema import parse_schema
-from paimon_sql.storage.compact import universal
+from paimon_sql.storage.compact import strategy
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.compact.strategy import pick_due, pick_full
-from paimon_sql.storage.compact.universal import UniversalCompaction
+from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_due, pick_full
 from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
@@ -177,7 +176,7 @@ def test_in_quiet_time_the_ratio_is_greater(
         }
     )
     for hour in range(24):
-        monkeypatch.setattr(universal, "datetime", _Clock(hour))
+        monkeypatch.setattr(strategy, "datetime", _Clock(hour))
         assert UniversalCompaction.of(options).size_ratio == (32 if hour in quiet else 2)
 
 

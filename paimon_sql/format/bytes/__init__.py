@@ -1,1 +1,1 @@
-"""TODO."""
+"""Bytes: bounded reads, compression, varints, bitmaps of 64 bits."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Views and functions as catalogs store them (spec: Views and Functions)."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The contents of index files: deletion vectors and hash indexes (spec: Table Index)."""

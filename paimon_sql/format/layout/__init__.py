@@ -1,1 +1,1 @@
-"""TODO."""
+"""The file layout of a table: paths, file names, partition directories (spec: File Layouts)."""

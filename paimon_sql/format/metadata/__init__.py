@@ -1,1 +1,1 @@
-"""TODO."""
+"""Snapshots, manifest lists, manifests and index manifests (spec: Snapshot, Manifest)."""

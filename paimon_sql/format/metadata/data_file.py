@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import tzinfo
 from enum import IntEnum
 
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
-from paimon_sql.format.text.durations import MILLISECOND
-
-_EPOCH = datetime(1970, 1, 1)
+from paimon_sql.format.text.wall_clock import epoch_millis
 
 
 class FileSource(IntEnum):
@@ -81,24 +77,3 @@ class DataFileMeta:
         if external is not None:
             external = external[: external.rindex("/") + 1] + file_name
         return replace(self, file_name=file_name, external_path=external)
-
-
-def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = time.time) -> int:
-    """The present time as `DataFileMeta.creation_time_millis` states it: the wall clock read as if it were UTC.
-
-    Args:
-        zone: the zone of the clock; None is this machine's.
-        now: seconds since the epoch.
-    """
-    local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
-    return (local - _EPOCH) // MILLISECOND
-
-
-def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
-    """A wall-clock time of `wall_clock_millis` as milliseconds since the epoch.
-
-    A time that a change of clocks passes over or repeats is read with the offset before the change.
-    """
-    local = _EPOCH + timedelta(milliseconds=wall_millis)
-    aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)
-    return (aware.replace(tzinfo=None) - _EPOCH) // MILLISECOND

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Binary rows, which hold keys, partitions and statistics (Paimon: ``BinaryRow``)."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Data types and schema files (spec: Schema, Data Types)."""

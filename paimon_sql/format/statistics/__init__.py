@@ -1,1 +1,1 @@
-"""TODO."""
+"""Statistics of columns, of files and of tables."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Values, durations and times as strings."""

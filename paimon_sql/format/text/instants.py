@@ -6,10 +6,10 @@ import time
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.metadata.data_file import epoch_millis
 from paimon_sql.format.schema.types import TimestampType
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.values import parse_text
+from paimon_sql.format.text.wall_clock import epoch_millis
 
 _EPOCH = datetime(1970, 1, 1)
 _MILLIS = TimestampType(True, 3)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The interactive prompt: history, colours, completion."""

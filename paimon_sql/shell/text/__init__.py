@@ -1,1 +1,1 @@
-"""TODO."""
+"""The text that users type: statements, tokens, positions of errors."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Views and functions of a catalog as Spark's."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What every implementation of Spark's connector interfaces shares."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""CREATE TABLE and ALTER TABLE as Spark hands them over."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Where work runs: Spark tasks, few rows on the driver, and carried statements."""

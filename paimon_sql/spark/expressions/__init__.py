@@ -1,1 +1,1 @@
-"""TODO."""
+"""Catalyst's expressions as predicates of the storage core."""

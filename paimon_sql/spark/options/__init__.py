@@ -1,1 +1,1 @@
-"""TODO."""
+"""Options of sessions, reads and writes as Spark hands them over."""

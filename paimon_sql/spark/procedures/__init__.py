@@ -1,1 +1,1 @@
-"""TODO."""
+"""Stored procedures as Spark's, and the one that carries statements."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules added to Spark's analyzer and optimizer (decision 9)."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scans: what Spark pushes down, and who reads (driver, JVM, Python workers)."""

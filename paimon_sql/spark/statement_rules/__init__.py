@@ -1,1 +1,1 @@
-"""TODO."""
+"""Analyzer and optimizer rules about statements, one module each."""

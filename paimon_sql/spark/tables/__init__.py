@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tables as Spark's connector API has them, one module a kind."""

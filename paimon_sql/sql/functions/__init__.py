@@ -1,1 +1,1 @@
-"""TODO."""
+"""Calls of a catalog's functions inside statements."""

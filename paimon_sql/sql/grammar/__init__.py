@@ -1,1 +1,1 @@
-"""TODO."""
+"""Statements declared by a line of grammar."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""SQL text: edits, names, secrets, wildcards."""

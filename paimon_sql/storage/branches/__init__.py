@@ -1,1 +1,1 @@
-"""TODO."""
+"""Branches and chain tables."""

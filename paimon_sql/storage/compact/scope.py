@@ -8,8 +8,8 @@ from datetime import timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.metadata.data_file import wall_clock_millis
 from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.data_files.live_files import filter_partitions
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tables copied, migrated from plain files, and loaded by COPY INTO."""

@@ -18,7 +18,7 @@ from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, 
 from paimon_sql.format.bytes.bounded import decoding, load_json
 from paimon_sql.format.layout.file_names import is_straight_path, unsafe_path
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY, PartitionPaths
-from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource, wall_clock_millis
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.rows.binary_row import RowCodec
@@ -26,6 +26,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
+from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copy.copy import CopyTask, run_copy
 from paimon_sql.storage.data_files.live_files import partition_values

@@ -1,1 +1,1 @@
-"""TODO."""
+"""How tasks run: executors, threads, progress, metrics."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Predicates and aggregate functions over Arrow columns."""

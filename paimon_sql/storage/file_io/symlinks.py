@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from paimon_sql.errors import UnsafePathError
-from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.paths import parent_of
 
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Building and dropping of file indexes and global indexes."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Maintenance of a table: tags, partitions, snapshots, orphan files."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Metadata files of a table: snapshots, schemas, manifests, refs."""

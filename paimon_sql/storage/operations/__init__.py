@@ -1,1 +1,1 @@
-"""TODO."""
+"""Operations that change a table through a transaction."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Repair of damaged metadata, and removal of lost files from it."""

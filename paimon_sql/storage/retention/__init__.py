@@ -1,1 +1,1 @@
-"""TODO."""
+"""Which files are still in use, and which may be deleted."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Schemas: how they change, and what is valid."""

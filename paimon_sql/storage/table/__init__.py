@@ -1,1 +1,1 @@
-"""TODO."""
+"""A table: its identity, directories, statistics and time travel."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""How Hive's metastore stores tables, columns and locations."""

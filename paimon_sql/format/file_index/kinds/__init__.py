@@ -1,1 +1,1 @@
-"""TODO."""
+"""The kinds of file indexes, one module each."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The kinds of global indexes, one module each."""

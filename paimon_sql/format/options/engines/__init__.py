@@ -1,1 +1,1 @@
-"""TODO."""
+"""Options of engines and catalogs."""

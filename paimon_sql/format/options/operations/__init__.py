@@ -1,1 +1,1 @@
-"""TODO."""
+"""Options of what is done with a table: reads, writes, commits, compaction, tags, snapshots."""

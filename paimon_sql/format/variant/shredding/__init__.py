@@ -1,1 +1,1 @@
-"""TODO."""
+"""Variants stored as typed columns (spec: Parquet, "Variant Shredding")."""

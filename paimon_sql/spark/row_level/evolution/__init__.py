@@ -1,1 +1,1 @@
-"""TODO."""
+"""Row-level statements that bring columns (WITH SCHEMA EVOLUTION)."""

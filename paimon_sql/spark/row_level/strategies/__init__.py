@@ -1,1 +1,1 @@
-"""TODO."""
+"""How rows change: appended, columns written beside, deletion vectors, upserts."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What Spark pushes into a scan beyond predicates and columns."""

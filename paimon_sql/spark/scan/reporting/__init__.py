@@ -1,1 +1,1 @@
-"""TODO."""
+"""What a scan reports to Spark: statistics, metrics, partitioning, split sizes."""

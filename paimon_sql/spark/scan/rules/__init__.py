@@ -1,1 +1,1 @@
-"""TODO."""
+"""Optimizer rules above scans."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Carried statements about tables, columns and partitions."""

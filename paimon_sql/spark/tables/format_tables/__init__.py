@@ -1,1 +1,1 @@
-"""TODO."""
+"""Format tables, which Spark's own file sources read and write."""

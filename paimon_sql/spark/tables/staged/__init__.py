@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tables made together with their rows: CREATE TABLE AS SELECT and REPLACE TABLE."""

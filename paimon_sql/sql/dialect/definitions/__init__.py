@@ -1,1 +1,1 @@
-"""TODO."""
+"""Column definitions and data types of the dialect."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Statements that define tables."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The conflict checks of a commit, one module each."""

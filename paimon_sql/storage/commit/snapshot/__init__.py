@@ -1,1 +1,1 @@
-"""TODO."""
+"""How a commit makes its manifests and its snapshot."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Compaction by table layout: append, clustered, data evolution, postponed buckets."""

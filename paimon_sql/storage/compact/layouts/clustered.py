@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.metadata.data_file import FileSource, wall_clock_millis
+from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options import TableOptions
@@ -26,11 +26,11 @@ from paimon_sql.format.options.operations.compaction import (
     CLUSTERING_INCREMENTAL_MODE,
 )
 from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.compact.layouts.append import files_of_touched_buckets
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.compact.strategy import pick_full
-from paimon_sql.storage.compact.universal import UniversalCompaction
+from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_full
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.data_files.lsm_levels import CompactUnit, level_runs, max_level
 from paimon_sql.storage.data_files.packing import pack

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Data skipping: data files left out by statistics, buckets and file indexes."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Vectorised kernels over Arrow arrays."""

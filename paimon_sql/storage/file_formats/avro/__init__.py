@@ -1,1 +1,1 @@
-"""TODO."""
+"""The Avro file format."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The blob file format (spec: Blob File)."""

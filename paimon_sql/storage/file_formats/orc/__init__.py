@@ -1,1 +1,1 @@
-"""TODO."""
+"""The ORC file format (spec: Apache ORC v1)."""

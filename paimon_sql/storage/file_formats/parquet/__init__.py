@@ -1,1 +1,1 @@
-"""TODO."""
+"""The Parquet file format."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Access to what lies outside of a warehouse: policy, locations, HTTP."""

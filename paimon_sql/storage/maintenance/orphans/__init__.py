@@ -1,1 +1,1 @@
-"""TODO."""
+"""Removal of orphan files."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Partition expiration, and partitions marked as done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.metadata.data_file import epoch_millis
+from paimon_sql.format.text.wall_clock import epoch_millis
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths

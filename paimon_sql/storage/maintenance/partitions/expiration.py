@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.metadata.data_file import epoch_millis, wall_clock_millis
 from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.partition import (
@@ -25,6 +24,7 @@ from paimon_sql.format.options.table.partition import (
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.values import cast_text
+from paimon_sql.format.text.wall_clock import epoch_millis, wall_clock_millis
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.checks.append_only import growth_error
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Snapshot expiration, rollback, retained size."""

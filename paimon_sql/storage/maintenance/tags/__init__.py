@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tags: management, automatic creation, expiration."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from paimon_sql.format.metadata.data_file import epoch_millis
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import MILLISECOND, format_duration
 from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.format.text.wall_clock import epoch_millis
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.table.table import Table
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Named references to snapshots: tags, branches, consumers."""

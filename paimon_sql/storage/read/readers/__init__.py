@@ -1,1 +1,1 @@
-"""TODO."""
+"""Readers of splits, one module a kind."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scans over several branches: chains, fallback branches."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scans of changes between snapshots."""

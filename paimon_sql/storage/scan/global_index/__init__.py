@@ -1,1 +1,1 @@
-"""TODO."""
+"""Global indexes looked up for a scan."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Files and rows selected by file indexes and orders."""

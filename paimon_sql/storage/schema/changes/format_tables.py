@@ -10,15 +10,10 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.schema.changes import (
-    AddColumn,
-    RemoveOption,
-    SchemaChange,
-    SetOption,
-    UpdateColumnComment,
-    UpdateColumnDefaultValue,
-    UpdateComment,
-)
+from paimon_sql.storage.schema.changes.base import SchemaChange
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment, UpdateColumnDefaultValue
+from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption, UpdateComment
 
 _HARMLESS = (SetOption, RemoveOption, UpdateComment, UpdateColumnComment, UpdateColumnDefaultValue, AddColumn)
 _FIXED = frozenset((FILE_FORMAT.key, PATH.key, FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY))

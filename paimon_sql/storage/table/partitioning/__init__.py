@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rows to partitions and buckets, and the time that a partition stands for."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.metadata.data_file import wall_clock_millis
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.partition import (
     PARTITION_TIMESTAMP_FORMAT_STRICT,
@@ -23,6 +22,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.time_fields import NANOS_A_DAY
 from paimon_sql.format.text.time_patterns import TimePattern, parse_plain_time
 from paimon_sql.format.text.values import cast_text, java_text
+from paimon_sql.format.text.wall_clock import wall_clock_millis
 
 _NANOS_A_MILLI = 1_000_000
 _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Paths of data files."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Time travel: which snapshot a read sees, and ranges of changes."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Bucket modes: how rows find their buckets."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Sort orders of rows: lexicographic, z-order, Hilbert curve."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Data files as they are written: rolling, names, blobs, file indexes."""

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.layout.paths import data_extension, file_index_name
-from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource, wall_clock_millis
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
 from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.statistics.modes import KEY_MODE
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
+from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.file_formats.base import DataFileWriter
 from paimon_sql.storage.file_formats.parquet.variant_shredding import shape_history
 from paimon_sql.storage.file_formats.registry import file_format

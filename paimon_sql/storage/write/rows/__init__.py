@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rows before they are written: precision, row kinds, blob references."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The aggregate functions, one module a family."""

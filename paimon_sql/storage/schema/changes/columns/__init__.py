@@ -1,1 +1,1 @@
-"""TODO."""
+"""Changes of columns, one module a kind."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules about data files, indexes and paths."""

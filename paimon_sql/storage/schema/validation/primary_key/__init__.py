@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules about tables with a primary key."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules about format tables and object tables."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Assignment of keys to buckets."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The bucket modes, one module each."""

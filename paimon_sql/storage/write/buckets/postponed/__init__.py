@@ -1,1 +1,1 @@
-"""TODO."""
+"""Postponed buckets: rows written before their buckets are known."""

@@ -1,0 +1,32 @@
+"""Times as a clock on the wall shows them, which data files state as if they were UTC (Paimon: ``DataFileMeta``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone, tzinfo
+
+from paimon_sql.format.text.durations import MILLISECOND
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = time.time) -> int:
+    """The present time as `DataFileMeta.creation_time_millis` states it: the wall clock read as if it were UTC.
+
+    Args:
+        zone: the zone of the clock; None is this machine's.
+        now: seconds since the epoch.
+    """
+    local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
+    return (local - _EPOCH) // MILLISECOND
+
+
+def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
+    """A wall-clock time of `wall_clock_millis` as milliseconds since the epoch.
+
+    A time that a change of clocks passes over or repeats is read with the offset before the change.
+    """
+    local = _EPOCH + timedelta(milliseconds=wall_millis)
+    aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)
+    return (aware.replace(tzinfo=None) - _EPOCH) // MILLISECOND
