@@ -1,33 +1,19 @@
-"""All procedures, found by themselves: one module each in this room."""
+"""All procedures, found by themselves: one module each in this package."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-import pkgutil
 from functools import cache
-from pathlib import Path
 
+from paimon_sql.discovery import implementations
 from paimon_sql.errors import NotFoundError
 from paimon_sql.procedures.base import Procedure
-
-_ROOM = __name__.rpartition(".")[0]
 
 
 @cache
 def procedures() -> dict[str, Procedure]:
     """All procedures by name."""
-    found: dict[str, Procedure] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        home = f"{_ROOM}.{module.name}"
-        for member in vars(importlib.import_module(home)).values():
-            if (
-                isinstance(member, type)
-                and issubclass(member, Procedure)
-                and member.__module__ == home
-                and member is not Procedure
-            ):
-                found[member.name] = member()
+    found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}  # type: ignore[type-abstract]
     return dict(sorted(found.items()))
 
 

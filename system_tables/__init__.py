@@ -6,11 +6,10 @@ table's in another form, and those that show the table in another state. Those a
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 from typing import TypeVar
 
+from paimon_sql.discovery import implementations
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.scanned import ScannedTable
 from paimon_sql.system_tables.views import TableView
@@ -55,11 +54,4 @@ def catalog_tables() -> dict[str, CatalogTable]:
 
 
 def _found(kind: type[_Kind]) -> dict[str, _Kind]:
-    found: dict[str, _Kind] = {}
-    for module in pkgutil.iter_modules(__path__):
-        home = f"{__name__}.{module.name}"
-        for member in vars(importlib.import_module(home)).values():
-            own = isinstance(member, type) and member.__module__ == home
-            if own and issubclass(member, kind) and member is not kind:
-                found[member.name] = member()
-    return dict(sorted(found.items()))
+    return dict(sorted((each.name, each()) for each in implementations(__name__, kind)))

@@ -31,7 +31,6 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.schema import parse_schema
-from paimon_sql.storage.compact import strategy
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.compact.scope import Scope
@@ -176,7 +175,7 @@ def test_in_quiet_time_the_ratio_is_greater(
         }
     )
     for hour in range(24):
-        monkeypatch.setattr(strategy, "datetime", _Clock(hour))
+        monkeypatch.setattr("paimon_sql.storage.compact.strategy.datetime", _Clock(hour))
         assert UniversalCompaction.of(options).size_ratio == (32 if hour in quiet else 2)
 
 

@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from paimon_sql.discovery import implementations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
-from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
-from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
-from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
-from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
-from paimon_sql.spark.statements.materialized import (
-    RunChangeMaterializedQuery,
-    RunCreateMaterialized,
-    RunDropMaterialized,
-    RunRefreshMaterialized,
-    RunResumeMaterialized,
-    RunShowCreateMaterialized,
-    RunShowMaterializedTables,
-    RunSuspendMaterialized,
-)
-from paimon_sql.spark.statements.row_changes import RunDelete, RunEvolvingInsert, RunExplainChange, RunMerge, RunUpdate
-from paimon_sql.spark.statements.tables.analyze import RunAnalyzeTable
-from paimon_sql.spark.statements.tables.columns import RunAddColumns, RunModifyColumns
-from paimon_sql.spark.statements.tables.create_like import RunCreateTableLike
-from paimon_sql.spark.statements.tables.describe_partition import RunDescribePartition
-from paimon_sql.spark.statements.tables.partitions import RunDropPartitions, RunRepairPartitions
-from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
 from paimon_sql.sql.grammar.statement import Statement
 
 __all__ = ["Answer", "Surroundings", "run_statement"]
 
-RUNNERS: dict[type[Statement], Runner] = {
-    runner.statement: runner
-    for runner in (
-        RunAddColumns(),
-        RunAnalyzeTable(),
-        RunChangeMaterializedQuery(),
-        RunCopyIntoLocation(),
-        RunCopyIntoTable(),
-        RunCreateBranch(),
-        RunCreateCatalog(),
-        RunCreateFunction(),
-        RunCreateMaterialized(),
-        RunCreateTableLike(),
-        RunCreateTag(),
-        RunDelete(),
-        RunDeleteBranch(),
-        RunDeleteTag(),
-        RunDescribeFunction(),
-        RunDescribePartition(),
-        RunDropCatalog(),
-        RunDropFunction(),
-        RunDropMaterialized(),
-        RunDropPartitions(),
-        RunExplainChange(),
-        RunEvolvingInsert(),
-        RunMerge(),
-        RunModifyColumns(),
-        RunRefreshMaterialized(),
-        RunRenameBranch(),
-        RunRenameTag(),
-        RunRepairPartitions(),
-        RunResumeMaterialized(),
-        RunShowBranches(),
-        RunShowCreateMaterialized(),
-        RunShowMaterializedTables(),
-        RunShowTags(),
-        RunSuspendMaterialized(),
-        RunUpdate(),
-    )
-}
+
+@cache
+def runners() -> dict[type[Statement], Runner]:
+    """What executes statements, by their class."""
+    found = implementations(__name__, Runner)  # type: ignore[type-abstract]
+    return {runner.statement: runner() for runner in found}
 
 
 def run_statement(statement: Statement, surroundings: Surroundings) -> Answer:
@@ -77,7 +25,7 @@ def run_statement(statement: Statement, surroundings: Surroundings) -> Answer:
     Raises:
         UnsupportedError: nothing here takes such a statement.
     """
-    runner = RUNNERS.get(type(statement))
+    runner = runners().get(type(statement))
     if runner is None:
         raise UnsupportedError(f"The statement {type(statement).__name__} is not offered yet.")
     return runner.run(statement, surroundings)

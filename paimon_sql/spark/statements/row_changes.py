@@ -13,7 +13,7 @@ from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 
 
-class RunRowChange(Runner):
+class _RunRowChange(Runner):
     """A statement that changes rows; it answers with how many."""
 
     operation: Operation
@@ -24,21 +24,21 @@ class RunRowChange(Runner):
         return Answer(columns, [tuple(found.values())])
 
 
-class RunDelete(RunRowChange):
+class RunDelete(_RunRowChange):
     """DELETE FROM."""
 
     statement = DeleteFrom
     operation = Operation.DELETE
 
 
-class RunUpdate(RunRowChange):
+class RunUpdate(_RunRowChange):
     """UPDATE .. SET."""
 
     statement = Update
     operation = Operation.UPDATE
 
 
-class RunMerge(RunRowChange):
+class RunMerge(_RunRowChange):
     """MERGE INTO."""
 
     statement = MergeInto

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import walk_packages
+from paimon_sql.discovery import modules_below
 
-for _module in walk_packages(__path__, f"{__name__}."):
-    import_module(_module.name)
+list(modules_below(__name__))  # each registers what it reads and writes

@@ -1,0 +1,37 @@
+"""Registries that fill themselves: the classes of one kind in the modules of a package."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import TypeVar
+
+Kind = TypeVar("Kind")
+
+
+def modules_below(package: str) -> Iterator[ModuleType]:
+    """The modules of a package and of those inside it, imported, by name."""
+    for found in walk_packages(import_module(package).__path__, f"{package}."):
+        yield import_module(found.name)
+
+
+def implementations(package: str, kind: type[Kind]) -> list[type[Kind]]:
+    """The concrete classes of a kind that the modules below a package define; abstract and private ones are left out.
+
+    Args:
+        package: the dotted name; importing its modules must not need the registry.
+        kind: their base class.
+    """
+    return [
+        member
+        for module in modules_below(package)
+        for name, member in vars(module).items()
+        # Not issubclass: in Python 3.10 an alias like tuple[int] passes for a class until that asks it.
+        if kind in getattr(member, "__mro__", ())[1:]
+        and member.__module__ == module.__name__
+        and not name.startswith("_")
+        and not inspect.isabstract(member)
+    ]
