@@ -15,7 +15,7 @@ from paimon_sql.format.options.values import Option, Scope, Standing
 
 ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
-CHECKS = ROOT / "paimon_sql/storage/schema_validation"
+CHECKS = ROOT / "paimon_sql/storage/schema/validation"
 """Where definitions of tables are checked, by options that others heed and such that are refused."""
 NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/columns/in_options.py"}
 """Which changes of options are allowed, and the columns that they name: none of it is what an option says."""
@@ -43,7 +43,7 @@ NAMES = {
 def sources() -> dict[Path, str]:
     folders = ("paimon_sql", "procedures", "system_tables")
     paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return {path: path.read_text() for path in paths if path.parent != CHECKS and path not in NO_READERS}
+    return {path: path.read_text() for path in paths if CHECKS not in path.parents and path not in NO_READERS}
 
 
 @cache
@@ -52,7 +52,7 @@ def references() -> frozenset[str]:
     keys = {option.key for option in OPTIONS}
     found: set[str] = set()
     for path, text in sources().items():
-        topic = f"{PACKAGE}.{path.stem}" if path.parent == DECLARATIONS else ""
+        topic = ".".join(path.relative_to(ROOT).with_suffix("").parts) if DECLARATIONS in path.parents else ""
         if not topic:
             found |= keys & set(re.findall(r'"([A-Za-z][\w.<>-]+)"', text))
         if PACKAGE not in text and not topic:
