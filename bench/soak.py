@@ -24,7 +24,7 @@ from pyhive.exc import OperationalError
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.jvm.idle_connections import EVERY
+from paimon_sql.spark.jvm.callbacks import EVERY
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 

@@ -7,8 +7,8 @@ import time
 
 from pyspark.sql import SparkSession
 
+from paimon_sql.spark.jvm.callbacks import let_go
 from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
-from paimon_sql.spark.jvm.idle_connections import let_go
 from paimon_sql.spark.session.bridge import Bridge
 
 

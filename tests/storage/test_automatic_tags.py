@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from small_tables import amend_latest, fresh, insert, make_table, overwrite
 
 from paimon_sql.format.text.wall_clock import epoch_millis
-from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, wall_millis
-from paimon_sql.storage.maintenance.tags.batch import tag_batch
+from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch, wall_millis
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_sql.storage.table.table import Table

@@ -20,7 +20,7 @@ from core_tables import again, insert, make_table
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time

@@ -14,11 +14,11 @@ import pytest
 
 from paimon_sql.errors import CommitConflictError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
+from paimon_sql.storage.file_io.arrow import backend_of, register_backend
 from paimon_sql.storage.file_io.backends import Backend, Options
 from paimon_sql.storage.file_io.errors import refusals
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend, s3_options
-from paimon_sql.storage.file_io.schemes import backend_of, register_backend
 
 
 class _Folder(Backend):

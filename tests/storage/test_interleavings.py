@@ -36,7 +36,7 @@ from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table

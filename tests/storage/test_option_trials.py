@@ -33,9 +33,8 @@ from paimon_sql.storage.repair import lost_files
 from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split_size import SplitSize
-from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position
-from paimon_sql.storage.streams.source import StreamSource
+from paimon_sql.storage.streams.source import Limits, StreamSource
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import span_to_read

@@ -27,7 +27,7 @@ from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.repair.repair import repair
-from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
 from paimon_sql.storage.table.table import Table

@@ -19,7 +19,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.repair import unreadable_metadata
 from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table

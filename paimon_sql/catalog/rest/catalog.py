@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
-from paimon_sql.catalog.rest.client import configured
+from paimon_sql.catalog.rest.client import RestClient, configured
 from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.partitions import RestPartitions
-from paimon_sql.catalog.rest.query_auth import RestGuard
 from paimon_sql.catalog.rest.snapshots import RestVersions
 from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
@@ -39,9 +38,29 @@ from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
+from paimon_sql.storage.metadata.environment.query_auth import Guard, Rights
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
+
+
+@dataclass(frozen=True)
+class RestGuard(Guard):
+    """The rights to one table.
+
+    Attributes:
+        client: the server.
+        table: the path of the table.
+    """
+
+    client: RestClient
+    table: tuple[str, ...]
+
+    def rights(self, columns: Sequence[str]) -> Rights:
+        said = self.client.post(*self.table, "auth", body={"select": list(columns)})
+        filters, masks = said.get("filter") or [], said.get("columnMasking") or {}
+        return Rights.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
+
 
 _LOCATION = "location"
 _OPEN_SCHEMES = ("file", "hdfs", "viewfs")

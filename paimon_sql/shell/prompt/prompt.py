@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -11,9 +11,12 @@ import pyspark
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 from pyspark.sql import SparkSession
@@ -21,11 +24,40 @@ from pyspark.sql import SparkSession
 import paimon_sql
 from paimon_sql.shell.engine.engine import Interrupted
 from paimon_sql.shell.prompt.completion import SqlCompleter
-from paimon_sql.shell.prompt.lexer import SqlLexer
+from paimon_sql.shell.prompt.keywords import KEYWORDS
 from paimon_sql.shell.prompt.names import Names
 from paimon_sql.shell.runner import Leave, Runner
 from paimon_sql.shell.sources import Source
-from paimon_sql.shell.text.splitter import is_complete, split
+from paimon_sql.shell.text.splitter import is_complete, split, tokens_of
+
+_STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:quoted", "hint": "class:comment"}
+
+
+class SqlLexer(Lexer):
+    """Tells keywords, strings, numbers, quoted names and comments apart, in text that may be unfinished."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        lines = list(split_lines(fragments(document.text)))
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+def fragments(text: str) -> StyleAndTextTuples:
+    """The text in styled parts."""
+    parts: StyleAndTextTuples = []
+    position = 0
+    tokens, _ = tokens_of(text)
+    for token in tokens:
+        parts.append(_between(text[position : token.start]))
+        style = "class:keyword" if token.word in KEYWORDS else _STYLES.get(token.kind, "")
+        parts.append((style, text[token.start : token.end]))
+        position = token.end
+    parts.append(_between(text[position:]))
+    return [part for part in parts if part[1]]
+
+
+def _between(text: str) -> tuple[str, str]:
+    return ("" if text.isspace() else "class:comment", text)
+
 
 _STYLE = Style.from_dict(
     {

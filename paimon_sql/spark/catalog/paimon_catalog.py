@@ -44,8 +44,12 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.options.ineffective import tell_of_unheeded
 from paimon_sql.spark.options.session import session_options, session_zone, under_session
 from paimon_sql.spark.procedures.execute import ExecuteProxy
-from paimon_sql.spark.procedures.missing_procedure import MissingProcedureProxy
-from paimon_sql.spark.procedures.procedure import load_procedure, offered_procedures, procedure_names
+from paimon_sql.spark.procedures.procedure import (
+    MissingProcedureProxy,
+    load_procedure,
+    offered_procedures,
+    procedure_names,
+)
 from paimon_sql.spark.statements import Surroundings
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import ChangelogProxy, load_changelog

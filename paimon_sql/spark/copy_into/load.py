@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -23,8 +24,8 @@ from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.options.session import session_options
-from paimon_sql.spark.write.inserted_rows import inserted_rows
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
 from paimon_sql.sql.text.names import quote_name
@@ -32,6 +33,33 @@ from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
 from paimon_sql.storage.table.table import Table
+
+
+def inserted_rows(jvm: Jvm, session: Any, table: Sequence[str], rows: DataFrame) -> DataFrame:
+    """The rows in the columns and types of a table, as ``INSERT INTO .. BY NAME`` makes them.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        table: the parts of the table's name.
+        rows: the rows.
+
+    Raises:
+        AnalysisException: Spark refuses to write such rows into the table.
+    """
+    view, spark = f"__paimon_rows_{uuid.uuid4().hex}", SparkSession(jvm.context, session)
+    rows.createOrReplaceTempView(view)
+    try:
+        name = ".".join(map(quote_name, table))
+        parsed = jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(f"INSERT INTO {name} BY NAME SELECT * FROM {view}")
+        # The statement is analysed and never run.
+        mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
+        query = session.sessionState().executePlan(parsed, mode).analyzed().query()
+        dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, query)
+        return DataFrame(dataset, spark)
+    finally:
+        spark.catalog.dropTempView(view)
+
 
 _ATTEMPTS = 5
 Status = Literal["LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"]

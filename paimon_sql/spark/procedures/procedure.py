@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -160,3 +160,26 @@ class BoundProcedureProxy(ProcedureProxy):
 
     class Java:
         implements = [f"{CATALOG}.procedures.BoundProcedure"]
+
+
+class MissingProcedureProxy(JavaObject):
+    """Stands where a procedure was looked for; everything that Spark asks it is answered with the error."""
+
+    def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
+        super().__init__(jvm)
+        self._error = error
+
+    def toString(self) -> str:
+        return self._error.name
+
+    def name(self) -> NoReturn:
+        raise self._error
+
+    def description(self) -> NoReturn:
+        raise self._error
+
+    def bind(self, input_type: Any) -> NoReturn:
+        raise self._error
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -16,13 +17,54 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm, private_field
-from paimon_sql.spark.row_level.metadata_attributes import hidden_attributes_rule
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
+from paimon_sql.spark.rules.trees import from_below, with_expressions
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.read.metadata_columns import hidden_fields
 
 _PLANS = f"{CATALYST}.plans.logical"
+
+_ASKS = (
+    f"""
+        private boolean asks({NODE} plan) {{
+            if (plan instanceof {_PLANS}.WithCTE) return asks((({_PLANS}.WithCTE) plan).plan());
+            return plan instanceof {_PLANS}.WriteDelta;
+        }}""",
+)
+
+
+def hidden_attributes_rule(jvm: Jvm) -> Any:
+    """A rule of Spark's analysis after which the hidden columns in a plan of changes are those of its relation."""
+    return jvm.constant(
+        "rule for hidden columns",
+        lambda: compiled_rule(
+            jvm, "paimon.HiddenColumnRule", _ASKS, lambda plan: from_below(jvm, plan, partial(_with_own, jvm))
+        ),
+    )
+
+
+def _with_own(jvm: Jvm, plan: Any, children: Sequence[Any]) -> Any:
+    missing = plan.missingInput()
+    if missing.isEmpty():
+        return plan
+    # Those of sources are added in the next round.
+    offered = {int(a.exprId().id()) for child in children for a in jvm.items(child.metadataOutput())}
+    lost = {int(a.exprId().id()) for a in jvm.items(missing.toSeq())} - offered
+    own: dict[str, Any] = {}
+    for child in children:  # the target is joined from the left
+        for attribute in jvm.items(child.output()):
+            own.setdefault(str(attribute.name()), attribute)
+
+    def found(expression: Any) -> Any:
+        if expression.getClass().getSimpleName() != "AttributeReference" or int(expression.exprId().id()) not in lost:
+            return expression
+        return own.get(str(expression.name()), expression)
+
+    return with_expressions(jvm, plan, found)
+
+
 _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
 _GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
 _RULES = "extendedResolutionRules"

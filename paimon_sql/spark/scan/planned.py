@@ -10,13 +10,31 @@ from weakref import WeakSet
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.references import references_to
-from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
-from paimon_sql.spark.scan.reporting.metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
 from paimon_sql.spark.scan.reporting.statistics import StatisticsProxy, bytes_of
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
+
+_PYTHON = f"{EXECUTION}.datasources.v2.python"
+_KEY = "paimonPlanned"
+
+
+def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
+    """The scan's metric, as ``CustomMetric[]``; its description is the name that the UI shows."""
+    m = plan.metrics
+    title = (
+        f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
+        f"{m.manifests_read} of {m.manifests} manifests ({m.manifests - m.manifests_read} skipped)"
+    )
+    return jvm.array(f"{CONNECTOR}.metric.CustomMetric", [jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)])
+
+
+def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
+    """The metric's value, as ``CustomTaskMetric[]``; known as soon as the scan is planned."""
+    value = jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, plan.metrics.bytes_read)
+    return jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
 
 
 class PlannedScanProxy(ScanInterface, ABC):

@@ -15,9 +15,8 @@ from pyspark import SparkContext
 
 from paimon_sql.spark.catalog.data_source import PaimonSource
 from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
-from paimon_sql.spark.jvm.callbacks import secure_callbacks, send_at_once
+from paimon_sql.spark.jvm.callbacks import let_go_by_itself, secure_callbacks, send_at_once
 from paimon_sql.spark.jvm.gateway import Jvm, behind, private_field
-from paimon_sql.spark.jvm.idle_connections import let_go_by_itself
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
 from paimon_sql.spark.session.new_sessions import CatalogsBuilder

@@ -18,7 +18,7 @@ from paimon_sql.spark.scan.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.storage.read.guarded import GuardedTask, check_rights
+from paimon_sql.storage.read.query_auth import GuardedTask, check_rights
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
 

@@ -16,12 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import arrow_udf, col
+from pyspark.sql.types import ByteType, StructField, StructType
 
 from paimon_sql.format.options.table.partition import PARTITION_SINK_STRATEGY
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.system_fields import BUCKET
+from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
+from paimon_sql.spark.conversion.arrow_types import returned
+from paimon_sql.spark.execution.arrow_batches import map_in_arrow
+from paimon_sql.spark.execution.worker_errors import one_message
 from paimon_sql.spark.write.key_moves import relocated
-from paimon_sql.spark.write.local_merge import locally_merged
 from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, key_hashes, lane_of
@@ -32,7 +35,37 @@ from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
 from paimon_sql.storage.write.buckets.modes.postpone import DefaultNumberTask, StagedTask
 from paimon_sql.storage.write.buckets.registry import POSTPONE, UNAWARE, bucket_mode
 from paimon_sql.storage.write.clustering.lexicographic import Plain
+from paimon_sql.storage.write.local_merge import merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
+
+
+def locally_merged(task: WriteTask, frame: DataFrame) -> DataFrame:
+    """The rows, or fewer with their kinds behind them that come to the same.
+
+    Args:
+        task: what writers do with the rows afterwards.
+        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+    """
+    table = task.table
+    if not merges_locally(table):
+        return frame
+    names = table.schema.names
+
+    def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        types: dict[str, pa.DataType] = {}
+
+        def seen() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                types.update({f.name: f.type for f in batch.schema})
+                yield batch
+
+        with one_message():
+            for rows in merged_locally(table, task.prepared(seen())):
+                yield returned(rows.select([*names, VALUE_KIND.name]), types)
+
+    fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in names)]
+    return map_in_arrow(frame, merge, StructType([*fields, StructField(VALUE_KIND.name, ByteType())]))
+
 
 Owners = npt.NDArray[np.int32]
 

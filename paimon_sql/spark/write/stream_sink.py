@@ -7,6 +7,7 @@ Python workers that write. What is left for Spark to carry to the driver are the
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,10 +22,10 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH, WRITE_MERGE_SCHEMA
 from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
-from paimon_sql.spark.conversion.string_lengths import with_lengths
-from paimon_sql.spark.conversion.types import row_struct
+from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import answers_of
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
@@ -43,6 +44,39 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
+
+
+def with_lengths(jvm: Jvm, session: Any, rows: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """The rows with each CHAR filled up with blanks; texts that are too long fail when the rows are read.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        rows: rows in these columns' order, their texts strings.
+        fields: the columns.
+    """
+    struct = spark_struct(fields)
+    if struct == row_struct(fields):
+        return rows
+    util = jvm.singleton(f"{CATALYST}.util.CharVarcharUtils")
+    query = rows._jdf.queryExecution().analyzed()
+    types = jvm.struct(json.dumps(struct)).fields()
+    columns = [
+        jvm.new(
+            f"{CATALYST}.expressions.Alias",
+            util.stringLengthCheck(column, types[at].dataType()),
+            column.name(),
+            jvm.singleton(f"{CATALYST}.expressions.NamedExpression").newExprId(),
+            jvm.seq([]),
+            jvm.none,
+            jvm.seq([]),
+        )
+        for at, column in enumerate(jvm.items(query.output()))
+    ]
+    plan = jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+    dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, plan)
+    return DataFrame(dataset, SparkSession(jvm.context, session))
+
 
 _SOURCES = f"{EXECUTION}.streaming.sources"
 _ROOT = "WriteToDataSourceV2"

@@ -10,8 +10,11 @@ took it away, too: a tag or branch may need its files.
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 from enum import Enum, auto
 
 import pyarrow as pa
@@ -26,14 +29,20 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
-from paimon_sql.format.options.operations.commit import COMMIT_MAX_RETRIES
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.commit import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
+    COMMIT_USER_PREFIX,
+)
 from paimon_sql.storage.commit.checks.append_only import ONLY_GROWS
 from paimon_sql.storage.commit.checks.commit_order import KEEPS_ORDER, in_commit_order
 from paimon_sql.storage.commit.checks.conflicts import CONFLICTS
 from paimon_sql.storage.commit.checks.strict_mode import strict_mode
 from paimon_sql.storage.commit.partition_registration import tell_of_commit
 from paimon_sql.storage.commit.report import report_commit
-from paimon_sql.storage.commit.retries import Retries
 from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
 from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
@@ -42,8 +51,42 @@ from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
 from paimon_sql.storage.staging.table_identity import SAME_DEFINITION, SAME_TABLE
-from paimon_sql.storage.staging.users import new_user
 from paimon_sql.storage.table.table import Table
+
+_MOST_DOUBLINGS = 30
+
+
+class Retries:
+    """The attempts of a commit, counted from 1, with a pause before each but the first.
+
+    Args:
+        options: the table's options ``commit.max-retries``, ``commit.timeout``, ``commit.min-retry-wait`` and
+            ``commit.max-retry-wait``.
+    """
+
+    def __init__(self, options: TableOptions) -> None:
+        self._attempts = options.get(COMMIT_MAX_RETRIES) + 1
+        self._timeout: timedelta | None = options.get(COMMIT_TIMEOUT)
+        self._min_wait = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds()
+        self._max_wait = options.get(COMMIT_MAX_RETRY_WAIT).total_seconds()
+
+    def __iter__(self) -> Iterator[int]:
+        started = time.monotonic()
+        for attempt in range(1, self._attempts + 1):
+            if attempt > 1:
+                if self._timeout and time.monotonic() - started > self._timeout.total_seconds():
+                    return
+                # The pause doubles, and is random, so that rivals do not meet again.
+                wait = self._min_wait * 2.0 ** min(attempt - 2, _MOST_DOUBLINGS)
+                time.sleep(min(self._max_wait, wait) * random.random())
+            yield attempt
+
+
+def new_user(table: Table) -> str:
+    """A name that no other writer has, after the prefix that ``commit.user-prefix`` asks for."""
+    prefix = table.options.get(COMMIT_USER_PREFIX)
+    return str(uuid.uuid4()) if prefix is None else f"{prefix}_{uuid.uuid4()}"
+
 
 ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS, KEEPS_ORDER)
 """The validations of every transaction."""

@@ -32,8 +32,7 @@ from paimon_sql.storage.copy.copy import CopyTask, run_copy
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.file_formats.file_columns import columns_of
-from paimon_sql.storage.file_formats.registry import file_format
+from paimon_sql.storage.file_formats.registry import columns_of, file_format
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.file_io.symlinks import refuse_links

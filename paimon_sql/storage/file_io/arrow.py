@@ -8,13 +8,58 @@ from functools import cached_property, lru_cache
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from paimon_sql.errors import MissingFileError
+from paimon_sql.errors import MissingFileError, UnsupportedError
 from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, Objects
+from paimon_sql.storage.file_io.backends import (
+    AzureBackend,
+    Backend,
+    ConditionRefusedError,
+    FsspecBackend,
+    GcsBackend,
+    HdfsBackend,
+    Objects,
+    OssBackend,
+    has_fsspec,
+)
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.errors import no_exclusive_create, refusals
-from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.schemes import backend_of
+from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.s3 import S3Backend
+
+_BACKENDS: dict[str, Backend] = {}
+
+
+def register_backend(scheme: str, backend: Backend) -> None:
+    """Make a scheme's file system known."""
+    _BACKENDS[scheme] = backend
+
+
+def backend_of(scheme: str) -> Backend:
+    """The kind of file system that a scheme names.
+
+    Raises:
+        UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
+    """
+    if scheme not in _BACKENDS:
+        if not has_fsspec(scheme):
+            raise UnsupportedError(
+                f"No file system is known for the scheme '{scheme}'.",
+                remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
+            )
+        _BACKENDS[scheme] = FsspecBackend(scheme)
+    return _BACKENDS[scheme]
+
+
+for _schemes, _backend in (
+    (S3_SCHEMES, S3Backend()),
+    (("oss",), OssBackend()),
+    (("gs",), GcsBackend()),
+    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
+    (("hdfs", "viewfs"), HdfsBackend()),
+):
+    for _scheme in _schemes:
+        register_backend(_scheme, _backend)
+
 
 _THREADS = 8
 """How many objects are moved at once."""

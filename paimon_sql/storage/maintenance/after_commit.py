@@ -26,8 +26,7 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.maintenance.partitions.expiration import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_written_partitions
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
-from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags
-from paimon_sql.storage.maintenance.tags.batch import tag_batch
+from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import delete_tags
 from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun

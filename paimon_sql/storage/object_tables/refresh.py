@@ -7,7 +7,9 @@ neither listing is ever held as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,17 +29,75 @@ from paimon_sql.format.layout.paths import (
     TAG,
 )
 from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.expressions.kernels.name_hashes import name_hashes
-from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.object_tables.definition import object_location
-from paimon_sql.storage.object_tables.listing import list_objects
+from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
+
+_SCHEMA = arrow_schema(OBJECT_FIELDS)
+_ROWS = 65_536
+
+
+def list_objects(
+    file_io: FileIO, location: str, threads: int, rows: int = _ROWS, apart: re.Pattern[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The files below a folder at any depth, in no particular order; hidden ones (``.x``, ``_x``) are left out.
+
+    What is held at a time are the files of a batch, the folders that are being listed and the names of those that
+    wait.
+
+    Args:
+        file_io: the file system.
+        location: the folder.
+        threads: how many folders are listed at a time.
+        rows: how many rows a batch has, the last one fewer.
+        apart: the names of files and folders that are left out where they stand in the folder itself.
+    """
+    waiting, found = deque([location]), list[FileStatus]()
+    running: set[Future[list[FileStatus]]] = set()
+
+    def is_shown(status: FileStatus) -> bool:
+        top = "/" not in status.path[len(location) + 1 :]
+        return not (status.name.startswith((".", "_")) or (apart and top and apart.fullmatch(status.name)))
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < threads:
+                    running.add(pool.submit(file_io.list, waiting.popleft()))
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for listed in (one.result() for one in done):
+                    shown = [s for s in listed if is_shown(s)]
+                    waiting.extend(s.path for s in shown if s.is_dir)
+                    found += [s for s in shown if not s.is_dir]
+                while len(found) >= rows:
+                    yield _batch(found[:rows], location)
+                    del found[:rows]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    if found:
+        yield _batch(found, location)
+
+
+def _batch(files: Sequence[FileStatus], location: str) -> pa.RecordBatch:
+    cut = len(location) + 1
+    columns = [
+        pa.array([s.path[cut:] for s in files], pa.string()),
+        pa.array([s.name for s in files], pa.string()),
+        pa.array([s.size for s in files], pa.int64()),
+        pa.array([s.mtime_millis for s in files], pa.int64()),
+        pa.repeat(pa.scalar(0, pa.int64()), len(files)),
+        pa.nulls(len(files), pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+
 
 _LENGTH, _MTIME = "length", "mtime"
 _OWN = re.compile(

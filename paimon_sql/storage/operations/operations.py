@@ -9,7 +9,7 @@ from dataclasses import replace
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
-from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT
+from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT, OVERWRITE_UPGRADE
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
 from paimon_sql.storage.commit.checks.aged_files import STILL_THERE
@@ -17,10 +17,47 @@ from paimon_sql.storage.commit.checks.chains import HIDES_NO_PARTITION, KEEPS_CH
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.maintenance.after_commit import after_batch, after_commit
-from paimon_sql.storage.operations.upgrade import upgraded
 from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes, compact_changes
 from paimon_sql.storage.table.statistics import written_statistics
+from paimon_sql.storage.table.table import Table
+
+
+def upgraded(
+    table: Table, messages: Sequence[CommitMessage], replaced: Collection[bytes] | None = None
+) -> list[CommitMessage]:
+    """The messages of an overwrite, their files on the deepest level where they share no key and hold no deletes.
+
+    A bucket whose files overlap stays as it was written. Nothing changes in tables without a primary key, where rows
+    wait for their buckets, or if some file is not of level 0.
+
+    Args:
+        table: the table.
+        messages: the new files.
+        replaced: the partitions in whose buckets is nothing else; None for all of them. What is added to others stays
+            on level 0, for files of one level must not share keys.
+    """
+    wanted: bool = table.options.get(OVERWRITE_UPGRADE)
+    if not (wanted and table.schema.primary_keys) or any(
+        m.bucket < 0 or any(f.level for f in m.new_files) for m in messages
+    ):
+        return list(messages)
+    buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+    for m in messages:
+        buckets.setdefault((m.partition, m.bucket), []).append(m)
+    level = max_level(table.options)
+    found = []
+    for (partition, _), theirs in buckets.items():
+        files = [f for m in theirs for f in m.new_files]
+        apart = all(len(s.runs) == 1 for s in sections_of(table.schema, files))
+        alone = replaced is None or partition in replaced
+        if alone and apart and all(f.delete_row_count == 0 for f in files):
+            theirs = [replace(m, new_files=tuple(replace(f, level=level) for f in m.new_files)) for m in theirs]
+        found += theirs
+    return found
+
 
 _LOG = logging.getLogger(__name__)
 

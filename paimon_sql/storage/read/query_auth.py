@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -14,6 +15,9 @@ from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import parse_type, string_type
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.metadata.environment.query_auth import Node, Rights
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table.table import Table
 
 
 def looked_at(rights: Rights, wanted: Sequence[str]) -> set[str]:
@@ -144,3 +148,40 @@ def _unknown(node: Node) -> PaimonError:
         f"The catalog's server tells rights by '{what}', which is not known here, so that nothing is shown.",
         remedy="Read the table with an engine that knows it.",
     )
+
+
+@dataclass(frozen=True)
+class GuardedTask:
+    """Reads a split as far as it is shown.
+
+    Attributes:
+        table: the table.
+        split: the split.
+        columns: the columns that are wanted.
+        rights: what is shown.
+    """
+
+    table: Table
+    split: Split
+    columns: tuple[str, ...]
+    rights: Rights
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in no particular order."""
+        columns = tuple(dict.fromkeys([*self.columns, *sorted(looked_at(self.rights, self.columns))]))
+        for batch in ReadTask(self.table, self.split, columns).batches():
+            yield shown(self.rights, batch).select(list(self.columns))
+
+
+def check_rights(table: Table, rights: Rights) -> None:
+    """Nothing if the table has the columns that rights look at.
+
+    Raises:
+        NotAllowedError: it has not, so that nobody can tell what is to be shown.
+    """
+    missing = looked_at(rights, table.schema.names) - set(table.schema.names)
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise NotAllowedError(
+            f"{table.name}: Unable to read data without column {names}, by which the catalog's server tells rights."
+        )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.blob_references import followed
 from paimon_sql.storage.read.metadata_columns import hidden_fields, read_with_hidden
-from paimon_sql.storage.read.nested_projection import only_parts, read_in_parts
 from paimon_sql.storage.read.readers.changes import read_difference, read_log
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.readers.postponed import read_waiting
@@ -22,6 +24,39 @@ from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.postponed import WaitingSplit
 from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
 from paimon_sql.storage.table.table import Table
+
+
+def read_in_parts(table: Table, split: Split, parts: Sequence[DataField]) -> Table:
+    """The table as readers of a split see it, which has no more of some columns than is wanted.
+
+    It is the table itself where rows are compared or come from other branches; `only_parts` leaves out then what is
+    too much. So it does with columns whose merge functions look into values.
+
+    Args:
+        table: the table that the split is of.
+        split: the split.
+        parts: columns under their names with what is wanted of them.
+    """
+    if split.table is not None or split.origins or isinstance(split, (LogSplit, DiffSplit)):
+        return table
+    if table.schema.primary_keys and not split.raw:
+        engine = merge_engine(table.schema)
+        parts = [f for f in parts if engine.keeps_values(f.name)]
+    left = {f.name: f for f in parts}
+    fields = tuple(left.get(f.name, f) for f in table.schema.fields)
+    narrow = replace(table, schema=replace(table.schema, fields=fields))
+    vars(narrow)["schemas"] = table.schemas  # which remembers the versions that files were written under
+    return narrow
+
+
+def only_parts(batch: pa.RecordBatch, parts: Sequence[DataField]) -> pa.RecordBatch:
+    """Rows without the inner fields that nobody wants."""
+    for field in parts:
+        at = batch.schema.get_field_index(field.name)
+        kind = arrow_type(field.type)
+        if not batch.schema.field(at).type.equals(kind):
+            batch = batch.set_column(at, batch.schema.field(at).with_type(kind), conform(batch.column(at), kind))
+    return batch
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.engines.spark import (
+    READ_STREAM_MAX_BYTES_PER_TRIGGER,
+    READ_STREAM_MAX_FILES_PER_TRIGGER,
+    READ_STREAM_MAX_ROWS_PER_TRIGGER,
+    READ_STREAM_MAX_TRIGGER_DELAY_MS,
+    READ_STREAM_MIN_ROWS_PER_TRIGGER,
+)
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
@@ -29,11 +37,61 @@ from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.postponed import without_waiting
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.split_size import STREAM_SPLITS
-from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
 from paimon_sql.storage.streams.start import start_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is left to take; None is without limit. A split that is begun is taken whole.
+
+    Attributes:
+        files, bytes, rows: at most so many.
+        least_rows: a step waits for so many rows ...
+        longest_wait: ... but not longer than so many seconds.
+    """
+
+    files: int | None = None
+    bytes: int | None = None
+    rows: int | None = None
+    least_rows: int | None = None
+    longest_wait: float | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> Limits:
+        """The limits that the options of a read set."""
+        options = table.options
+        wait = options.get(READ_STREAM_MAX_TRIGGER_DELAY_MS)
+        return cls(
+            options.get(READ_STREAM_MAX_FILES_PER_TRIGGER),
+            options.get(READ_STREAM_MAX_BYTES_PER_TRIGGER),
+            options.get(READ_STREAM_MAX_ROWS_PER_TRIGGER),
+            options.get(READ_STREAM_MIN_ROWS_PER_TRIGGER),
+            None if wait is None else wait / 1000,
+        )
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another split may be taken."""
+        return all(left is None or left > 0 for left in (self.files, self.bytes, self.rows))
+
+    def without(self, split: Split) -> Limits:
+        """What is left when a split is taken."""
+        return replace(
+            self,
+            files=None if self.files is None else self.files - len(split.files),
+            bytes=None if self.bytes is None else self.bytes - split.size,
+            rows=None if self.rows is None else self.rows - split.row_count,
+        )
+
+    def waits(self, rows: int, waited: float) -> bool:
+        """Whether a step of so many rows had better wait on."""
+        if self.least_rows is None or rows >= self.least_rows:
+            return False
+        return self.longest_wait is None or waited < self.longest_wait
+
 
 _BEHIND_LAST = 2**62
 """An index behind all splits of a snapshot."""

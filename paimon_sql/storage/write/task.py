@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.schema.system_fields import BUCKET, TRACKED, VALUE_KIND
 from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
-from paimon_sql.storage.commit.checks.lineage import follows
+from paimon_sql.storage.commit.checks.history import follows
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Validation

@@ -13,8 +13,7 @@ from paimon_sql.format.schema.types import IntType
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
-from paimon_sql.storage.schema.changes.apply import apply_changes
-from paimon_sql.storage.schema.changes.base import SchemaChange
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
 from paimon_sql.storage.schema.changes.columns.rename_column import RenameColumn

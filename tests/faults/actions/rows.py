@@ -20,7 +20,7 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.schema.changes.apply import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot

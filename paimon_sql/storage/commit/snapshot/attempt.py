@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CorruptFileError, PaimonError
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
 from paimon_sql.format.options.operations.commit import END_INPUT_WATERMARK, MANIFEST_DELETE_FILE_DROP_STATS
 from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
+from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.commit.snapshot.carried_properties import carried_on
 from paimon_sql.storage.commit.snapshot.index_entries import next_index_manifest
 from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
-from paimon_sql.storage.commit.snapshot.row_ids import numbered
+from paimon_sql.storage.data_files.file_groups import is_dedicated
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.materialized.state import inherited_properties
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, numbered_by_snapshot
@@ -23,6 +25,56 @@ from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION, Rewind, w
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.statistics import inherited_statistics
 from paimon_sql.storage.table.table import Table
+
+
+def numbered(
+    entries: Sequence[ManifestEntry], snapshot: int, next_row_id: int, *, by_partition: bool
+) -> tuple[list[ManifestEntry], int]:
+    """The entries of a commit with row ids for new rows, and the first row id that is still free.
+
+    Files of new rows get ids one after the other, and the snapshot as the one that changed their rows. Files with rows
+    that have moved say themselves which snapshots did; 0 in them is this one.
+
+    Args:
+        entries: the entries, in the order of the manifest.
+        snapshot: the snapshot's id.
+        next_row_id: the first row id that is free.
+        by_partition: whether the entries of a partition are brought together, so that ids follow each other there.
+    """
+    ordered = list(entries)
+    if by_partition:
+        places = {partition: n for n, partition in enumerate(dict.fromkeys(e.partition for e in entries))}
+        ordered.sort(key=lambda e: places[e.partition])
+    found = []
+    # Files of blobs follow the data file that has their rows, those of each column in the order of the rows.
+    beside: dict[str, int] = {}
+    whole = next_row_id
+    for entry in ordered:
+        if entry.kind is FileKind.ADD:
+            file = entry.file
+            if _is_new(file) and is_dedicated(file.file_name):
+                column = (file.write_cols or ("",))[0]
+                first = beside.get(column, whole)
+                beside[column] = first + file.row_count
+                file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=first)
+            elif _is_new(file):
+                whole, beside = next_row_id, {}
+                file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=next_row_id)
+                next_row_id += file.row_count
+            entry = replace(entry, file=_of_snapshot(file, snapshot))
+        found.append(entry)
+    return found, next_row_id
+
+
+def _is_new(file: DataFileMeta) -> bool:
+    moved = file.write_cols is not None and ROW_ID.name in file.write_cols
+    return file.file_source != FileSource.COMPACT and file.first_row_id is None and not moved
+
+
+def _of_snapshot(file: DataFileMeta, snapshot: int) -> DataFileMeta:
+    low, high = file.min_sequence_number, file.max_sequence_number
+    return replace(file, min_sequence_number=low or snapshot, max_sequence_number=high or snapshot)
+
 
 Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
 """Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import (
+    FIELD_SEQUENCE_GROUP,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
-from paimon_sql.storage.expressions.kernels.sorting import Indices
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.aggregates.base import (
+    AggregateFunction,
+    Effect,
+    Steps,
+    first_refusal,
+    keeps_values,
+    valid_mask,
+)
 from paimon_sql.storage.merge.aggregates.of_schema import group_functions, lifted
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
@@ -30,8 +40,60 @@ from paimon_sql.storage.merge.engines.removal import (
     split_around_deletes,
     split_behind_deletes,
 )
-from paimon_sql.storage.merge.sequence_groups import SequenceGroup, accepted, ranks, sequence_groups
 from paimon_sql.storage.merge.windows import Window
+
+
+@dataclass(frozen=True)
+class SequenceGroup:
+    """Columns that change together, and the columns by which is told whether they do.
+
+    Attributes:
+        ordering: the columns that are compared, one after the other; null comes before everything.
+        members: the columns that change.
+    """
+
+    ordering: tuple[str, ...]
+    members: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.ordering, *self.members)
+
+
+def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
+    """The groups that a table's options describe."""
+    return tuple(
+        SequenceGroup(comma_separated(names[0]), comma_separated(text))
+        for names, text in options.matching(FIELD_SEQUENCE_GROUP)
+    )
+
+
+def ranks(ordering: Sequence[pa.Array]) -> Indices:
+    """The order of the rows by some columns as numbers, equal rows alike; 0 for rows that hold nothing but nulls."""
+    columns = [comparable(column) for column in ordering]
+    order = sort_order([SortColumn(column) for column in columns])
+    numbers = np.empty(len(order), dtype=np.int64)
+    starts = group_starts(columns, order)
+    numbers[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
+    known = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        known |= valid_mask(column)
+    return np.where(known, numbers, 0)
+
+
+def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> Mask:
+    """Which rows are at least as new as all before them in their key.
+
+    Args:
+        rank: what `ranks` gives; rows of rank 0 are never accepted.
+        segments: the keys.
+        begins: rows behind which nothing older counts, as after a removal; each belongs to what it begins.
+    """
+    eras = segments.owners if begins is None else segments.owners + np.cumsum(begins)
+    wide = eras * (int(rank.max(initial=0)) + 1) + rank
+    found: Mask = (rank > 0) & (wide == np.maximum.accumulate(wide))
+    return found
 
 
 class PartialUpdate(ReducingEngine):

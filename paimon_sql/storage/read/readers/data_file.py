@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,13 +24,44 @@ from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.data_files.migrated import may_lack_partition
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
-from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.file_formats.base import BATCH_ROWS
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about, all_of, conjuncts
+from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
 from paimon_sql.storage.read.readers.lenient import forgiven
-from paimon_sql.storage.read.readers.row_groups import PredicateRowGroups
 from paimon_sql.storage.table.table import Table
+
+
+@dataclass(frozen=True)
+class PredicateRowGroups:
+    """Leaves out row groups in which the predicate is true for no row.
+
+    ``types`` are the Arrow types of the columns that the predicate looks at, by their names in the file.
+    """
+
+    predicate: Predicate
+    types: Mapping[str, pa.DataType]
+
+    def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
+        """False only if no row of the group can be wanted."""
+        known = {
+            name: self._stats(row_count, columns[name], kind) for name, kind in self.types.items() if name in columns
+        }
+        wanted = all_of([p for p in conjuncts(self.predicate) if p.columns() <= set(known)])
+        if wanted is None:
+            return True
+        stats = {name: s for name, s in known.items() if name in wanted.columns()}
+        return bool(wanted.may_hold(stats)[0].as_py())
+
+    @staticmethod
+    def _stats(row_count: int, bounds: ColumnRange, kind: pa.DataType) -> ColumnStats:
+        return ColumnStats(
+            minimum=pa.array([bounds.low], kind),
+            maximum=pa.array([bounds.high], kind),
+            null_count=pa.array([bounds.null_count], pa.int64()),
+            row_count=pa.array([row_count], pa.int64()),
+        )
+
 
 RowRanges = Sequence[tuple[int, int]]
 _SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}

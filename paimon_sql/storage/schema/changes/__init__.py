@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.storage.schema.changes.apply import apply_changes
-from paimon_sql.storage.schema.changes.base import Context, SchemaChange
+from paimon_sql.storage.schema.changes.base import Context, SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment, UpdateColumnDefaultValue
 from paimon_sql.storage.schema.changes.columns.column_type import UpdateColumnNullability, UpdateColumnType

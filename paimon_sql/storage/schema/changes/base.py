@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.schema.validation import validate_change
 
 Path: TypeAlias = tuple[str, ...]
 """A column's name, and behind it the names of fields inside it; the parts of arrays and maps are ``element``, ``key``
@@ -88,3 +90,37 @@ def refuse_key(schema: TableSchema, path: Path, verb: str, *, primary: bool) -> 
             f"Column '{path[0]}' cannot be {verb}: it is a {kind} column.",
             remedy="Create a new table with the wanted columns and copy the data into it.",
         )
+
+
+def apply_changes(
+    schema: TableSchema,
+    changes: Iterable[SchemaChange],
+    *,
+    has_data: bool,
+    case_sensitive: bool = False,
+    now: Callable[[], float] = time.time,
+) -> TableSchema:
+    """The next version of a schema, with all changes made one after the other.
+
+    Args:
+        schema: the newest version.
+        changes: the changes; each sees what those before it made.
+        has_data: whether the table has a snapshot.
+        case_sensitive: whether ``A`` and ``a`` are two columns.
+        now: the clock, in seconds.
+
+    Returns:
+        A version whose id is one more; the same object if nothing changes.
+
+    Raises:
+        InvalidSchemaError: a change is not possible, or the definition would not be valid any more.
+        InvalidOptionError: an option does not exist, does not take the value or must not change.
+    """
+    context = Context(has_data, case_sensitive)
+    changed = schema
+    for change in changes:
+        changed = change.apply(changed, context)
+    if changed == schema:
+        return schema
+    validate_change(schema, changed)
+    return replace(changed, id=schema.id + 1, time_millis=max(int(now() * 1000), schema.time_millis))

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.schema.validation import clustering, columns, lifetimes, option_values, reading
+from paimon_sql.storage.schema.validation import clustering, columns, lifetimes, option_values, reading, table_types
 from paimon_sql.storage.schema.validation.definition import Definition, Rule
-from paimon_sql.storage.schema.validation.files import data_files, iceberg, indexes, paths, row_tracking
+from paimon_sql.storage.schema.validation.files import data_files, iceberg, indexes, row_tracking
 from paimon_sql.storage.schema.validation.option_values import ORDINARY_TYPES
 from paimon_sql.storage.schema.validation.primary_key import aggregates, buckets, changelogs, merging
 from paimon_sql.storage.schema.validation.reading import scan_starts
-from paimon_sql.storage.schema.validation.table_types import format_tables, object_tables
 
 __all__ = ["RULES", "RULES_OF_KIND", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
 
@@ -55,9 +54,9 @@ STORE_RULES: tuple[Rule, ...] = (
     data_files.file_formats,
     data_files.shared_shredding,
     data_files.variant_shredding,
-    paths.file_prefixes,
-    paths.data_directory,
-    paths.external_paths,
+    data_files.file_prefixes,
+    data_files.data_directory,
+    data_files.external_paths,
     iceberg.iceberg_readers,
     indexes.file_indexes,
     indexes.table_indexes,
@@ -70,8 +69,8 @@ STORE_RULES: tuple[Rule, ...] = (
 
 RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
-    "format-table": (format_tables.format_of_files, format_tables.columns_of_files),
-    "object-table": (object_tables.columns_of_objects, *STORE_RULES),
+    "format-table": (table_types.format_of_files, table_types.columns_of_files),
+    "object-table": (table_types.columns_of_objects, *STORE_RULES),
 }
 """The rules that each kind of table has besides, by the option ``type``."""
 

@@ -16,7 +16,7 @@ from paimon_sql.format.rows.bucket_functions import BucketFunction, bucket_funct
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.expressions.kernels.fixed_lists import as_fixed_lists
+from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
 from paimon_sql.storage.table.partitioning.times import StrictPartitions
 
 UNAWARE = -1

@@ -6,32 +6,78 @@ go to real buckets in the same statement: they wait in files that nobody sees, a
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.table.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
+from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX, FILE_FORMAT, METADATA_STATS_MODE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, key_value_fields
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.file_formats.avro.schema import avro_schema
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.scan.postponed import merges_waiting
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
 from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
 from paimon_sql.storage.write.buckets.base import BucketMode
 from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_batch
 from paimon_sql.storage.write.buckets.postponed.distribution import plan_distribution, run_distribution
-from paimon_sql.storage.write.buckets.postponed.writer import PostponeWriter
 from paimon_sql.storage.write.buckets.rescale import rescale
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored, check_keys
+from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
 from paimon_sql.storage.write.task import WriteTask
+
+_NO_SEQUENCE = -1
+_MOST_WRITERS = 2**31 - 1
+
+
+class PostponeWriter(AppendWriter):
+    """Writes rows of a keyed table into the postponed bucket.
+
+    Args:
+        table: the table.
+        run: what the names of all files of a statement have in common.
+    """
+
+    def __init__(self, table: Table, run: str) -> None:
+        prefix = f"{table.options.get(DATA_FILE_PREFIX)}-u-{run}-s-{random.randrange(_MOST_WRITERS)}-w-"
+        waiting = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
+        super().__init__(waiting, router=Router(table.schema, 1))
+        self._total = POSTPONE_BUCKET
+        self._kinds = KindsOfRows(table, merge_engine(table.schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows; the columns are those of the table, perhaps with the kind of each row behind them."""
+        check_keys(self._table, batch)
+        rows = self._kinds.given(batch)
+        numbers = pa.array(np.full(rows.num_rows, _NO_SEQUENCE, dtype=np.int64))
+        numbered = pa.Table.from_batches([rows.append_column(SEQUENCE_NUMBER.name, numbers)])
+        for stored in as_stored(self._settings, numbered).to_batches():
+            for partition, _, part in self._router.split(stored):
+                self._buffers.add((partition, POSTPONE_BUCKET), part)
+
+
+def _file_options(schema: TableSchema) -> dict[str, str]:
+    try:
+        avro_schema(key_value_fields(schema))
+    except UnsupportedError:
+        return {}
+    return {FILE_FORMAT.key: "avro", METADATA_STATS_MODE.key: "none"}
 
 
 class Postpone(BucketMode):

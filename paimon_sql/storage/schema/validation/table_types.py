@@ -17,6 +17,7 @@ from paimon_sql.format.options.table.format_table import (
 )
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.format_tables import FORMATS
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
 from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds, listed, wrong
 
 _NOT_EMPTY = {
@@ -70,3 +71,11 @@ def _format(table: Definition) -> str:
         return table.options.get(FILE_FORMAT).lower()
     except InvalidOptionError:
         return table.schema.options[FILE_FORMAT.key].lower()
+
+
+def columns_of_objects(table: Definition) -> Iterator[PaimonError]:
+    """The columns are those of every object table."""
+    if [(f.name, f.type) for f in table.schema.fields] != [(f.name, f.type) for f in OBJECT_FIELDS]:
+        yield wrong("The columns of an object table are always the same.", "Leave them out.")
+    if table.schema.partition_keys:
+        yield wrong("An object table has no partitions.", "Leave PARTITIONED BY out.")

@@ -1,1 +1,0 @@
-"""Rules about format tables and object tables."""
