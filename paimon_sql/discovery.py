@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
-from typing import TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 Kind = TypeVar("Kind")
+
+
+class Named(Protocol):
+    """What a registry knows by its name."""
+
+    name: ClassVar[str]
+
+
+NamedKind = TypeVar("NamedKind", bound=Named)
 
 
 def modules_below(package: str) -> Iterator[ModuleType]:
@@ -18,7 +27,7 @@ def modules_below(package: str) -> Iterator[ModuleType]:
         yield import_module(found.name)
 
 
-def implementations(package: str, kind: type[Kind]) -> list[type[Kind]]:
+def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]:
     """The concrete classes of a kind that the modules below a package define; abstract and private ones are left out.
 
     Args:
@@ -35,3 +44,8 @@ def implementations(package: str, kind: type[Kind]) -> list[type[Kind]]:
         and not name.startswith("_")
         and not inspect.isabstract(member)
     ]
+
+
+def by_name(package: str, kind: Callable[..., NamedKind]) -> dict[str, type[NamedKind]]:
+    """The classes of `implementations` that have a ``name``, by it."""
+    return {each.name: each for each in implementations(package, kind) if hasattr(each, "name")}

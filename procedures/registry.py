@@ -13,7 +13,7 @@ from paimon_sql.procedures.base import Procedure
 @cache
 def procedures() -> dict[str, Procedure]:
     """All procedures by name."""
-    found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}  # type: ignore[type-abstract]
+    found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}
     return dict(sorted(found.items()))
 
 

@@ -6,6 +6,7 @@ table's in another form, and those that show the table in another state. Those a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
@@ -32,26 +33,26 @@ _Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView, CatalogTable)
 @cache
 def system_tables() -> dict[str, SystemTable]:
     """The system tables whose rows are worked out from metadata, by name."""
-    return _found(SystemTable)  # type: ignore[type-abstract]
+    return _found(SystemTable)
 
 
 @cache
 def scanned_tables() -> dict[str, ScannedTable]:
     """The system tables whose rows are those of the data table in another form, by name."""
-    return _found(ScannedTable)  # type: ignore[type-abstract]
+    return _found(ScannedTable)
 
 
 @cache
 def table_views() -> dict[str, TableView]:
     """The system tables that show the data table in another state, by name."""
-    return _found(TableView)  # type: ignore[type-abstract]
+    return _found(TableView)
 
 
 @cache
 def catalog_tables() -> dict[str, CatalogTable]:
     """The tables of ``sys``, whose rows are about a whole catalog, by name."""
-    return _found(CatalogTable)  # type: ignore[type-abstract]
+    return _found(CatalogTable)
 
 
-def _found(kind: type[_Kind]) -> dict[str, _Kind]:
+def _found(kind: Callable[..., _Kind]) -> dict[str, _Kind]:
     return dict(sorted((each.name, each()) for each in implementations(__name__, kind)))

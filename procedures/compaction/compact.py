@@ -21,7 +21,7 @@ from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.maintenance.partitions.expiration import expired_partitions
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import FIXED, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import clusters
 
 NOTHING_MERGED = "no bucket has files that are worth merging"
@@ -142,7 +142,7 @@ def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
     """Numbers of buckets, written ``0-3,7``; None without text."""
     if text is None or not text.strip():
         return None
-    if bucket_mode(table.schema) is not FIXED:
+    if not bucket_mode(table.schema).is_fixed:
         raise InvalidInputError(
             f"{table.name} has no fixed number of buckets to choose from.", remedy="Leave buckets out."
         )

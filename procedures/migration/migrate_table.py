@@ -28,7 +28,7 @@ from paimon_sql.storage.copy.migration import FORMATS, PlainTable, check_target,
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 
 SOURCE_TYPE = Argument(
     "source_type",
@@ -226,7 +226,7 @@ def migrate(context: Context, request: Request) -> Migrated:
 def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
     schema = schema_of(source, options)
     validate_schema(schema)
-    if bucket_mode(schema) is not UNAWARE:
+    if bucket_mode(schema).has_buckets:
         raise InvalidOptionError(
             "Plain files are in no buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
         )

@@ -1,13 +1,13 @@
-"""The table of all kinds of global indexes, by name."""
+"""The kinds of global indexes by name, found by themselves."""
 
 from __future__ import annotations
 
+from paimon_sql.discovery import by_name
 from paimon_sql.format.global_index.base import GlobalIndexKind
-from paimon_sql.format.global_index.kinds.bitmap import Bitmap
-from paimon_sql.format.global_index.kinds.btree import BTree
-from paimon_sql.format.global_index.kinds.multivalue import MultiValue
 
-KINDS: dict[str, GlobalIndexKind] = {kind.name: kind for kind in (BTree(), Bitmap(), MultiValue())}
+KINDS: dict[str, GlobalIndexKind] = {
+    name: kind() for name, kind in by_name("paimon_sql.format.global_index.kinds", GlobalIndexKind).items()
+}
 """The kinds by name."""
 NATIVE = (
     "lumina",

@@ -13,5 +13,5 @@ __all__ = ["Format", "formats"]
 @cache
 def formats() -> dict[str, type[Format]]:
     """All formats by name."""
-    found = implementations(__name__, Format)  # type: ignore[type-abstract]
+    found = implementations(__name__, Format)
     return dict(sorted((each.name, each) for each in found))

@@ -15,7 +15,7 @@ __all__ = ["Answer", "Surroundings", "run_statement"]
 @cache
 def runners() -> dict[type[Statement], Runner]:
     """What executes statements, by their class."""
-    found = implementations(__name__, Runner)  # type: ignore[type-abstract]
+    found = implementations(__name__, Runner)
     return {runner.statement: runner() for runner in found}
 
 

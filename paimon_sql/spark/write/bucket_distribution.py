@@ -33,8 +33,8 @@ from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitio
 from paimon_sql.storage.write.buckets.modes.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
 from paimon_sql.storage.write.buckets.modes.postpone import DefaultNumberTask, StagedTask
-from paimon_sql.storage.write.buckets.registry import POSTPONE, UNAWARE, bucket_mode
-from paimon_sql.storage.write.clustering.lexicographic import Plain
+from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.clustering.orders.lexicographic import Plain
 from paimon_sql.storage.write.local_merge import merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
 
@@ -84,7 +84,7 @@ def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
     """The rows of a batch, those of a partition together if the table asks for that and no buckets do so."""
     schema = task.table.schema
     apart = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
-    if apart or not schema.partition_keys or bucket_mode(schema) not in (UNAWARE, POSTPONE):
+    if apart or not schema.partition_keys or not bucket_mode(schema).is_shared:
         return frame
     return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
 

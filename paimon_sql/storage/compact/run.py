@@ -26,7 +26,7 @@ from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import POSTPONE, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import clusters
 
 
@@ -90,7 +90,7 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
             [f for task in packs for f in task.moved.files],
             lambda executor: with_vectors(table, base, run_tasks(table, executor, run_append_task, packs)),
         )
-    if bucket_mode(table.schema) is POSTPONE:
+    if bucket_mode(table.schema).is_postponed:
         return plan_postponed(table, scope=scope, full=full and asked)
     tasks = plan_compaction(table, full=full, scope=scope)
     return PlannedCompaction(

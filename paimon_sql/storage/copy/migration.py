@@ -32,14 +32,14 @@ from paimon_sql.storage.copy.copy import CopyTask, run_copy
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.file_formats.registry import columns_of, file_format
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.file_io.symlinks import refuse_links
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
 FORMATS = ("parquet", "orc", "avro")
@@ -112,7 +112,7 @@ def check_target(source: PlainTable, target: Table) -> None:
     Raises:
         InvalidInputError: it has a primary key or buckets, or other columns.
     """
-    if target.schema.primary_keys or bucket_mode(target.schema) is not UNAWARE:
+    if target.schema.primary_keys or bucket_mode(target.schema).has_buckets:
         raise InvalidInputError(
             f"{target.name} has a primary key or buckets, so it cannot take files of {source.name}.",
             remedy="Migrate into an append table without buckets, or INSERT INTO it SELECT from the source.",
@@ -180,7 +180,7 @@ class ExamineTask:
         )
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        held = columns_of(self.source, self.file.path, self.file_format)
+        held = file_format(self.file_format).column_names(self.source, self.file.path)
         lower = {name.lower(): name for name in held}
         for name in names:
             if name not in held and name.lower() in lower:

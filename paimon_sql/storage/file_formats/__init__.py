@@ -8,7 +8,7 @@ from paimon_sql.storage.file_formats.base import (
     FileRead,
     RowGroupFilter,
 )
-from paimon_sql.storage.file_formats.registry import file_format, format_names, register_format
+from paimon_sql.storage.file_formats.registry import file_format, format_names
 
 __all__ = [
     "BATCH_ROWS",
@@ -19,5 +19,4 @@ __all__ = [
     "RowGroupFilter",
     "file_format",
     "format_names",
-    "register_format",
 ]

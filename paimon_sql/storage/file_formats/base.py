@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError, PaimonError
+from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
 from paimon_sql.storage.expressions.kernels.conform import Leaf, conform
 from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import refusals
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -246,6 +247,22 @@ class FileFormat(ABC):
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
         """What `open_writer` answers, with the settings that the options make."""
+
+    def column_names(self, file_io: FileIO, path: str) -> list[str]:
+        """The columns at the top of the schema of a file of any origin, in its order.
+
+        Raises:
+            CorruptFileError: the file is none of this format.
+        """
+        with refusals("read", path), file_io.open_input(path) as source:
+            try:
+                return self.names_in(source, path)
+            except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
+                raise CorruptFileError(f"it is no {self.name} file: {error}", path=path) from error
+
+    def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
+        """What `column_names` answers of an open file; formats that are not general need not."""
+        raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
 
     @abstractmethod
     def check_fields(self, fields: Sequence[t.DataField]) -> None:

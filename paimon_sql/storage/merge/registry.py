@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from paimon_sql.discovery import by_name
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.merge.engines.aggregation import Aggregation
 from paimon_sql.storage.merge.engines.base import MergeEngine
 from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
-from paimon_sql.storage.merge.engines.first_row import FirstRow
-from paimon_sql.storage.merge.engines.partial_update import PartialUpdate
 
-ENGINES: dict[str, type[MergeEngine]] = {
-    engine.name: engine for engine in (Deduplicate, PartialUpdate, Aggregation, FirstRow)
-}
+ENGINES: dict[str, type[MergeEngine]] = by_name("paimon_sql.storage.merge.engines", MergeEngine)
 
 
 def merge_engine(schema: TableSchema) -> MergeEngine:

@@ -23,7 +23,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.expressions.predicates import In, Predicate, all_of
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.write.buckets.registry import FIXED, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 
 _BLOOM_FILTERS = "spark.sql.optimizer.runtime.bloomFilter.enabled"
 _LEAST_BYTES = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
@@ -108,7 +108,7 @@ class RuntimeFilters:
 def _telling_keys(schema: TableSchema, splits: Sequence[Split]) -> set[str]:
     """The key columns whose values tell files apart: by the bucket, or by what stretch of the keys a file holds."""
     keys = set[str]()
-    hashed = len(schema.bucket_keys) == 1 and bucket_mode(schema) is FIXED
+    hashed = len(schema.bucket_keys) == 1 and bucket_mode(schema).is_fixed
     if hashed and len({split.bucket for split in splits}) >= _LEAST_PARTS:
         keys.update(schema.bucket_keys)
     stretches = sum(len(split.files) if split.raw else len(split.sections) for split in splits)

@@ -38,7 +38,7 @@ from paimon_sql.storage.scan.split_size import SPLIT_BYTES
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import Clustering, clustering_of, named_columns
 from paimon_sql.storage.write.clustering.external_sort import sorted_rows
 from paimon_sql.storage.write.files.rolling import write_all
@@ -93,7 +93,7 @@ def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: S
     live = live_files(table, base).entries
     chosen = scope.of(table, live)
     tasks = _tasks(table, entries(chosen), base, full=full)
-    if scope.partitions is not None and bucket_mode(table.schema) is UNAWARE:
+    if scope.partitions is not None and not bucket_mode(table.schema).has_buckets:
         tasks += _tasks(table, entries(_quiet(table, live, chosen)), base, full=True)
     return tasks
 

@@ -22,7 +22,7 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import UNAWARE, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import Clustering
 from paimon_sql.storage.write.clustering.columns import order_columns
 from paimon_sql.storage.write.clustering.external_sort import sorted_rows
@@ -70,7 +70,7 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
         UnsupportedError: the table has buckets or keeps its rows in order by itself.
     """
     layout = row_layout(strategy)
-    if bucket_mode(table.schema) is not UNAWARE:
+    if bucket_mode(table.schema).has_buckets:
         raise UnsupportedError(
             f"{table.name} has {'a primary key' if table.schema.primary_keys else 'buckets'}: its rows cannot be"
             " ordered.",

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
@@ -82,6 +83,11 @@ class Rewriter:
     """
 
     makes_changelog = False
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        """Whether tables with such options need this way; where none says so, files are just merged."""
+        return False
 
     def __init__(self, work: BucketWork) -> None:
         self.work = work

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import LEVEL
 from paimon_sql.storage.compact.changelog import ChangeTeller, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
@@ -14,12 +16,17 @@ from paimon_sql.storage.compact.rewriters.keys import rows_by_key
 from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.data_files.sections import Section
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE
+from paimon_sql.storage.merge.lookup_levels import looks_up
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.read.readers.merge import merge_section
 
 
 class FullChangelogRewriter(Rewriter):
     """Tells the changes of a full compaction; other compactions tell none."""
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        return options.get(CHANGELOG_PRODUCER) == "full-compaction" and not looks_up(options)
 
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
@@ -25,7 +26,7 @@ from paimon_sql.storage.data_files.sections import Section, key_ranks, sections_
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
 from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
-from paimon_sql.storage.merge.lookup_levels import newest_above, up_to_date
+from paimon_sql.storage.merge.lookup_levels import looks_up, newest_above, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import Window
@@ -35,6 +36,10 @@ from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE, open_run
 
 class LookupRewriter(Rewriter):
     """Looks up the older rows of fresh ones."""
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        return looks_up(options)
 
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+from pyarrow import orc
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
@@ -27,6 +28,9 @@ class OrcFormat(FileFormat):
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
         return OrcWriter(file_io, path, fields, settings)
+
+    def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
+        return list(orc.ORCFile(source).schema.names)
 
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         check_orc_fields(fields)

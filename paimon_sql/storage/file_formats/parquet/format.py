@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
+from pyarrow import parquet
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
@@ -32,6 +33,9 @@ class ParquetFormat(FileFormat):
         if how is None:
             return ParquetWriter(file_io, path, fields, settings)
         return ShreddingWriter(path, fields, how, partial(ParquetWriter, file_io, path, settings=settings))
+
+    def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
+        return list(parquet.ParquetFile(source).schema_arrow.names)
 
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         return None

@@ -16,7 +16,7 @@ from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.seen import is_told_by_snapshot
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import FIXED, bucket_mode
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 
 _OF_ONE_FORM = (
     t.BooleanType,
@@ -59,7 +59,7 @@ def bucketing_of(plan: ScanPlan, columns: Collection[str]) -> Bucketing | None:
     The bucket key must be one column, and all partitions must have one number of buckets above 1.
     """
     table = plan.table
-    if not plan.splits or bucket_mode(table.schema) is not FIXED or len(table.schema.bucket_keys) != 1:
+    if not plan.splits or not bucket_mode(table.schema).is_fixed or len(table.schema.bucket_keys) != 1:
         return None
     (column,) = table.schema.bucket_keys
     count = plan.splits[0].total_buckets

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from paimon_sql.discovery import by_name
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.write.clustering.base import RowLayout
-from paimon_sql.storage.write.clustering.hilbert import Hilbert
-from paimon_sql.storage.write.clustering.lexicographic import Plain
-from paimon_sql.storage.write.clustering.z_order import ZOrder
 
-LAYOUTS: dict[str, RowLayout] = {layout.name: layout for layout in (Plain(), ZOrder(), Hilbert())}
+LAYOUTS: dict[str, RowLayout] = {
+    name: layout() for name, layout in by_name("paimon_sql.storage.write.clustering.orders", RowLayout).items()
+}
 
 
 def row_layout(name: str) -> RowLayout:

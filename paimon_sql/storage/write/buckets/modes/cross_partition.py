@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -27,7 +28,7 @@ from paimon_sql.storage.write.buckets.assignment.key_places import (
 )
 from paimon_sql.storage.write.buckets.assignment.relocation import Relocator
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.base import BucketMode, has_dynamic_buckets
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
@@ -38,6 +39,11 @@ class CrossPartition(BucketMode):
     """A table with ``bucket`` -1 whose primary key lacks a partition column."""
 
     name = "KEY_DYNAMIC"
+    spans_partitions = True
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return has_dynamic_buckets(schema, buckets) and not set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         if state.overwrite is not None and state.overwrite.dynamic:

@@ -17,6 +17,7 @@ from paimon_sql.format.options.table.bucket import (
     DYNAMIC_BUCKET_MAX_BUCKETS,
     DYNAMIC_BUCKET_TARGET_ROW_NUM,
 )
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -24,7 +25,7 @@ from paimon_sql.storage.table.index_files import index_path, write_index_file
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, Hashes, key_hashes
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.base import BucketMode, has_dynamic_buckets
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
@@ -91,6 +92,10 @@ class Dynamic(BucketMode):
     """A table with ``bucket`` -1 whose primary key holds the partition columns."""
 
     name = "HASH_DYNAMIC"
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return has_dynamic_buckets(schema, buckets) and set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         return DynamicTask(state.table, state.sequences, state.hash_indexes, appends=state.overwrite is None)

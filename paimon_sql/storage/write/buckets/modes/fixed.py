@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.write.buckets.assignment.routers import FixedRouter
 from paimon_sql.storage.write.buckets.base import BucketMode
@@ -17,6 +18,11 @@ class Fixed(BucketMode):
     """A table with ``bucket`` above 0."""
 
     name = "HASH_FIXED"
+    is_fixed = True
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return buckets > 0
 
     def plan(self, state: WriteState) -> WriteTask:
         return FixedTask(state.table, state.sequences, state.bucket_numbers)

@@ -84,6 +84,12 @@ class Postpone(BucketMode):
     """A table with ``bucket`` -2."""
 
     name = "POSTPONE_MODE"
+    is_shared = True
+    is_postponed = True
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return bool(schema.primary_keys) and buckets == POSTPONE_BUCKET
 
     def plan(self, state: WriteState) -> WriteTask:
         options = state.table.options

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_sql.storage.write.clustering.base import RowLayout
 from paimon_sql.storage.write.clustering.codes import WORD, Codes, codes, to_bytes, words
-from paimon_sql.storage.write.clustering.z_order import interleaved
+from paimon_sql.storage.write.clustering.orders.z_order import interleaved
 
 _BITS = 8 * WORD
 

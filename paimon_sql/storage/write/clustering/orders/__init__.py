@@ -1,0 +1,1 @@
+"""The orders of clustering, one module each: lexicographic, z-order, Hilbert curve."""
