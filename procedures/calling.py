@@ -18,7 +18,7 @@ from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.binding import bound
 from paimon_sql.procedures.registry import find_procedure
 from paimon_sql.storage.execution.progress import begun
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun, RunLog
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog, MaintenanceRun
 from paimon_sql.storage.table.table import Table
 
 _CATALOG = "paimon"
@@ -90,7 +90,7 @@ class _Recorder:
 
     def __init__(self, context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> None:
         self._context = context
-        self._log: RunLog | None = context.catalog.run_log
+        self._log: MaintenanceLog | None = context.catalog.run_log
         self._clock = time.monotonic()
         self._table = table = self._opened(arguments.get("table") or arguments.get("target_table"))
         self._run = MaintenanceRun(

@@ -21,9 +21,9 @@ from paimon_sql.format.options.operations.compaction import (
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.compact.file_layout import Layout
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.visibility import reads_compacted
-from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace
+from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize
 from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.formatting import size_text
@@ -46,7 +46,7 @@ def deleted_records(table: Table, layout: Layout) -> str | None:
 
 def small_files(table: Table, layout: Layout) -> str | None:
     """On small files that a compaction of an append table would put together."""
-    if not layout.crowded or evolves(table):
+    if not layout.crowded or has_data_evolution(table):
         return None
     many = _many(layout.crowded, "bucket gathers", "buckets gather")
     least = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
@@ -126,14 +126,14 @@ def manifests(table: Table, found: Sequence[ManifestFileMeta]) -> str | None:
     return f"{small} are below {size_text(target)}: {_call(table, 'compact_manifest')}"
 
 
-def older_snapshots(table: Table, space: HeldSpace) -> str | None:
+def older_snapshots(table: Table, space: RetainedSize) -> str | None:
     """On much that older snapshots hold."""
     if space.older < max(_MUCH, space.live):
         return None
     return f"More than the table itself: {_call(table, 'expire_snapshots')}, or lower snapshot.num-retained.max"
 
 
-def tags(table: Table, space: HeldSpace) -> str | None:
+def tags(table: Table, space: RetainedSize) -> str | None:
     """On much that tags hold."""
     if space.tags < max(_MUCH, space.live):
         return None

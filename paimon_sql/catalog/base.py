@@ -22,7 +22,7 @@ from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.metadata.environment.maintenance_log import RunLog
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
 from paimon_sql.storage.table.table import Table
 
 
@@ -51,7 +51,7 @@ class Catalog(DefinedObjects, ABC):
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
         self.options = dict(options)
-        self.run_log: RunLog | None = None
+        self.run_log: MaintenanceLog | None = None
         self.executor: Executor | None = None
         self.is_taken: Callable[[Identifier], bool] = _is_free
 
@@ -132,7 +132,7 @@ class Catalog(DefinedObjects, ABC):
         """
         return with_snapshots(self.any_table(identifier))
 
-    def guarded_table(self, identifier: Identifier) -> AnyTable:
+    def authorized_table(self, identifier: Identifier) -> AnyTable:
         """Open a table of any kind to read what its `Table.guard` lets be seen, or to write rows into it.
 
         Raises:
@@ -207,7 +207,7 @@ class Catalog(DefinedObjects, ABC):
     def has_materialized(self, identifier: Identifier) -> bool:
         """Whether a table is a materialized one; what cannot be opened is none."""
         try:
-            return is_materialized(self.guarded_table(identifier).schema)
+            return is_materialized(self.authorized_table(identifier).schema)
         except (PaimonError, OSError):
             return False
 

@@ -21,8 +21,8 @@ from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.metadata.environment.maintenance_log import RunLog
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
@@ -51,7 +51,7 @@ class Place:
     path: str
     file_io: FileIO
     schema: TableSchema
-    listing: PartitionListing | None = None
+    listing: PartitionRegistry | None = None
 
 
 class WarehouseCatalog(Catalog):
@@ -78,7 +78,7 @@ class WarehouseCatalog(Catalog):
         self.file_io: FileIO = file_io_of(warehouse, self.options)
         self.access = ExternalAccess.of(self.options, warehouse)
         retained = TableOptions(self.options).get(MAINTENANCE_RUNS_RETAINED)
-        self.run_log = RunLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
+        self.run_log = MaintenanceLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
 
     def table_location(self, identifier: Identifier) -> str:
         return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"

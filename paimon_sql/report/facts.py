@@ -14,8 +14,8 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.report.history import Commit, history_of
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
-from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace, held_space
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -124,8 +124,8 @@ class Facts:
     sizes: pa.ChunkedArray
     layout: Layout
     buckets: Sequence[Bucket]
-    space: HeldSpace
-    expiry: ExpiryResult | None
+    space: RetainedSize
+    expiry: ExpirationResult | None
     orphans: Orphans | None
     figures: Sequence[Mapping[str, object]]
     tags: Mapping[str, int]
@@ -151,7 +151,7 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     indexes = index_entries(table, latest)
     earliest = table.snapshots.earliest_id() or 0
     layout = layout_of(table, live, indexes)
-    space = held_space(table, latest, live, indexes) if latest else HeldSpace()
+    space = held_space(table, latest, live, indexes) if latest else RetainedSize()
     return Facts(
         name=table.name,
         path=table.path,
@@ -174,7 +174,7 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     )
 
 
-def _expiry(table: Table, now: int) -> ExpiryResult | None:
+def _expiry(table: Table, now: int) -> ExpirationResult | None:
     try:
         return expire_snapshots(table, retention_of(table.options, now), dry_run=True, now_millis=now)
     except PaimonError:

@@ -11,7 +11,7 @@ from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, resu
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.compact.chain_compaction import (
-    MadeWhole,
+    CompactedChain,
     chain_to_compact,
     compact_chain,
     plan_chain_compaction,
@@ -64,7 +64,7 @@ class CompactChainTable(Procedure):
         assert chosen is not None
         plan = plan_chain_compaction(chain, chosen, overwrite=bool(arguments["overwrite"]))
         dry_run = bool(arguments["dry_run"])
-        done = MadeWhole([], None) if dry_run or not plan.tasks else compact_chain(plan, context.executor)
+        done = CompactedChain([], None) if dry_run or not plan.tasks else compact_chain(plan, context.executor)
         files = [f for m in done.messages for f in m.new_files]
         used = {f.file_name: f.file_size for task in plan.tasks for f in task.split.files}
         note = None

@@ -10,7 +10,7 @@ from paimon_sql.format.schema.types import BigIntType, DoubleType, string_type
 from paimon_sql.procedures.base import TABLE, Context, Procedure, result
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.data_files.file_groups import check_evolves
+from paimon_sql.storage.data_files.file_groups import check_data_evolution
 from paimon_sql.storage.operations.row_id_reassignment import Reassignment, RowIdReassigner
 
 
@@ -35,7 +35,7 @@ class ReassignRowId(Procedure):
     def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
         started, dry_run = time.monotonic(), bool(arguments["dry_run"])
         table = context.table(arguments["table"])
-        check_evolves(table, "row ids that can be given anew")
+        check_data_evolution(table, "row ids that can be given anew")
         snapshot = table.snapshots.latest()
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there are no row ids.")

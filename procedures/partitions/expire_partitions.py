@@ -16,7 +16,7 @@ from paimon_sql.format.schema.types import BigIntType, IntType, string_type
 from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
-    PartitionExpiry,
+    PartitionExpiration,
     expire_partitions,
     plan_partition_expiry,
 )
@@ -86,7 +86,7 @@ class ExpirePartitions(Procedure):
         ]
 
 
-def _note(done: PartitionExpiry) -> str | None:
+def _note(done: PartitionExpiration) -> str | None:
     notes = []
     if done.left:
         notes.append(f"{done.left} more are due in later runs")

@@ -15,7 +15,7 @@ from paimon_sql.format.schema.types import DoubleType, string_type
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.maintenance.snapshots.retained_size import HeldSpace, held_space
+from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
@@ -67,11 +67,13 @@ class Summary(SystemTable):
         layout = layout_of(table, live, indexes)
         space = None
         if _asks_for_space(predicate):
-            space = held_space(table, latest, live, indexes) if latest else HeldSpace()
+            space = held_space(table, latest, live, indexes) if latest else RetainedSize()
         return pa.Table.from_pylist(figures_of(table, latest, layout, space), schema=arrow_schema(self.columns))
 
 
-def figures_of(table: Table, latest: Snapshot | None, layout: Layout, space: HeldSpace | None) -> list[dict[str, Any]]:
+def figures_of(
+    table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
+) -> list[dict[str, Any]]:
     """The rows of ``$summary``, for those who know what they are told from.
 
     Args:
@@ -133,7 +135,7 @@ def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:
     yield _count("manifests", len(manifests), advice.manifests(table, manifests))
 
 
-def _space(table: Table, space: HeldSpace) -> Iterator[_Figure]:
+def _space(table: Table, space: RetainedSize) -> Iterator[_Figure]:
     yield _size("live_size", space.live)
     yield _size("older_snapshots_size", space.older, advice.older_snapshots(table, space), space.all_snapshots)
     yield _size("tags_size", space.tags, advice.tags(table, space), space.all_tags)

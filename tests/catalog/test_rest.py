@@ -21,7 +21,7 @@ from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest import tokens
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.tokens import Lender
+from paimon_sql.catalog.rest.tokens import TokenProvider
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -53,7 +53,7 @@ from paimon_sql.procedures import call
 from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata.environment.query_auth import Rights
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuthResult
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.schema.changes import (
     FIRST,
@@ -464,9 +464,9 @@ def test_files_are_reached_with_what_the_server_lends(
     core.insert(own.create_table(name("t"), replace(SCHEMA, options={**SCHEMA.options, **place})), (1, "a"))
     without = {k: v for k, v in s3.items() if k not in keys} | {"data-token.enabled": "true"}
     lending = RestCatalog("lake", {**rest.options, **without})
-    asked: list[Lender] = []
-    lent, clock = Lender._lent, SimpleNamespace(time=time.time)
-    monkeypatch.setattr(Lender, "_lent", lambda lender: asked.append(lender) or lent(lender))
+    asked: list[TokenProvider] = []
+    lent, clock = TokenProvider._lent, SimpleNamespace(time=time.time)
+    monkeypatch.setattr(TokenProvider, "_lent", lambda lender: asked.append(lender) or lent(lender))
     monkeypatch.setattr(tokens, "time", clock)
 
     def lend(minutes: int, **more: str) -> None:
@@ -500,8 +500,10 @@ def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_i
     rest.java("alter", name("t"), "query-auth.enabled", "true")
     with pytest.raises(UnsupportedError, match="its server decides what of it is shown"):
         catalog.table(name("t"))
-    table = catalog.guarded_table(name("t"))
-    assert isinstance(table, Table) and table.guard is not None and table.guard.rights(["id"]) == Rights((), {})
+    table = catalog.authorized_table(name("t"))
+    assert (
+        isinstance(table, Table) and table.guard is not None and table.guard.rights(["id"]) == QueryAuthResult((), {})
+    )
     condition = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
     leaf = {"kind": "LEAF", "transform": condition, "function": "EQUAL", "literals": [1]}
     rest.java("rights", name("t"), json.dumps(leaf), 'v={"name": "NULL"}')

@@ -19,7 +19,7 @@ from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.http import credentials
 from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
 from paimon_sql.catalog.rest.http.signatures import DlfSignature, OpenApiSignature, signature_of
-from paimon_sql.catalog.rest.http.vended import Held
+from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
@@ -32,7 +32,7 @@ KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test meet the credentials of another, and none wait for a file that will not come."""
-    monkeypatch.setattr(credentials, "_held", Held())
+    monkeypatch.setattr(credentials, "_held", Expiring())
     monkeypatch.setattr(credentials, "_PAUSE", 0.01)
 
 

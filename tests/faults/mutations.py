@@ -18,7 +18,7 @@ from paimon_sql.storage.commit.snapshot import carried_properties, standing
 from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
 from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
-from paimon_sql.storage.metadata.numbered_files import EARLIEST, VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
 from paimon_sql.storage.metadata.rollback_marks import Rewind
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.staging import commit_messages as messages_of
@@ -160,7 +160,7 @@ mutation(
 )
 
 
-def _write_hint(self: VersionedDirectory, name: str, version: int) -> int:
+def _write_hint(self: NumberedDirectory, name: str, version: int) -> int:
     self.reset_hint(name, version)
     return version
 

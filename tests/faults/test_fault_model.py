@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from tests.faults.disk import Disk
 from tests.faults.file_system import FaultyFileIO
 from tests.faults.layers import LAYERS
@@ -74,10 +74,10 @@ def test_a_repair_that_is_taken_out_is_noticed_and_its_seed_shows_it_again(tmp_p
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_names_what_there_is_and_is_taken_back(name: str) -> None:
-    before = dict(vars(VersionedDirectory)), dict(vars(FaultyFileIO))
+    before = dict(vars(NumberedDirectory)), dict(vars(FaultyFileIO))
     with MUTATIONS[name].applied():
         pass
-    assert (dict(vars(VersionedDirectory)), dict(vars(FaultyFileIO))) == before
+    assert (dict(vars(NumberedDirectory)), dict(vars(FaultyFileIO))) == before
 
 
 def test_a_report_says_operations_faults_outcomes_and_how_to_replay() -> None:

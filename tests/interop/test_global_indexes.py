@@ -111,10 +111,10 @@ def test_we_find_rows_by_javas_btrees(java: JavaPaimon, warehouse: Path) -> None
         wanted = pa.scalar(held[5], arrow_schema(table.schema.fields).field(column).type)
         near = [i for i in range(ROWS) if held[i] == held[5]]
         plan = plan_scan(table, Comparison(column, "=", wanted))
-        assert plan.told_rows == len(near)
+        assert plan.rows_from_indexes == len(near)
         assert ids(table, Comparison(column, "=", wanted)) == near
-        assert plan_scan(table, IsNull(column)).told_rows == len(range(0, ROWS, NULLS))
+        assert plan_scan(table, IsNull(column)).rows_from_indexes == len(range(0, ROWS, NULLS))
     texts = values("texts")
-    assert plan_scan(context.table("theirs"), StartsWith("texts", "é1")).told_rows == sum(
+    assert plan_scan(context.table("theirs"), StartsWith("texts", "é1")).rows_from_indexes == sum(
         bool(text) and text.startswith("é1") for text in texts
     )

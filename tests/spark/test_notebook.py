@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.spark.session import notebook
-from paimon_sql.spark.session.notebook import Bars, show_in_notebook
+from paimon_sql.spark.session.notebook import ProgressBars, show_in_notebook
 from paimon_sql.storage.execution.progress import begun
 
 
@@ -32,7 +32,7 @@ class Screen:
 def test_long_work_gets_a_bar_that_moves_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "PATIENCE", 0)
     screen = Screen()
-    bars = Bars(screen)
+    bars = ProgressBars(screen)
     with begun("CALL sys.compact a<b") as work:
         bars.draw()
         assert screen.pictures == []
@@ -51,7 +51,7 @@ def test_quick_work_gets_none() -> None:
     screen = Screen()
     with begun("CALL sys.compact t") as work:
         work.expect(1)
-        Bars(screen).draw()
+        ProgressBars(screen).draw()
     assert screen.pictures == []
 
 

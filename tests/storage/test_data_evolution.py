@@ -23,7 +23,7 @@ from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.data_files.bucketed_groups import placed_groups
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.file_io import LocalFileIO
@@ -85,7 +85,7 @@ def changed(table: Table, columns: Sequence[str], rows: Mapping[int, Sequence[An
     ids = sorted(rows)
     arrays = [pa.array([rows[i][n] for i in ids], schema.field(name).type) for n, name in enumerate(columns)]
     whole = pa.RecordBatch.from_arrays([*arrays, pa.array(ids, pa.int64())], names=[*columns, ROW_ID.name])
-    groups = tuple(placed_groups(table, base or table.snapshots.latest()))
+    groups = tuple(bucketed_groups(table, base or table.snapshots.latest()))
     parts = [whole.slice(at, 2) for at in range(0, len(ids), 2)]
     return list(ColumnTask(table, tuple(columns), groups).run(parts))
 
@@ -94,7 +94,7 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
     table = again(table)
     base = table.snapshots.latest()
     gone = []
-    for placed in placed_groups(table, base):
+    for placed in bucketed_groups(table, base):
         first, count = placed.group.first_row_id, placed.group.row_count
         places = [i - first for i in row_ids if first <= i < first + count]
         if places:

@@ -26,11 +26,11 @@ from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManife
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
-from paimon_sql.storage.retention.policy import ExpiryRange, choose_range, retention_of
+from paimon_sql.storage.retention.policy import ExpirationRange, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
 
 HOUR = 3_600_000
@@ -44,13 +44,13 @@ def ids(table: Table) -> list[int]:
     return table.snapshots.directory.versions()
 
 
-def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool = False) -> ExpiryResult:
+def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool = False) -> ExpirationResult:
     table = fresh(table)
     retention = retention_of(table.options, now(), retain_max=keep, retain_min=keep, max_deletes=limit)
     return expire_snapshots(table, retention, dry_run=dry_run)
 
 
-def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpiryRange:
+def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpirationRange:
     table = fresh(table)
     return choose_range(table, retention_of(table.options, now(), older_than_millis=older_than, **arguments))
 

@@ -10,7 +10,7 @@ from small_tables import compact, fresh, insert, make_table, on_disk, overwrite,
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
 from paimon_sql.storage.table.changelogs import ChangelogManager
@@ -96,7 +96,7 @@ def test_the_producer_is_asked_before_files_of_new_rows_go(tmp_path: Path) -> No
     assert len(data) == 3  # two retained, and the changelog of the first
 
 
-def dry(table: Table) -> ExpiryResult:
+def dry(table: Table) -> ExpirationResult:
     table = fresh(table)
     now = int(time.time() * 1000)
     return expire_snapshots(table, retention_of(table.options, now), now_millis=now, dry_run=True)

@@ -28,7 +28,7 @@ from predicate_model import predicates
 from sample_values import Kind
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.file_index.container import IndexPlace
+from paimon_sql.format.file_index.container import IndexLocation
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
@@ -82,7 +82,7 @@ def int_is(column: str, operator: str, value: int) -> Comparison:
     return Comparison(column, operator, pa.scalar(value, pa.int64() if column == "n" else pa.int32()))
 
 
-def indexes_of(table: Table) -> list[list[IndexPlace]]:
+def indexes_of(table: Table) -> list[list[IndexLocation]]:
     """The indexes of each live file."""
     found = []
     for e in live(table):

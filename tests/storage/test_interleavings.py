@@ -32,7 +32,7 @@ from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.retention.policy import Retention
@@ -338,15 +338,15 @@ def test_of_two_rollbacks_at_once_the_one_that_goes_less_far_brings_nothing_back
         rollback_to_snapshot(again(table), 1)
         insert(table, (9, "later", "x"))
 
-    reset, waiting = VersionedDirectory.reset_hint, [rival]
+    reset, waiting = NumberedDirectory.reset_hint, [rival]
 
-    def late(self: VersionedDirectory, name: str, version: int) -> None:
+    def late(self: NumberedDirectory, name: str, version: int) -> None:
         if waiting:
             waiting.pop()()
         reset(self, name, version)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="another job rolls back"):
-        patch.setattr(VersionedDirectory, "reset_hint", late)
+        patch.setattr(NumberedDirectory, "reset_hint", late)
         rollback_to_snapshot(again(table), 3)
     assert again(table).snapshots.directory.versions() == [1, 2]
     assert sorted(rows(table)) == [(0, "a", "x"), (9, "later", "x")]

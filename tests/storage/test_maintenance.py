@@ -17,13 +17,13 @@ from interrupted_io import InterruptedFileIO
 from small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
 
 from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
 from paimon_sql.storage.table.table import Table
 
 FEW = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 
 
-def maintain(table: Table) -> ExpiryResult | None:
+def maintain(table: Table) -> ExpirationResult | None:
     return after_commit(fresh(table).with_options({"write-only": "false"}))
 
 

@@ -11,7 +11,7 @@ from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun, RunLog, parse_run
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog, MaintenanceRun, parse_run
 from tests.storage.small_tables import COLUMNS, insert
 
 RUN = MaintenanceRun(
@@ -19,8 +19,8 @@ RUN = MaintenanceRun(
 )
 
 
-def log_in(folder: Path, retained: int = 10) -> RunLog:
-    return RunLog(LocalFileIO(), str(folder), "paimon", retained)
+def log_in(folder: Path, retained: int = 10) -> MaintenanceLog:
+    return MaintenanceLog(LocalFileIO(), str(folder), "paimon", retained)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from paimon_sql.catalog.iceberg.hive import HiveRegistration
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest.tokens import LentFileIO, Token
+from paimon_sql.catalog.rest.tokens import Token, TokenFileIO
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.global_index.blocks import Compression, sealed
 from paimon_sql.format.metadata.data_file import DataFileMeta
@@ -37,7 +37,7 @@ from paimon_sql.storage.streams.position import Position
 from paimon_sql.storage.streams.source import Limits, StreamSource
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.write.buckets.modes import cross_partition
 from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch
 from paimon_sql.storage.write.clustering.clustering import clustering_of
@@ -168,7 +168,7 @@ def test_tags_stand_for_their_snapshots_where_asked_for(tmp_path: Path) -> None:
         opened.tags.create(name, opened.snapshots.get(number))
     for by_snapshot, mode in (("true", "delta"), ("false", "diff")):
         options = {"incremental-between": "one,three", "incremental-between-tag-to-snapshot": by_snapshot}
-        span = span_to_read(again(table, options))
+        span = change_range_to_read(again(table, options))
         assert span is not None and span.mode == mode
         told, _ = plan_changes(again(table, options), span, None, 10**9)
         assert len(told) == (2 if by_snapshot == "true" else 1)
@@ -250,7 +250,7 @@ def test_files_of_a_server_are_reached_where_the_catalog_says() -> None:
     lent = Token({"fs.oss.endpoint": "theirs"}, 10**12)
     lender: Any = SimpleNamespace(token=lambda: lent)
     for options, endpoint in (({}, "theirs"), ({"dlf.oss-endpoint": "ours"}, "ours")):
-        files = LentFileIO(lender, options)
+        files = TokenFileIO(lender, options)
         files.of("/tmp/x")
         assert files._files.options["fs.oss.endpoint"] == endpoint
 
@@ -297,7 +297,7 @@ def test_changes_up_to_a_tag_are_those_since_the_one_before(tmp_path: Path) -> N
         insert(table, (number, name, "x"))
         opened = again(table)
         opened.tags.create(name, opened.snapshots.get(number))
-    span = span_to_read(again(table, {"incremental-to-auto-tag": "2024-01-04"}))
+    span = change_range_to_read(again(table, {"incremental-to-auto-tag": "2024-01-04"}))
     assert span is not None and span.end is not None
     assert (span.start, span.end.id, span.mode) == (2, 3, "diff")
 

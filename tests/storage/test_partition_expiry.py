@@ -22,7 +22,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.partitions.expiration import (
-    PartitionExpiry,
+    PartitionExpiration,
     expire_partitions,
     plan_partition_expiry,
 )
@@ -36,7 +36,7 @@ NOW = (datetime(2024, 3, 10, 12) - datetime(1970, 1, 1)) // timedelta(millisecon
 _LONG_AGO = -(10**15)
 
 
-def texts(plan: PartitionExpiry) -> list[str]:
+def texts(plan: PartitionExpiration) -> list[str]:
     return [p.text for p in plan.partitions]
 
 

@@ -24,14 +24,14 @@ from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, Renaming
 from paimon_sql.storage.copy import copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata import manifests
 from paimon_sql.storage.metadata.external_roots import ExternalRoots
-from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -44,7 +44,7 @@ from tests.storage.small_tables import on_disk, reachable
 QUICK = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms"}
 
 
-def expire(table: Table, keep: int = 1) -> ExpiryResult:
+def expire(table: Table, keep: int = 1) -> ExpirationResult:
     return expire_snapshots(again(table), Retention(keep, keep, 2**62, 10**6))
 
 
@@ -115,9 +115,9 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
     for i in range(1, 7):
         overwrite(table, (i, f"v{i}", "x"))
     slow_came, quick_deleted, slow_hinted = threading.Event(), threading.Event(), threading.Event()
-    advance, delete = VersionedDirectory.advance_hint, DoomedFiles.delete
+    advance, delete = NumberedDirectory.advance_hint, FilesToDelete.delete
 
-    def hinting(self: VersionedDirectory, name: str, version: int) -> int:
+    def hinting(self: NumberedDirectory, name: str, version: int) -> int:
         if threading.current_thread().name != "slow" or name != EARLIEST:
             return advance(self, name, version)
         if slower == "before its hint":
@@ -130,7 +130,7 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
             assert quick_deleted.wait(30)
         return done
 
-    def deleting(self: DoomedFiles, of: Table) -> Any:
+    def deleting(self: FilesToDelete, of: Table) -> Any:
         done = delete(self, of)
         if threading.current_thread().name == "quick":
             quick_deleted.set()
@@ -146,8 +146,8 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
         except BaseException as error:
             failures.append(error)
 
-    monkeypatch.setattr(VersionedDirectory, "advance_hint", hinting)
-    monkeypatch.setattr(DoomedFiles, "delete", deleting)
+    monkeypatch.setattr(NumberedDirectory, "advance_hint", hinting)
+    monkeypatch.setattr(FilesToDelete, "delete", deleting)
     threads = [
         threading.Thread(target=run, args=(3,), kwargs={"first": True}, name="slow"),
         threading.Thread(target=run, args=(2,), kwargs={"first": False}, name="quick"),

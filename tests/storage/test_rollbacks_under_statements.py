@@ -161,17 +161,17 @@ def test_a_rollback_does_not_go_to_what_another_one_takes_out_of_the_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
 ) -> None:
     table = _filled(tmp_path / "t")
-    step = rolling.mark_rewind
+    step = rolling.mark_rollback
 
     def slow(*given: object) -> object:
-        monkeypatch.setattr(rolling, "mark_rewind", step)
+        monkeypatch.setattr(rolling, "mark_rollback", step)
         with suppress(PaimonError):  # whoever is second finds what the first one holds
             rollback_to_snapshot(small.fresh(table), 1)
         if writes:
             small.insert(small.fresh(table), (9, "v", "x"))
         return step(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rolling, "mark_rewind", slow)
+    monkeypatch.setattr(rolling, "mark_rollback", slow)
     ended = _outcome(lambda: rollback_to_snapshot(small.fresh(table), 2))
     assert ended is not None and "another job has rolled back to snapshot 1" in str(ended)
     assert _shown(table) == [(0, "v", "x"), *([(9, "v", "x")] if writes else [])]

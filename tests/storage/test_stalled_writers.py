@@ -440,7 +440,7 @@ def test_a_writer_whose_table_was_made_anew_leaves_the_new_one_alone(tmp_path: P
         "paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._looked_after",
         "paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._advance_hints",
         "paimon_sql.storage.commit.transaction.report_commit",
-        "paimon_sql.storage.commit.transaction.tell_of_commit",
+        "paimon_sql.storage.commit.transaction.register_commit",
         "paimon_sql.storage.operations.operations.after_commit",
         "paimon_sql.storage.operations.operations._end_of_batch",
     ],

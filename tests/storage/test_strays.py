@@ -28,7 +28,7 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.directories import drop_directory
 from paimon_sql.storage.metadata.numbered_files import LATEST
-from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rewind, RewindMark
+from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rewind, RollbackMark
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.repair import repair as repairs
@@ -317,14 +317,14 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     table: Table, by_repair: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repairs, "_PATIENCE", 0.0)
-    written, late = RewindMark.write, list[Callable[[], object]]()
+    written, late = RollbackMark.write, list[Callable[[], object]]()
 
-    def lost(self: RewindMark, target: Snapshot | None, until: int) -> Rewind:
+    def lost(self: RollbackMark, target: Snapshot | None, until: int) -> Rewind:
         late.append(lambda: written(self, target, until))
         raise PaimonError("the connection was reset")
 
     with monkeypatch.context() as patch, pytest.raises(CommitUnknownError):
-        patch.setattr(RewindMark, "write", lost)
+        patch.setattr(RollbackMark, "write", lost)
         rollback_to_snapshot(again(table), 2)
     expire_snapshots(again(table), Retention(1, 1, 2**62, 9))
     assert keys(table) == [1, 2, 3]

@@ -280,5 +280,5 @@ def test_a_file_that_changes_between_two_looks_is_left_to_its_writer(
     path = table.snapshots.directory.path(3)
     data = tear(path, "cut")
     monkeypatch.setattr(unreadable_metadata.time, "sleep", lambda seconds: Path(path).write_bytes(data))
-    assert unreadable_metadata.set_aside_unreadable(fresh(table)).said == []
+    assert unreadable_metadata.quarantine_unreadable(fresh(table)).said == []
     assert shown(table) == [1, 2, 3]

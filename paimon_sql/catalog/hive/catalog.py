@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.catalog.external_tables import check_same
-from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout import tables
@@ -255,7 +255,7 @@ class HiveCatalog(ViewsInMetastore):
     def _add(self, identifier: Identifier, entry: Any) -> None:
         try:
             self.entries.add(entry)
-        except TakenEntryError:
+        except EntryExistsError:
             raise self._taken_table(identifier) from None
 
     def _drop(self, entry: Any) -> None:

@@ -44,7 +44,7 @@ class MissingEntryError(Exception):
     """The metastore has nothing of that name. (Thrift's own exceptions cannot pass through a ``with``.)"""
 
 
-class TakenEntryError(Exception):
+class EntryExistsError(Exception):
     """The metastore has something of that name already."""
 
 
@@ -109,7 +109,7 @@ class Metastore:
                 raise self._unavailable("gave no answer", error) from error
             except (NoSuchObjectException, AlreadyExistsException) as error:
                 _given_back(self, connection)
-                kind = MissingEntryError if isinstance(error, NoSuchObjectException) else TakenEntryError
+                kind = MissingEntryError if isinstance(error, NoSuchObjectException) else EntryExistsError
                 raise kind(_said(error)) from error
             except (InvalidObjectException, InvalidOperationException) as error:
                 _given_back(self, connection)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database
 
-from paimon_sql.catalog.hive.client import TakenEntryError
+from paimon_sql.catalog.hive.client import EntryExistsError
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.locations import Locations, plain
 from paimon_sql.catalog.hive.layout.tables import new_entry
@@ -56,7 +56,7 @@ class DatabasesInMetastore(RegisteredCatalog):
             raise taken
         try:
             self.entries.metastore.call("create_database", made)
-        except TakenEntryError:
+        except EntryExistsError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:

@@ -13,14 +13,14 @@ from paimon_sql.catalog.hive.client import MissingEntryError
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.locations import Locations
 from paimon_sql.format.layout.partitions import escape_path_name
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
 
 _AT_ONCE = 500
 _ALL = -1
 
 
 @dataclass(frozen=True)
-class HivePartitions(PartitionListing):
+class HivePartitions(PartitionRegistry):
     """The partitions of one table.
 
     Attributes:

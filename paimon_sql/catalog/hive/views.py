@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from paimon_sql.catalog.hive.client import MissingEntryError, TakenEntryError
+from paimon_sql.catalog.hive.client import EntryExistsError, MissingEntryError
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
 from paimon_sql.catalog.hive.layout.column_types import paimon_type
 from paimon_sql.catalog.hive.layout.tables import COMMENT, VIEW, columns, is_view
@@ -49,7 +49,7 @@ class ViewsInMetastore(DatabasesInMetastore):
         made = self._entry(identifier, view)
         try:
             self.entries.add(made)
-        except TakenEntryError:
+        except EntryExistsError:
             if not self.view_exists(identifier):
                 raise self._taken_table(identifier) from None
             if not replace:

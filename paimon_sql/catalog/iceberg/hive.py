@@ -7,7 +7,7 @@ from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database, FieldSchema
 
-from paimon_sql.catalog.hive.client import Metastore, TakenEntryError
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.column_types import hive_type
@@ -85,7 +85,7 @@ class HiveRegistration:
             try:
                 self._entries.add(self._entries.fit(entry))
                 return
-            except TakenEntryError:  # another writer was quicker
+            except EntryExistsError:  # another writer was quicker
                 entry = self._entries.get(database, name)
         if entry is None or is_paimon(entry) or (entry.parameters or {}).get(KIND, "").upper() != _ICEBERG:
             raise InvalidOptionError(
@@ -124,5 +124,5 @@ class HiveRegistration:
             made = Database(name=name, description="", locationUri=database_folder(self._table), parameters={})
             try:
                 self._entries.metastore.call("create_database", made)
-            except TakenEntryError:
+            except EntryExistsError:
                 return

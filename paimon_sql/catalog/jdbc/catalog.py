@@ -10,7 +10,7 @@ from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
-from paimon_sql.catalog.jdbc.records import EXISTS, NameTakenError, Records
+from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records
 from paimon_sql.catalog.jdbc.views import ViewsInRecords
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import absolute_warehouse
@@ -71,7 +71,7 @@ class JdbcCatalog(ViewsInRecords):
             raise taken
         try:
             self.records.add_database(database, {_LOCATION: location, **properties})
-        except NameTakenError:
+        except NameExistsError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
@@ -117,7 +117,7 @@ class JdbcCatalog(ViewsInRecords):
                 )
             try:
                 self.records.add_table(identifier.database, identifier.table, self._told(first))
-            except NameTakenError:
+            except NameExistsError:
                 raise self._taken_table(identifier) from None
             except BaseException:
                 self._take_back(identifier, schemas)
@@ -144,7 +144,7 @@ class JdbcCatalog(ViewsInRecords):
                     moved = move_directory(self.file_io, origin.path, self.table_location(target))
                     if not moved:
                         raise self._taken_table(target)
-            except NameTakenError:
+            except NameExistsError:
                 raise self._taken_table(target) from None
             except CatalogUnavailableError:
                 with suppress(PaimonError):
@@ -164,7 +164,7 @@ class JdbcCatalog(ViewsInRecords):
         told = {} if schema is None else self._told(schema)
         if not self.records.has_table(identifier.database, identifier.table):
             if not dry_run:
-                with suppress(NameTakenError):
+                with suppress(NameExistsError):
                     self.records.add_table(identifier.database, identifier.table, told)
             return "its files stood in the warehouse; the catalog knows it now."
         kept = self.records.table_properties(identifier.database, identifier.table)

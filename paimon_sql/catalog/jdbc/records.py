@@ -20,7 +20,7 @@ EXISTS = "exists"
 """The property that a database has so that it is there without tables."""
 
 
-class NameTakenError(AlreadyExistsError):
+class NameExistsError(AlreadyExistsError):
     """The database has a row of that name already."""
 
 
@@ -260,6 +260,6 @@ class Records:
             with self.database.transaction() as connection:
                 yield connection
         except IntegrityError:
-            raise NameTakenError(
+            raise NameExistsError(
                 f"{name} is taken already in the catalog's database {self.database}.", name=name
             ) from None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.jdbc.records import NameTakenError, Records
+from paimon_sql.catalog.jdbc.records import NameExistsError, Records
 from paimon_sql.catalog.registered import RegisteredCatalog
 from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
 
@@ -66,5 +66,5 @@ class ViewsInRecords(RegisteredCatalog):
                 if self.records.has_table(identifier.database, identifier.table):
                     raise self._taken_table(identifier)
                 yield
-        except NameTakenError:
+        except NameExistsError:
             raise self._taken_view(identifier) from None

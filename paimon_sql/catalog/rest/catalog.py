@@ -12,11 +12,11 @@ from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import RestClient, configured
-from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.partitions import RestPartitions
-from paimon_sql.catalog.rest.snapshots import RestVersions
-from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
+from paimon_sql.catalog.rest.snapshots import RestVersionManagement
+from paimon_sql.catalog.rest.tokens import TokenFileIO, TokenProvider
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import (
     CatalogUnavailableError,
@@ -38,14 +38,14 @@ from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.metadata.environment.query_auth import Guard, Rights
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuth, QueryAuthResult
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
-class RestGuard(Guard):
+class RestQueryAuth(QueryAuth):
     """The rights to one table.
 
     Attributes:
@@ -56,10 +56,10 @@ class RestGuard(Guard):
     client: RestClient
     table: tuple[str, ...]
 
-    def rights(self, columns: Sequence[str]) -> Rights:
+    def rights(self, columns: Sequence[str]) -> QueryAuthResult:
         said = self.client.post(*self.table, "auth", body={"select": list(columns)})
         filters, masks = said.get("filter") or [], said.get("columnMasking") or {}
-        return Rights.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
+        return QueryAuthResult.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
 
 
 _LOCATION = "location"
@@ -107,7 +107,7 @@ class RestCatalog(DefinitionsOnServer):
             raise taken
         try:
             self.client.post("databases", body={"name": database, "options": dict(properties)})
-        except TakenError:
+        except ConflictAnswerError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
@@ -138,7 +138,7 @@ class RestCatalog(DefinitionsOnServer):
         return join(location, check_name(identifier.table, "table"))
 
     def any_table(self, identifier: Identifier) -> AnyTable:
-        table = self.guarded_table(identifier)
+        table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.guard is not None:
             raise UnsupportedError(
                 f"{table.name} has '{QUERY_AUTH_ENABLED.key}': its server decides what of it is shown, so that only"
@@ -146,7 +146,7 @@ class RestCatalog(DefinitionsOnServer):
             )
         return table
 
-    def guarded_table(self, identifier: Identifier) -> AnyTable:
+    def authorized_table(self, identifier: Identifier) -> AnyTable:
         found = self._found(identifier)
         own = replace(identifier, system_table=None)
         named_here = f"{self.name}.{own.database}.{own.table}"
@@ -169,10 +169,12 @@ class RestCatalog(DefinitionsOnServer):
             file_io=self._file_io(place, own),
             schema=schema,
             branch=own.branch,
-            authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
+            authority=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
             access=self._access,
             executor=self.executor,
-            guard=RestGuard(self.client, _path(own)) if TableOptions(schema.options).get(QUERY_AUTH_ENABLED) else None,
+            guard=RestQueryAuth(self.client, _path(own))
+            if TableOptions(schema.options).get(QUERY_AUTH_ENABLED)
+            else None,
         )
         opened = kind.opened(table, self.options)
         if isinstance(opened, FormatTable) and _is_registered(schema):
@@ -198,9 +200,9 @@ class RestCatalog(DefinitionsOnServer):
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_table(identifier) from None
-        made = self.guarded_table(identifier)
+        made = self.authorized_table(identifier)
         if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
             # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
             made.schemas.try_add(made.schema)
@@ -219,13 +221,13 @@ class RestCatalog(DefinitionsOnServer):
         try:
             with self._no_table(source):
                 self.client.post("tables", "rename", body={"source": named(source), "destination": named(target)})
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_table(target) from None
 
     def replace_table(self, identifier: Identifier, schema: TableSchema) -> None:
         try:
             self.client.post(*_path(identifier), "replace", body={"schema": _told(schema)})
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             missing = f"{self.name}.{identifier}"
             if error.resource == "TABLE":
                 raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
@@ -235,7 +237,7 @@ class RestCatalog(DefinitionsOnServer):
             ) from None
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
-        table = self.guarded_table(identifier)
+        table = self.authorized_table(identifier)
         changed = change(table.schema)
         if isinstance(table, Table):
             check_named_branches(changed, table.branches, table.schema)
@@ -245,9 +247,9 @@ class RestCatalog(DefinitionsOnServer):
         try:
             with self._no_table(identifier):
                 self.client.post(*_path(identifier), body={"changes": changes})
-        except TakenError as error:
+        except ConflictAnswerError as error:
             raise InvalidSchemaError(error.message) from None
-        made = self.guarded_table(identifier)
+        made = self.authorized_table(identifier)
         if isinstance(made, Table):
             publish_quietly(made)
         return made.schema
@@ -256,19 +258,19 @@ class RestCatalog(DefinitionsOnServer):
         """What the server says of a database, None if there is none."""
         try:
             return self.client.get("databases", database)
-        except NotThereError:
+        except NotFoundAnswerError:
             return None
 
     def _found(self, identifier: Identifier) -> dict[str, Any] | None:
         """What the server says of a table or branch, None if there is none."""
         try:
             return self.client.get(*_path(identifier))
-        except NotThereError:
+        except NotFoundAnswerError:
             return None
 
     def _file_io(self, place: str, identifier: Identifier) -> FileIO:
         if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(place) not in _OPEN_SCHEMES:
-            return LentFileIO(Lender(self.client, _path(identifier)), self.options)
+            return TokenFileIO(TokenProvider(self.client, _path(identifier)), self.options)
         return file_io_of(place, self.options)
 
     @contextmanager
@@ -278,7 +280,7 @@ class RestCatalog(DefinitionsOnServer):
         with self._missing(NoSuchTableError(f"Table {missing} does not exist.", name=missing), identifier.database):
             try:
                 yield
-            except NotThereError as error:
+            except NotFoundAnswerError as error:
                 if error.resource == "COLUMN":
                     raise InvalidSchemaError(error.message) from None
                 raise

@@ -10,7 +10,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import (
     NoSuchDatabaseError,
     NotFoundError,
@@ -71,7 +71,7 @@ class DefinitionsOnServer(Catalog):
         try:
             with self._missing(self._no_view(source), source.database):
                 self.client.post("views", "rename", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_view(target) from None
 
     def list_functions(self, database: str) -> list[str]:
@@ -120,7 +120,7 @@ class DefinitionsOnServer(Catalog):
             return None
         try:
             found = self.client.get(*_view_path(identifier))
-        except NotThereError:
+        except NotFoundAnswerError:
             return None
         return parse_view(json.dumps(found.get("schema")), f"View {self.name}.{identifier}")
 
@@ -129,7 +129,7 @@ class DefinitionsOnServer(Catalog):
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "views", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_view(identifier) from None
 
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
@@ -146,7 +146,7 @@ class DefinitionsOnServer(Catalog):
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "functions", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_function(identifier) from None
 
     def _change_function(
@@ -194,7 +194,7 @@ class DefinitionsOnServer(Catalog):
         """Raise an error of what is not there, unless the server says that it is the database."""
         try:
             yield
-        except NotThereError as refused:
+        except NotFoundAnswerError as refused:
             raise (self._no_database(database) if refused.resource == _DATABASE else error) from None
 
     def _no_database(self, database: str) -> NoSuchDatabaseError:

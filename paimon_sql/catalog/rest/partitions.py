@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, NoSuchTableError, PaimonError, UnsupportedError
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, PartitionRegister, Spec
@@ -33,7 +33,7 @@ class RestPartitions(PartitionRegister):
     def all(self) -> list[tuple[Spec, Figures]]:
         try:
             found = self.client.listed(*self.table, _PARTITIONS, member=_PARTITIONS)
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         return [(_spec(entry), _figures(entry)) for entry in found]
 
@@ -56,12 +56,12 @@ class RestPartitions(PartitionRegister):
     def _post(self, body: dict[str, Any], *more: str) -> None:
         try:
             self.client.post(*self.table, _PARTITIONS, *more, body=body)
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             raise self._no_table(error) from None
-        except TakenError as error:
+        except ConflictAnswerError as error:
             raise AlreadyExistsError(f"{self.name} has partition {error.name} already.", name=error.name) from None
 
-    def _no_table(self, error: NotThereError) -> PaimonError:
+    def _no_table(self, error: NotFoundAnswerError) -> PaimonError:
         if error.resource != "TABLE":
             return UnsupportedError(
                 f"{self.name}: the catalog's server {self.client.server.address} keeps no lists of partitions.",

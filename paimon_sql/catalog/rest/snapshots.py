@@ -9,16 +9,16 @@ from typing import Any
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.errors import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, AnswerLostError, NoSuchTableError, NotFoundError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.metadata.environment.snapshot_authority import PartitionChange, VersionAuthority
+from paimon_sql.storage.metadata.environment.snapshot_authority import PartitionChange, VersionManagement
 
 _SNAPSHOT = "SNAPSHOT"
 
 
 @dataclass(frozen=True)
-class RestVersions(VersionAuthority):
+class RestVersionManagement(VersionManagement):
     """The versions of one table and its branches.
 
     Attributes:
@@ -34,7 +34,7 @@ class RestVersions(VersionAuthority):
     def latest(self, branch: str) -> Snapshot | None:
         try:
             found = self.client.get(*self._path(branch), "snapshot").get("snapshot")
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             self._refuse_unless_no_snapshot(error)
             return None
         return None if found is None else self._snapshot(found.get("snapshot"))
@@ -42,7 +42,7 @@ class RestVersions(VersionAuthority):
     def get(self, branch: str, snapshot_id: int) -> Snapshot | None:
         try:
             found = self.client.get(*self._path(branch), "snapshots", str(snapshot_id)).get("snapshot")
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             self._refuse_unless_no_snapshot(error)
             return None
         return None if found is None else self._snapshot(found)
@@ -59,7 +59,7 @@ class RestVersions(VersionAuthority):
             body["baseSnapshotUuid"] = base.uuid
         try:
             answer = self.client.post(*self._path(branch), "commit", body=body)
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         if not isinstance(answer.get("success"), bool):
             raise AnswerLostError(f"{self.table}: the catalog's server did not say whether the commit succeeded.")
@@ -72,20 +72,20 @@ class RestVersions(VersionAuthority):
     def create_branch(self, branch: str, name: str, tag: str | None) -> None:
         try:
             self.client.post(*self._path(branch), "branches", body={"branch": name, "fromTag": tag})
-        except TakenError:
+        except ConflictAnswerError:
             raise AlreadyExistsError(f"Branch '{name}' already exists.", name=name) from None
 
     def delete_branch(self, name: str) -> None:
         try:
             self.client.delete(*self._path(MAIN_BRANCH), "branches", name)
-        except NotThereError:
+        except NotFoundAnswerError:
             raise NotFoundError(f"{self.table}: branch '{name}' does not exist.", name=name) from None
 
     def rename_branch(self, name: str, target: str) -> None:
         body = {"toBranch": target}
         try:
             self.client.post(*self._path(MAIN_BRANCH), "branches", name, "rename", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise AlreadyExistsError(f"Branch '{target}' already exists.", name=target) from None
 
     def fast_forward(self, name: str) -> None:
@@ -104,11 +104,11 @@ class RestVersions(VersionAuthority):
     def _snapshot(self, members: Any) -> Snapshot:
         return parse_snapshot(json.dumps(members), f"{self.client.server.address}: snapshot of {self.table}")
 
-    def _refuse_unless_no_snapshot(self, error: NotThereError) -> None:
+    def _refuse_unless_no_snapshot(self, error: NotFoundAnswerError) -> None:
         if error.resource not in (_SNAPSHOT, ""):
             raise self._no_table(error) from None
 
-    def _no_table(self, error: NotThereError) -> NoSuchTableError:
+    def _no_table(self, error: NotFoundAnswerError) -> NoSuchTableError:
         return NoSuchTableError(
             f"Table {self.table} does not exist any more, or is another one of that name.",
             name=str(self.table),

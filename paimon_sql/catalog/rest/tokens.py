@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.vended import Held
+from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError
 from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
@@ -34,7 +34,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Lender:
+class TokenProvider:
     """The server as it lends tokens for one table; it can be pickled and be a key.
 
     Attributes:
@@ -68,7 +68,7 @@ class Lender:
         return Token(options, max(ends - _EARLY_SECONDS, (now + ends) / 2))
 
 
-class LentFileIO(ResolvingFileIO):
+class TokenFileIO(ResolvingFileIO):
     """Reads and writes a table's files with what its server lends, which changes from time to time.
 
     Args:
@@ -78,13 +78,13 @@ class LentFileIO(ResolvingFileIO):
 
     credentials_change = True
 
-    def __init__(self, lender: Lender, options: Mapping[str, str]) -> None:
+    def __init__(self, lender: TokenProvider, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self._lender = lender
         self._token: Token | None = None
         self._files = ResolvingFileIO(options)
 
-    def __reduce__(self) -> tuple[type[LentFileIO], tuple[Lender, dict[str, str]]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[TokenFileIO], tuple[TokenProvider, dict[str, str]]]:  # type: ignore[override]
         return type(self), (self._lender, self.options)
 
     def of(self, path: str) -> FileIO:
@@ -96,4 +96,4 @@ class LentFileIO(ResolvingFileIO):
         return self._files.of(path)
 
 
-_held: Held[Lender, Token] = Held()
+_held: Expiring[TokenProvider, Token] = Expiring()

@@ -31,7 +31,7 @@ _LENGTH = struct.Struct(">H")
 
 
 @dataclass(frozen=True, slots=True)
-class IndexPlace:
+class IndexLocation:
     """Where one index stands in its container; it has no bytes if it is empty."""
 
     column: str
@@ -82,7 +82,7 @@ def header_length(prefix: bytes, size: int, path: str) -> int:
     return int(length)
 
 
-def read_header(data: bytes, path: str, size: int | None = None) -> list[IndexPlace]:
+def read_header(data: bytes, path: str, size: int | None = None) -> list[IndexLocation]:
     """Where the indexes stand.
 
     Args:
@@ -105,7 +105,7 @@ def read_header(data: bytes, path: str, size: int | None = None) -> list[IndexPl
             at += _INT.size
             for _ in range(kinds):
                 kind, at = _name(data, at)
-                found.append(IndexPlace(column, kind, *_PLACE.unpack_from(data, at)))
+                found.append(IndexLocation(column, kind, *_PLACE.unpack_from(data, at)))
                 at += _PLACE.size
                 if not found[-1].is_empty:
                     check_range(found[-1].start, found[-1].length, size, f"the {kind} index of column {column!r}")

@@ -41,7 +41,7 @@ from paimon_sql.spark.ddl.create_table import schema_like, schema_of_create
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
-from paimon_sql.spark.options.ineffective import tell_of_unheeded
+from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.options.session import session_options, session_zone, under_session
 from paimon_sql.spark.procedures.execute import ExecuteProxy
 from paimon_sql.spark.procedures.procedure import (
@@ -50,7 +50,7 @@ from paimon_sql.spark.procedures.procedure import (
     offered_procedures,
     procedure_names,
 )
-from paimon_sql.spark.statements import Surroundings
+from paimon_sql.spark.statements import StatementContext
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
@@ -227,7 +227,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def alterTable(self, ident: Any, changes: Any) -> TableInterface:
         try:
             requested = schema_changes(self.jvm, changes)
-            tell_of_unheeded(self.session, [change.key for change in requested if isinstance(change, SetOption)])
+            warn_of_ineffective(self.session, [change.key for change in requested if isinstance(change, SetOption)])
             identifier, exact = self._identifier(ident), self._is_case_sensitive()
             self._found(ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=exact))
         except PaimonError as error:
@@ -246,7 +246,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             default_provider=self.session.conf().get("spark.sql.sources.default"),
             standing=self._standing if self.catalog.places_tables else None,
         )
-        tell_of_unheeded(self.session, schema.options)
+        warn_of_ineffective(self.session, schema.options)
         return schema
 
     def _standing(self, place: str) -> TableSchema | None:
@@ -403,7 +403,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if ident.name() == INTERNAL_PROCEDURE:
             return ExecuteProxy(
                 self.jvm,
-                Surroundings(
+                StatementContext(
                     self.jvm, self.session, self.catalog, self.session_catalogs.add, self.session_catalogs.drop
                 ),
             )
@@ -461,7 +461,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)
         writes = is_write(context)
-        opened = self.catalog.guarded_table(identifier)
+        opened = self.catalog.authorized_table(identifier)
         if isinstance(opened, FormatTable):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # which says that it has none

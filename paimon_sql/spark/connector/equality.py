@@ -14,7 +14,7 @@ Inside of texts, quotation marks have a backslash before them.
 """
 
 
-class Likeness:
+class ScanEquality:
     """What decides which rows a scan gives.
 
     Args:
@@ -34,7 +34,7 @@ class Likeness:
         return [_OF_ONE_PLAN.sub("", text) for text in self._filters]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Likeness) or self.trait != other.trait or self._further != other._further:
+        if not isinstance(other, ScanEquality) or self.trait != other.trait or self._further != other._further:
             return False
         return self._conditions == other._conditions
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.connector.equality import Likeness
+from paimon_sql.spark.connector.equality import ScanEquality
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject
 from paimon_sql.spark.options.read import STATE_KEYS
@@ -87,7 +87,7 @@ class ScanInterface(JavaObject):
     """Makes the stream of micro-batches that the scan can be as well."""
     is_stream = False
     """Whether Spark has asked for that."""
-    likeness: Likeness | None = None
+    likeness: ScanEquality | None = None
     """What tells which rows it gives; None where only the scan itself does."""
 
     def _is_like(self, other: ScanInterface) -> bool:

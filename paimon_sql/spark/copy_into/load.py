@@ -23,7 +23,7 @@ from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
-from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.write.job import run_write
@@ -87,7 +87,7 @@ class LoadRun:
         surroundings: where it is executed.
     """
 
-    def __init__(self, statement: CopyIntoTable, surroundings: Surroundings) -> None:
+    def __init__(self, statement: CopyIntoTable, surroundings: StatementContext) -> None:
         self._statement = statement
         self._surroundings = surroundings
         self._spark = SparkSession(surroundings.jvm.context, surroundings.session)

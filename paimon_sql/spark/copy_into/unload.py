@@ -12,7 +12,7 @@ from paimon_sql.errors import AlreadyExistsError, InvalidInputError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
-from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.expressions.read_only import reads_alone
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer
@@ -40,7 +40,7 @@ class UnloadRun:
         surroundings: where it is executed.
     """
 
-    def __init__(self, statement: CopyIntoLocation, surroundings: Surroundings) -> None:
+    def __init__(self, statement: CopyIntoLocation, surroundings: StatementContext) -> None:
         self._statement = statement
         self._jvm: Jvm = surroundings.jvm
         self._session: Any = surroundings.session

@@ -72,7 +72,7 @@ def alter_table(
         InvalidInputError: the name is that of a system table, or a change is not possible.
         UnsupportedError: it is a materialized table, and a column of its query would change, or the query itself.
     """
-    if is_materialized(catalog.guarded_table(identifier).schema):
+    if is_materialized(catalog.authorized_table(identifier).schema):
         for change in changes:
             _refuse_redefinition(identifier, change)
     return change_table(catalog, identifier, changes, case_sensitive=case_sensitive)
@@ -86,7 +86,7 @@ def change_table(
         refuse_parts(identifier, "altered")
 
     def change(schema: TableSchema) -> TableSchema:
-        table = catalog.guarded_table(identifier)
+        table = catalog.authorized_table(identifier)
         return kind_of(schema).changed(table, schema, changes, case_sensitive=case_sensitive)
 
     return catalog.alter_table(identifier, change)

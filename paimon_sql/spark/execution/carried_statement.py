@@ -19,7 +19,7 @@ from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class StatementContext:
     """Where a statement is executed: the session, and the catalog that carries it.
 
     ``add_catalog`` and ``drop_catalog`` change the session's catalogs; they say whether they did.
@@ -61,5 +61,5 @@ class Runner(ABC):
     statement: ClassVar[type[Statement]]
 
     @abstractmethod
-    def run(self, statement: Any, surroundings: Surroundings) -> Answer:
+    def run(self, statement: Any, surroundings: StatementContext) -> Answer:
         """Do it."""

@@ -19,7 +19,7 @@ R = TypeVar("R")
 Batches = Iterable[pa.RecordBatch]
 
 
-def shared_out(
+def run_on_executors(
     table: Table, rows: DataFrame, work: Callable[[Batches], R], written: Callable[[R], Sequence[CommitMessage]]
 ) -> list[R]:
     """What each worker has made of its rows.

@@ -16,7 +16,7 @@ _LOOK_EVERY = 0.05
 _RUNNING = "RUNNING"
 
 
-class Stragglers:
+class RunningTasks:
     """The tasks of one write.
 
     Spark tells of what happens in its order: who hears that a job is over has heard of all tasks that it began.

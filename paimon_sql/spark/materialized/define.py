@@ -31,9 +31,9 @@ from paimon_sql.spark.conversion.types import paimon_fields
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
-from paimon_sql.spark.execution.carried_statement import Surroundings
+from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.expressions.read_only import reads_alone
-from paimon_sql.spark.materialized.names import WholeNames
+from paimon_sql.spark.materialized.names import QualifiedNames
 from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalysedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
@@ -64,7 +64,7 @@ class Definer:
         surroundings: where the statements are executed.
     """
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: StatementContext) -> None:
         self._surroundings = surroundings
         self._jvm, self._session = surroundings.jvm, surroundings.session
         self._catalog = surroundings.catalog
@@ -176,7 +176,7 @@ class Definer:
             raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
         with one_error(f"The query of {identifier} cannot be worked out"):
             analyzer.frame(plan)  # which tells of errors at their places in the statement
-        whole = WholeNames(self._jvm, self._session, self._catalog).of(text, plan)
+        whole = QualifiedNames(self._jvm, self._session, self._catalog).of(text, plan)
         definition = asked_definition(whole, freshness, mode, settings)
         with under_settings(self._session, settings):
             query = AnalysedQuery(self._jvm, self._session, self._catalog.name, whole, str(identifier))

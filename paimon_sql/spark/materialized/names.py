@@ -10,7 +10,7 @@ from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.functions.calls import calls_in
-from paimon_sql.sql.functions.name_places import NamePlaces
+from paimon_sql.sql.functions.name_places import NameLocations
 from paimon_sql.sql.text.edits import Edit, apply
 from paimon_sql.sql.text.names import quote_name
 
@@ -18,7 +18,7 @@ _REGISTRIES = f"{CATALYST}.analysis"
 _RELATION, _TRAVEL, _WITH = "UnresolvedRelation", "RelationTimeTravel", "UnresolvedWith"
 
 
-class WholeNames:
+class QualifiedNames:
     """Makes the names of tables, views and functions in queries whole.
 
     Args:
@@ -52,7 +52,7 @@ class WholeNames:
         Raises:
             InvalidInputError: it names what only this session has: a temporary view or function.
         """
-        places = NamePlaces(text)
+        places = NameLocations(text)
         edits: dict[int, Edit] = {}
         for node in self._relations(plan):
             parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]

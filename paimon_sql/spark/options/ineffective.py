@@ -17,7 +17,7 @@ _told: dict[str, set[str]] = {}
 """The options that were spoken of, by the id of the session."""
 
 
-def tell_of_unheeded(session: Any, keys: Iterable[str]) -> None:
+def warn_of_ineffective(session: Any, keys: Iterable[str]) -> None:
     """Say of those options that only other engines heed which ones these are, unless the session was told before.
 
     Args:

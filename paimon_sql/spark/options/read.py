@@ -10,7 +10,7 @@ from paimon_sql.format.options import Scope, canonical, check_changes, validate
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.options.ineffective import tell_of_unheeded
+from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.storage.branches.management import moved_to_branch
 from paimon_sql.storage.merge.lookup_levels import check_merging
@@ -72,7 +72,7 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
     """
     if given:
         validate(given, Scope.SPARK)
-        tell_of_unheeded(session, given)
+        warn_of_ineffective(session, given)
         options = canonical(given)
         check_changes(table.schema.options, options, has_snapshots=True)
         stored = moved_to_branch(table, options)

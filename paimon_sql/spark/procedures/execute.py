@@ -10,14 +10,14 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.scan.local import LocalScanProxy
-from paimon_sql.spark.statements import Surroundings, run_statement
+from paimon_sql.spark.statements import StatementContext, run_statement
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE, decode
 
 
 class ExecuteProxy(JavaObject):
     """The procedure before Spark has bound its argument."""
 
-    def __init__(self, jvm: Jvm, surroundings: Surroundings) -> None:
+    def __init__(self, jvm: Jvm, surroundings: StatementContext) -> None:
         super().__init__(jvm)
         self._surroundings = surroundings
 
@@ -43,7 +43,7 @@ class BoundExecuteProxy(JavaObject):
     Were it an unbound procedure as well, Spark's analyzer would bind it again and again.
     """
 
-    def __init__(self, jvm: Jvm, surroundings: Surroundings) -> None:
+    def __init__(self, jvm: Jvm, surroundings: StatementContext) -> None:
         super().__init__(jvm)
         self._surroundings = surroundings
 

@@ -34,10 +34,10 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 from paimon_sql.storage.branches.management import on_its_branch
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
-from paimon_sql.storage.row_level.way import Way, way_of
+from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
 from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
@@ -99,7 +99,7 @@ class RowLevelRun:
             mode: how much Spark tells of the plan: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
         """
         table = self._table()
-        way = way_of(table, self._operation, self._deletes())
+        way = row_level_strategy(table, self._operation, self._deletes())
         base = table.snapshots.latest()
         _, changed = self._changes(table, way, base, self._statement.text)
         told = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(
@@ -111,44 +111,46 @@ class RowLevelRun:
     def _once(self, table: Table) -> Counts:
         home = replace(self._identifier, branch=table.branch)
         table, text = evolve(self._analyzer, self._catalog, home, table, self._statement)
-        way = way_of(table, self._operation, self._deletes())
+        way = row_level_strategy(table, self._operation, self._deletes())
         base = table.snapshots.latest()
         target, changed = self._changes(table, way, base, text)
         if self._may_empty_partitions(table) and base is not None:
             whole = self._whole_partitions(table, base, target, changed)
             if whole is not None:
                 return whole
-        if way is Way.UPSERT:
+        if way is RowLevelStrategy.UPSERT:
             self._refuse_key_changes(table, changed)
             return upsert(self._jvm, table, base, changed, self._operation, target)
-        if way is Way.COLUMNS:
+        if way is RowLevelStrategy.COLUMNS:
             return change_columns(self._jvm, table, base, changed, self._statement, self._operation, target)
-        if way in (Way.REWRITE, Way.VECTORS):
+        if way in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
             return change_append(self._jvm, table, base, changed, self._operation, way)
         return drop_keys(self._jvm, table, base, changed)
 
-    def _changes(self, table: Table, way: Way, base: Snapshot | None, text: str) -> tuple[TargetProxy, ChangedRows]:
+    def _changes(
+        self, table: Table, way: RowLevelStrategy, base: Snapshot | None, text: str
+    ) -> tuple[TargetProxy, ChangedRows]:
         """The rows that the statement changes, and the target from which they are read."""
         row_id = self._row_id(table, way)
-        by_bucket = way is Way.UPSERT and self._operation is not Operation.MERGE
+        by_bucket = way is RowLevelStrategy.UPSERT and self._operation is not Operation.MERGE
         folded = text.lower()
         named = [f.name for f in hidden_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
         target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, named, by_bucket=by_bucket)
         changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
 
-    def _row_id(self, table: Table, way: Way) -> tuple[str, ...]:
+    def _row_id(self, table: Table, way: RowLevelStrategy) -> tuple[str, ...]:
         """The columns that tell the rows of the table apart."""
-        if way is Way.UPSERT:
+        if way is RowLevelStrategy.UPSERT:
             bound = self._operation is Operation.MERGE and bound_partition_keys(table.schema)
             return (*table.schema.primary_keys, *((PARTITION,) if bound else ()))
-        wanted = (BUCKET.name,) if way is Way.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
+        wanted = (BUCKET.name,) if way is RowLevelStrategy.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
         if taken := {*wanted} - {f.name for f in hidden_fields(table.schema)}:
             raise UnsupportedError(
                 f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
                 remedy="Rename the column.",
             )
-        return (*wanted, ROW_ID.name) if is_tracked(table.schema) and way is not Way.DROP_KEYS else wanted
+        return (*wanted, ROW_ID.name) if is_tracked(table.schema) and way is not RowLevelStrategy.DROP_KEYS else wanted
 
     def _may_empty_partitions(self, table: Table) -> bool:
         """Whether the statement may take away all rows of a partition, or of the table, without a word of each."""
@@ -210,7 +212,7 @@ class RowLevelRun:
 def _patience(table: Table, attempt: int) -> tuple[int, float]:
     """How often a statement is tried in all, and the seconds that it waits behind an attempt."""
     attempts, millis = _MAX_ATTEMPTS, _WAIT_MILLIS
-    if not evolves(table) or not (table.options.has(attempts) or table.options.has(millis)):
+    if not has_data_evolution(table) or not (table.options.has(attempts) or table.options.has(millis)):
         return _ATTEMPTS, min(_LONGEST_WAIT, 0.05 * 2**attempt) * random.random()
     return table.options.get(attempts), table.options.get(millis) / 1000
 

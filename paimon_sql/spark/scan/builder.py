@@ -26,13 +26,13 @@ from paimon_sql.format.options.engines.spark import (
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, is_floating
-from paimon_sql.spark.connector.equality import Likeness
+from paimon_sql.spark.connector.equality import ScanEquality
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.jvm.hadoop_files import reads
-from paimon_sql.spark.scan.deletion_mask import DeadRows, can_mark, knows_dead_rows, marking_scan
+from paimon_sql.spark.scan.deletion_mask import DeletionMask, can_mark, has_deletion_mask, marking_scan
 from paimon_sql.spark.scan.local import LocalScanProxy
 from paimon_sql.spark.scan.micro_batches import MicroBatchStreamProxy
 from paimon_sql.spark.scan.native import NativeScanProxy
@@ -55,7 +55,7 @@ from paimon_sql.spark.scan.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.spark.scan.rules.variants_above import PromisedScanProxy
 from paimon_sql.storage.columns.blobs import is_blob
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -134,7 +134,7 @@ class ScanBuilderProxy(JavaObject):
             wanted = self._variants.of(wanted)
         # Rows without columns could not be counted on their way; one column is the least.
         self._columns = wanted or self.table.schema.fields[:1]
-        if evolves(self.table) or self.table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
+        if has_data_evolution(self.table) or self.table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
             self._plan = None  # others of the files may hold these columns, or splits be of another size
 
     def pushVariantExtractions(self, told: Any) -> Any:
@@ -156,8 +156,8 @@ class ScanBuilderProxy(JavaObject):
         plan = self._planned()
         return (
             bool(plan.splits)
-            and plan.told_rows is None
-            and not evolves(self.table)
+            and plan.rows_from_indexes is None
+            and not has_data_evolution(self.table)
             and not pins_key(self.table.schema, all_of(self._predicates))
             and self._is_native(self._columns)
         )
@@ -327,7 +327,7 @@ class ScanBuilderProxy(JavaObject):
         scan.stream = self._stream
         return scan
 
-    def _likeness(self, snapshot: Snapshot | None) -> Likeness | None:
+    def _likeness(self, snapshot: Snapshot | None) -> ScanEquality | None:
         """What another scan must have in common with this one to give the same rows; None if nothing tells that."""
         table = self.table
         if not sees_one_branch(table):
@@ -336,7 +336,7 @@ class ScanBuilderProxy(JavaObject):
         way = (self._columns, self._limit, self._top, self._counts, self._aggregation, self._by_python, self.thorough)
         seen = (table.branch, table.read_optimized, table.schema, snapshot)
         taken = () if self._variants is None else self._variants.given
-        return Likeness(table.path, names, self._filters, seen, way, taken)
+        return ScanEquality(table.path, names, self._filters, seen, way, taken)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
@@ -450,13 +450,13 @@ class ScanBuilderProxy(JavaObject):
             return None
         if plan.counts_rows:
             return lambda: plan.row_count
-        return (lambda: DeadRows(self.jvm, plan, None).alive) if self._knows_alive(plan) else None
+        return (lambda: DeletionMask(self.jvm, plan, None).alive) if self._knows_alive(plan) else None
 
     def _knows_alive(self, plan: ScanPlan) -> bool:
         """Whether all rows that are not dead are wanted, and it is known which are."""
         settled = all(p.columns() <= set(self.table.schema.partition_keys) for p in self._predicates)
-        whole = plan.told_rows is None and not self._row_ids and not evolves(self.table)
-        return settled and whole and knows_dead_rows(plan)
+        whole = plan.rows_from_indexes is None and not self._row_ids and not has_data_evolution(self.table)
+        return settled and whole and has_deletion_mask(plan)
 
     def _count_tasks(self, plan: ScanPlan) -> list[CountTask]:
         key = self.table.schema.trimmed_primary_keys[:1] or self.table.schema.names[:1]
@@ -494,13 +494,13 @@ class ScanBuilderProxy(JavaObject):
 
 def _is_little(plan: ScanPlan) -> bool:
     """Whether an index leaves so few rows that the driver reads them quicker than a job would begin."""
-    told = plan.told_rows
+    told = plan.rows_from_indexes
     return told is not None and told <= _FEW_ROWS and sum(len(s.files) for s in plan.splits) <= _FEW_FILES
 
 
 def _narrows(plan: ScanPlan) -> bool:
     """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
-    told = plan.told_rows
+    told = plan.rows_from_indexes
     return told is not None and told * _WORTH <= sum(s.row_count for s in plan.splits)
 
 
@@ -518,7 +518,7 @@ def describe(
     columns: Sequence[DataField] = (),
 ) -> str:
     """A scan in one line, for EXPLAIN and the UI."""
-    m, told = plan.metrics, plan.told_rows if isinstance(plan, ScanPlan) else None
+    m, told = plan.metrics, plan.rows_from_indexes if isinstance(plan, ScanPlan) else None
     parts = [
         f"snapshot {plan.snapshot.id}" if plan.snapshot else "no snapshot",
         f"files {m.files_read} of {m.files}",

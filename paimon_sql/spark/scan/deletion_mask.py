@@ -37,7 +37,7 @@ _MERGED = BitsCache(64 * 1024 * 1024)
 _ROW = f"{CATALYST}.expressions.GenericInternalRow"
 
 
-class DeadRows:
+class DeletionMask:
     """Which rows of a plan's files are dead.
 
     Args:
@@ -92,11 +92,11 @@ class DeadRows:
         return merged
 
 
-class MarkingScanProxy(NativeScanProxy):
+class MaskedScanProxy(NativeScanProxy):
     """A Parquet scan that gives each row its position and the bits of its file's dead rows, behind the columns.
 
     Args:
-        predicate: as of `DeadRows`.
+        predicate: as of `DeletionMask`.
         structs: as of `NativeScanProxy`.
     """
 
@@ -113,11 +113,11 @@ class MarkingScanProxy(NativeScanProxy):
     ) -> None:
         super().__init__(jvm, session, fields, filters, what, plan, structs)
         self._predicate = predicate
-        self._dead = DeadRows(jvm, plan, predicate)
+        self._dead = DeletionMask(jvm, plan, predicate)
 
-    def over(self, plan: ScanPlan) -> MarkingScanProxy:
+    def over(self, plan: ScanPlan) -> MaskedScanProxy:
         given = (self.jvm, self._session, self.columns, self._filters, self._what, plan)
-        return MarkingScanProxy(*given, self._predicate, self._structs)
+        return MaskedScanProxy(*given, self._predicate, self._structs)
 
     def readSchema(self) -> Any:
         return self.jvm.struct(_wider(self.columns, self._structs))
@@ -146,7 +146,7 @@ def marking_scan(
     plan: ScanPlan,
     predicate: Predicate | None,
     structs: Structs | None = None,
-) -> MarkingScanProxy | None:
+) -> MaskedScanProxy | None:
     """A scan by Spark's own reader that tells of each row whether it is dead; None if that cannot be.
 
     It cannot where Spark's reader tells no positions, where merging makes new rows, or where the driver would hold the
@@ -154,15 +154,15 @@ def marking_scan(
     """
     if not can_mark(jvm, plan, fields):
         return None
-    return MarkingScanProxy(jvm, session, fields, filters, what, plan, predicate, structs)
+    return MaskedScanProxy(jvm, session, fields, filters, what, plan, predicate, structs)
 
 
 def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     """Whether Spark's reader can be told which rows of a plan are dead, and tells their positions itself."""
-    return knows_dead_rows(plan) and reads_in_batches(jvm, jvm.struct(_wider(fields)))
+    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_wider(fields)))
 
 
-def knows_dead_rows(plan: ScanPlan) -> bool:
+def has_deletion_mask(plan: ScanPlan) -> bool:
     """Whether all rows of a plan are those of its files, but for dead ones that a driver can hold the bits of."""
     return plan.rows_to_mark <= _MOST_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
 

@@ -15,12 +15,12 @@ from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathN
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, options_of_session_catalog
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, private_field
 from paimon_sql.spark.rules.optimizer import add_rules
-from paimon_sql.spark.scan.rules.deleted_row_filter import PassOverDeadRows
+from paimon_sql.spark.scan.rules.deleted_row_filter import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
-from paimon_sql.spark.scan.rules.variants_above import TakeOutAbove
-from paimon_sql.spark.statement_rules.spark_commands import HeedPaimonsTables
+from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
+from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
 from paimon_sql.spark.statement_rules.table_as_select import TableAsSelect
-from paimon_sql.spark.write.stream_sink import Home, WriteByWorkers
+from paimon_sql.spark.write.stream_sink import Home, StreamWriteRule
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -53,10 +53,10 @@ class AttachedSession:
             jvm,
             session,
             [
-                PassOverDeadRows(jvm),
-                TakeOutAbove(jvm),
+                DeletedRowFilter(jvm),
+                ExtractVariantsAbove(jvm),
                 StoragePartitioning(jvm, session),
-                WriteByWorkers(jvm, session, self._home),
+                StreamWriteRule(jvm, session, self._home),
                 TableAsSelect(jvm, self),
             ],
         )
@@ -100,7 +100,7 @@ class AttachedSession:
         # Which of both Spark asks is said by the settings of whichever session is active in the thread.
         self._registered.put(SESSION_CATALOG, extension)
         field.set(self._manager, extension)
-        add_rules(self.jvm, self.session, [HeedPaimonsTables(self.jvm, self.session, made)])
+        add_rules(self.jvm, self.session, [PaimonTableCommands(self.jvm, self.session, made)])
 
     def is_ordinary(self, table: TableName) -> bool:
         """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""

@@ -21,7 +21,7 @@ from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, injec
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
 from paimon_sql.spark.session.new_sessions import CatalogsBuilder
 from paimon_sql.spark.session.parser import ParserBuilder, ParserProxy
-from paimon_sql.spark.statement_rules.alike_subqueries import AlikeSubqueries
+from paimon_sql.spark.statement_rules.alike_subqueries import ShareSubqueryColumns
 from paimon_sql.spark.statement_rules.common_tables import CommonTables
 from paimon_sql.spark.statement_rules.dataframe_writes import MergeSchemas
 from paimon_sql.spark.statement_rules.input_file_name import FileNames
@@ -77,7 +77,7 @@ class Bridge:
                 ),
                 RuleBuilder(self.jvm, CommonTables),
                 RuleBuilder(self.jvm, FileNames),
-                RuleBuilder(self.jvm, AlikeSubqueries),
+                RuleBuilder(self.jvm, ShareSubqueryColumns),
                 RuleBuilder(self.jvm, VariantCasts),
             ]
             for rule in rules:

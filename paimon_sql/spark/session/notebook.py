@@ -30,7 +30,7 @@ def show_in_notebook() -> bool:
     with _lock:
         if not _watching:
             display: Any = importlib.import_module("IPython.display")
-            thread = threading.Thread(target=_watch, args=(Bars(display),), name="paimon-bars", daemon=True)
+            thread = threading.Thread(target=_watch, args=(ProgressBars(display),), name="paimon-bars", daemon=True)
             _watching.append(thread)
             thread.start()
     return True
@@ -43,7 +43,7 @@ def in_notebook() -> bool:
     return shell is not None and type(shell).__name__ == _KERNEL_SHELL
 
 
-class Bars:
+class ProgressBars:
     """The bars that are shown now.
 
     Args:
@@ -72,7 +72,7 @@ def _bar(work: Work) -> str:
     return f'<progress value="{work.done}" max="{work.total}"></progress> {said}'
 
 
-def _watch(bars: Bars) -> None:
+def _watch(bars: ProgressBars) -> None:
     while True:
         time.sleep(_LOOK_EVERY)
         bars.draw()

@@ -219,7 +219,7 @@ def _opened(attached: AttachedSession, table: TableName) -> AnyTable | None:
     if len(table) != 3:
         return None
     try:
-        return attached.catalogs[table[0]].catalog.guarded_table(parse_identifier(table[1], table[2]))
+        return attached.catalogs[table[0]].catalog.authorized_table(parse_identifier(table[1], table[2]))
     except PaimonError:
         return None
 

@@ -66,7 +66,7 @@ _INSTEAD = f"""
 _ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
 
 
-class AlikeSubqueries(AnalysisRule):
+class ShareSubqueryColumns(AnalysisRule):
     """Lets scalar subqueries that want the same rows of a table of ours read the columns of all of them."""
 
     stage = RESOLUTION

@@ -16,7 +16,7 @@ from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.read.metadata_columns import FILE_PATH
-from paimon_sql.storage.scan.postponed import merges_waiting
+from paimon_sql.storage.scan.postponed import merges_postponed
 from paimon_sql.storage.table.table import Table
 
 _FUNCTION = f"{CATALYST}.expressions.InputFileName"
@@ -64,4 +64,4 @@ class FileNames(AnalysisRule):
 
 
 def _merges_nothing(table: Table) -> bool:
-    return bool(table.options.get(DELETION_VECTORS_ENABLED)) and not merges_waiting(table)
+    return bool(table.options.get(DELETION_VECTORS_ENABLED)) and not merges_postponed(table)

@@ -29,7 +29,7 @@ class Command(ABC):
     """A kind of Spark's own commands that has to know of Paimon's tables."""
 
     @abstractmethod
-    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         """The plan that stands for a command: itself, or rows that are known already; an error where it is refused."""
 
 
@@ -49,7 +49,7 @@ class Making(Command):
     writes: Callable[[Any], bool] = lambda command: False
     source: Callable[[Any], Any] = lambda command: None
 
-    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         target = self.target(command)
         if target is None:
             return command
@@ -71,7 +71,7 @@ class Making(Command):
 class Saving(Command):
     """``saveAsTable`` over an ordinary table, which it drops before it asks whether the format can take its place."""
 
-    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
@@ -84,7 +84,7 @@ class Saving(Command):
 class DroppingDatabase(Command):
     """DROP DATABASE as Spark did it once (``spark.sql.legacy.useV1Command``): it removes the database's folder."""
 
-    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
@@ -97,7 +97,7 @@ class DroppingDatabase(Command):
 class Listing(Command):
     """SHOW TABLE EXTENDED, which describes what Spark's own catalog knows: Paimon's tables stand among them."""
 
-    def judged(self, command: Any, rule: HeedPaimonsTables) -> Any:
+    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         if not command.isExtended() or command.partitionSpec().isDefined():
             return command
         found = command.databaseName()
@@ -146,7 +146,7 @@ COMMANDS: dict[str, Command] = {
 """The commands that are judged, by their classes."""
 
 
-class HeedPaimonsTables(PlanRule):
+class PaimonTableCommands(PlanRule):
     """Refuses what Spark's own commands must not do where Paimon has tables, and completes what they tell.
 
     Args:

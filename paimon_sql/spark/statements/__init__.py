@@ -6,10 +6,10 @@ from functools import cache
 
 from paimon_sql.discovery import implementations
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.grammar.statement import Statement
 
-__all__ = ["Answer", "Surroundings", "run_statement"]
+__all__ = ["Answer", "StatementContext", "run_statement"]
 
 
 @cache
@@ -19,7 +19,7 @@ def runners() -> dict[type[Statement], Runner]:
     return {runner.statement: runner() for runner in found}
 
 
-def run_statement(statement: Statement, surroundings: Surroundings) -> Answer:
+def run_statement(statement: Statement, surroundings: StatementContext) -> Answer:
     """Execute a statement.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.tags import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
 from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
 
@@ -13,7 +13,7 @@ class RunCreateBranch(Runner):
 
     statement = CreateBranch
 
-    def run(self, statement: CreateBranch, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateBranch, surroundings: StatementContext) -> Answer:
         create_branch(
             surroundings.table(statement.table),
             statement.branch,
@@ -29,7 +29,7 @@ class RunDeleteBranch(Runner):
 
     statement = DeleteBranch
 
-    def run(self, statement: DeleteBranch, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DeleteBranch, surroundings: StatementContext) -> Answer:
         table = surroundings.table(statement.table)
         names = comma_separated(statement.branch)
         delete_branches(table, [n for n in names if not statement.if_exists or table.branches.exists(n)])
@@ -41,7 +41,7 @@ class RunRenameBranch(Runner):
 
     statement = RenameBranch
 
-    def run(self, statement: RenameBranch, surroundings: Surroundings) -> Answer:
+    def run(self, statement: RenameBranch, surroundings: StatementContext) -> Answer:
         rename_branch(surroundings.table(statement.table), statement.branch, statement.target)
         return Answer()
 
@@ -51,5 +51,5 @@ class RunShowBranches(Runner):
 
     statement = ShowBranches
 
-    def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ShowBranches, surroundings: StatementContext) -> Answer:
         return Answer.of_names("branch", surroundings.table(statement.table).branches.names())

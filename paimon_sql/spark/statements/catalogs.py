@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
 from paimon_sql.sql.text.secrets import kept, release
 
@@ -13,7 +13,7 @@ class RunCreateCatalog(Runner):
 
     statement = CreateCatalog
 
-    def run(self, statement: CreateCatalog, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateCatalog, surroundings: StatementContext) -> Answer:
         try:
             options = {k: kept(v) for k, v in statement.options.items() if k != "type"}
             made = surroundings.add_catalog(statement.name, options)
@@ -29,7 +29,7 @@ class RunDropCatalog(Runner):
 
     statement = DropCatalog
 
-    def run(self, statement: DropCatalog, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DropCatalog, surroundings: StatementContext) -> Answer:
         if not surroundings.drop_catalog(statement.name) and not statement.if_exists:
             raise NotFoundError(f"Catalog {statement.name} is no Paimon catalog of this session.", name=statement.name)
         return Answer()

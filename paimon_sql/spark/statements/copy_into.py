@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.spark.copy_into.load import LoadRun
 from paimon_sql.spark.copy_into.unload import UnloadRun
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation, CopyIntoTable
 
 _LOADED = (
@@ -28,7 +28,7 @@ class RunCopyIntoTable(Runner):
 
     statement = CopyIntoTable
 
-    def run(self, statement: CopyIntoTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CopyIntoTable, surroundings: StatementContext) -> Answer:
         loads = LoadRun(statement, surroundings).run()
         rows = [
             (ld.file.name, ld.status, ld.loaded, ld.rows.parsed, ld.rows.errors, ld.rows.first_error) for ld in loads
@@ -41,6 +41,6 @@ class RunCopyIntoLocation(Runner):
 
     statement = CopyIntoLocation
 
-    def run(self, statement: CopyIntoLocation, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CopyIntoLocation, surroundings: StatementContext) -> Answer:
         found = UnloadRun(statement, surroundings).run()
         return Answer(_UNLOADED, [(found.path, found.files, found.rows)])

@@ -17,7 +17,7 @@ from paimon_sql.spark.catalog_objects.origins import shown_options
 from paimon_sql.spark.catalog_objects.sql_functions import CONTAINS_SQL, FunctionMaker
 from paimon_sql.spark.catalog_objects.system_functions import load_function
 from paimon_sql.spark.catalog_objects.views import DIALECT
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from paimon_sql.sql.types import spark_type
@@ -28,7 +28,7 @@ class RunCreateFunction(Runner):
 
     statement = CreateFunction
 
-    def run(self, statement: CreateFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateFunction, surroundings: StatementContext) -> Answer:
         identifier = _identifier(statement.function)
         catalog = surroundings.catalog
         if statement.replace and statement.if_not_exists:
@@ -50,7 +50,7 @@ class RunDropFunction(Runner):
 
     statement = DropFunction
 
-    def run(self, statement: DropFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DropFunction, surroundings: StatementContext) -> Answer:
         try:
             surroundings.catalog.drop_function(_identifier(statement.function))
         except NoSuchFunctionError:
@@ -64,7 +64,7 @@ class RunDescribeFunction(Runner):
 
     statement = DescribeFunction
 
-    def run(self, statement: DescribeFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DescribeFunction, surroundings: StatementContext) -> Answer:
         catalog, database, name = statement.function
         if database.lower() != SYSTEM_DATABASE:
             identifier = Identifier(database, name)

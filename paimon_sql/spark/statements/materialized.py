@@ -10,7 +10,7 @@ from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
 from paimon_sql.procedures.refresh.refresh_materialized_table import refresh_row
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.tables.placement import refuse_parts
@@ -35,7 +35,7 @@ class RunCreateMaterialized(Runner):
 
     statement = CreateMaterializedTable
 
-    def run(self, statement: CreateMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateMaterializedTable, surroundings: StatementContext) -> Answer:
         Definer(surroundings).create(statement)
         return Answer()
 
@@ -45,7 +45,7 @@ class RunChangeMaterializedQuery(Runner):
 
     statement = ChangeMaterializedQuery
 
-    def run(self, statement: ChangeMaterializedQuery, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ChangeMaterializedQuery, surroundings: StatementContext) -> Answer:
         Definer(surroundings).redefine(statement)
         return Answer()
 
@@ -55,7 +55,7 @@ class RunSuspendMaterialized(Runner):
 
     statement = SuspendMaterializedTable
 
-    def run(self, statement: SuspendMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: SuspendMaterializedTable, surroundings: StatementContext) -> Answer:
         Definer(surroundings).suspend(surroundings.identifier(statement.table))
         return Answer()
 
@@ -65,7 +65,7 @@ class RunResumeMaterialized(Runner):
 
     statement = ResumeMaterializedTable
 
-    def run(self, statement: ResumeMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ResumeMaterializedTable, surroundings: StatementContext) -> Answer:
         Definer(surroundings).resume(surroundings.identifier(statement.table), statement.options)
         return Answer()
 
@@ -75,7 +75,7 @@ class RunRefreshMaterialized(Runner):
 
     statement = RefreshMaterializedTable
 
-    def run(self, statement: RefreshMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: RefreshMaterializedTable, surroundings: StatementContext) -> Answer:
         identifier = surroundings.identifier(statement.table)
         refresher = SessionRefresher(surroundings.jvm, surroundings.session, surroundings.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
@@ -87,7 +87,7 @@ class RunDropMaterialized(Runner):
 
     statement = DropMaterializedTable
 
-    def run(self, statement: DropMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DropMaterializedTable, surroundings: StatementContext) -> Answer:
         identifier = surroundings.identifier(statement.table)
         refuse_parts(identifier, "dropped")
         try:
@@ -108,7 +108,7 @@ class RunShowMaterializedTables(Runner):
 
     statement = ShowMaterializedTables
 
-    def run(self, statement: ShowMaterializedTables, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ShowMaterializedTables, surroundings: StatementContext) -> Answer:
         database = ".".join(statement.database[1:])
         names = [] if database.lower() == SYSTEM_DATABASE else materialized_names(surroundings.catalog, database)
         wanted = _pattern(statement.pattern)
@@ -121,12 +121,12 @@ class RunShowCreateMaterialized(Runner):
 
     statement = ShowCreateMaterializedTable
 
-    def run(self, statement: ShowCreateMaterializedTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ShowCreateMaterializedTable, surroundings: StatementContext) -> Answer:
         identifier = surroundings.identifier(statement.table)
         return Answer.of_names("createtab_stmt", [_create_sql(surroundings, identifier)])
 
 
-def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
+def _create_sql(surroundings: StatementContext, identifier: Identifier) -> str:
     table = surroundings.catalog.table(identifier)
     schema, definition = table.schema, definition_of(table.schema, table.name)
     columns = [

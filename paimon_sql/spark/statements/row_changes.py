@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.schema.types import BigIntType, DataField, string_type
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.row_level.insert import EvolvingInsertRun
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.sql.grammar.statement import RowChange
@@ -18,7 +18,7 @@ class _RunRowChange(Runner):
 
     operation: Operation
 
-    def run(self, statement: RowChange, surroundings: Surroundings) -> Answer:
+    def run(self, statement: RowChange, surroundings: StatementContext) -> Answer:
         found = _run_of(statement, surroundings).run().named(self.operation)
         columns = tuple(DataField(-1, name, BigIntType(False)) for name in found)
         return Answer(columns, [tuple(found.values())])
@@ -50,7 +50,7 @@ class RunEvolvingInsert(Runner):
 
     statement = EvolvingInsert
 
-    def run(self, statement: EvolvingInsert, surroundings: Surroundings) -> Answer:
+    def run(self, statement: EvolvingInsert, surroundings: StatementContext) -> Answer:
         _insert_of(statement, surroundings).run()
         return Answer()
 
@@ -60,7 +60,7 @@ class RunExplainChange(Runner):
 
     statement = ExplainChange
 
-    def run(self, statement: ExplainChange, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ExplainChange, surroundings: StatementContext) -> Answer:
         change = statement.statement
         if isinstance(change, EvolvingInsert):
             told = _insert_of(change, surroundings).explain(statement.mode)
@@ -69,7 +69,7 @@ class RunExplainChange(Runner):
         return Answer((DataField(-1, "plan", string_type(False)),), [(told,)])
 
 
-def _run_of(statement: RowChange, surroundings: Surroundings) -> RowLevelRun:
+def _run_of(statement: RowChange, surroundings: StatementContext) -> RowLevelRun:
     return RowLevelRun(
         surroundings.jvm,
         surroundings.session,
@@ -80,7 +80,7 @@ def _run_of(statement: RowChange, surroundings: Surroundings) -> RowLevelRun:
     )
 
 
-def _insert_of(statement: EvolvingInsert, surroundings: Surroundings) -> EvolvingInsertRun:
+def _insert_of(statement: EvolvingInsert, surroundings: StatementContext) -> EvolvingInsertRun:
     identifier = surroundings.identifier(statement.table)
     return EvolvingInsertRun(surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.text.durations import parse_duration
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.tags import CreateTag, DeleteTag, RenameTag, ShowTags
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 
@@ -14,7 +14,7 @@ class RunCreateTag(Runner):
 
     statement = CreateTag
 
-    def run(self, statement: CreateTag, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateTag, surroundings: StatementContext) -> Answer:
         table = surroundings.table(statement.table)
         retained = parse_duration(statement.time_retained) if statement.time_retained else None
         exists = statement.mode == "CREATE OR REPLACE" and table.tags.exists(statement.tag)
@@ -32,7 +32,7 @@ class RunDeleteTag(Runner):
 
     statement = DeleteTag
 
-    def run(self, statement: DeleteTag, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DeleteTag, surroundings: StatementContext) -> Answer:
         table = surroundings.table(statement.table)
         whole = table.tags.exists(statement.tag)  # its name may hold commas
         names = (statement.tag,) if whole else comma_separated(statement.tag)
@@ -48,7 +48,7 @@ class RunRenameTag(Runner):
 
     statement = RenameTag
 
-    def run(self, statement: RenameTag, surroundings: Surroundings) -> Answer:
+    def run(self, statement: RenameTag, surroundings: StatementContext) -> Answer:
         rename_tag(surroundings.table(statement.table), statement.tag, statement.target)
         return Answer()
 
@@ -58,5 +58,5 @@ class RunShowTags(Runner):
 
     statement = ShowTags
 
-    def run(self, statement: ShowTags, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ShowTags, surroundings: StatementContext) -> Answer:
         return Answer.of_names("tag", surroundings.table(statement.table).tags.names())

@@ -18,12 +18,12 @@ from paimon_sql.spark.scan.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.storage.read.query_auth import GuardedTask, check_rights
+from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
 
 
-class GuardedTableProxy(TableProxy):
+class QueryAuthTableProxy(TableProxy):
     """Such a table as one statement sees it."""
 
     abilities: ClassVar[tuple[str, ...]] = tuple(
@@ -38,10 +38,10 @@ class GuardedTableProxy(TableProxy):
 
     def newScanBuilder(self, options: Any) -> Any:
         table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
-        return GuardedScanBuilder(self.jvm, table, self._note)
+        return QueryAuthScanBuilder(self.jvm, table, self._note)
 
 
-class GuardedScanBuilder(JavaObject):
+class QueryAuthScanBuilder(JavaObject):
     """Builds one scan, of the columns that the query names."""
 
     def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
@@ -59,11 +59,11 @@ class GuardedScanBuilder(JavaObject):
         table, names = self._table, tuple(f.name for f in self._columns)
         assert table.guard is not None
         rights = table.guard.rights(names)
-        check_rights(table, rights)
+        check_query_auth(table, rights)
         parallelism = self.jvm.context.defaultParallelism
         plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))
         self._note(plan.snapshot)
-        tasks = [GuardedTask(table, split, names, rights) for split in plan.splits]
+        tasks = [QueryAuthTask(table, split, names, rights) for split in plan.splits]
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, describe(table, plan, None), plan)
 
     class Java:

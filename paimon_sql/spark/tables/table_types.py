@@ -15,14 +15,14 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.format_tables.staged import CreatedFormatTable, ReplacedFormatTable
 from paimon_sql.spark.tables.format_tables.table import FormatTableProxy
-from paimon_sql.spark.tables.query_auth import GuardedTableProxy
+from paimon_sql.spark.tables.query_auth import QueryAuthTableProxy
 from paimon_sql.spark.tables.staged.base import CreatedTableProxy, ReplacedTableProxy
 from paimon_sql.spark.tables.staged.successor import Successor
 from paimon_sql.storage.format_tables.replacement import replacement
 from paimon_sql.storage.operations.replace_table import keeps_history
 
 
-class KindInSpark(ABC):
+class SparkTableType(ABC):
     """How Spark sees the tables of one kind.
 
     Class attributes:
@@ -66,11 +66,11 @@ class KindInSpark(ABC):
         """
 
 
-class _Snapshots(KindInSpark):
+class _Snapshots(SparkTableType):
     staged = CreatedTableProxy
 
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return (TableProxy if table.guard is None else GuardedTableProxy)(jvm, table, session)
+        return (TableProxy if table.guard is None else QueryAuthTableProxy)(jvm, table, session)
 
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
         return keeps_history(old.schema, schema)
@@ -81,7 +81,7 @@ class _Snapshots(KindInSpark):
         return ReplacedTableProxy(jvm, old, schema, session, catalog, identifier)
 
 
-class _PlainFiles(KindInSpark):
+class _PlainFiles(SparkTableType):
     staged = CreatedFormatTable
 
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
@@ -96,10 +96,10 @@ class _PlainFiles(KindInSpark):
         return ReplacedFormatTable(jvm, old, replacement(old, schema, catalog.options), session)
 
 
-_KINDS: dict[str, KindInSpark] = {"format-table": _PlainFiles()}
+_KINDS: dict[str, SparkTableType] = {"format-table": _PlainFiles()}
 _SNAPSHOTS = _Snapshots()
 
 
-def in_spark(table: AnyTable) -> KindInSpark:
+def in_spark(table: AnyTable) -> SparkTableType:
     """How Spark sees a table."""
     return _KINDS.get(table.options.get(TYPE), _SNAPSHOTS)

@@ -166,7 +166,7 @@ def _of_catalog(catalog: Catalog, name: NamePattern) -> list[Relation]:
 
 def _opened(catalog: Catalog, identifier: Identifier) -> list[Relation]:
     try:
-        return [_table(catalog, identifier, catalog.guarded_table(identifier))]
+        return [_table(catalog, identifier, catalog.authorized_table(identifier))]
     except PaimonError:
         return []
 

@@ -27,8 +27,8 @@ from paimon_sql.spark.execution.worker_errors import one_message
 from paimon_sql.spark.write.key_moves import relocated
 from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.table.partitioning.routing import Router
-from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, key_hashes, lane_of
-from paimon_sql.storage.write.buckets.clustered import LaidOutTask
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, assigner_partition_of, key_hashes
+from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
 from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
 from paimon_sql.storage.write.buckets.modes.dynamic import DynamicTask, lanes_of
 from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
@@ -75,7 +75,7 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
 
     A curve has no ranges that Spark knows of. To find ranges Spark reads the rows twice, which a stream does not bear.
     """
-    if not isinstance(task, LaidOutTask) or task.layout.strategy != Plain.name:
+    if not isinstance(task, ClusteredWriteTask) or task.layout.strategy != Plain.name:
         return frame
     return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
 
@@ -90,7 +90,7 @@ def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
 
 
 @singledispatch
-def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
+def distribute_by_bucket(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     """The rows where the task can run on each partition of the frame, and the task that does so.
 
     Args:
@@ -100,12 +100,12 @@ def owned(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return task, frame
 
 
-@owned.register
+@distribute_by_bucket.register
 def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return _by_bucket(task, task.router(), frame)
 
 
-@owned.register
+@distribute_by_bucket.register
 def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     schema = task.table.schema
     lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
@@ -113,10 +113,10 @@ def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     router = Router(schema, 1)
     names = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
 
-    def lane_owners(batch: pa.RecordBatch) -> Owners:
-        return bucket_owners(router, batch, lane_of(key_hashes(schema, batch), lanes), lanes)
+    def assigner_owners(batch: pa.RecordBatch) -> Owners:
+        return bucket_owners(router, batch, assigner_partition_of(key_hashes(schema, batch), lanes), lanes)
 
-    by_lane = locally_merged(task, frame).repartitionById(lanes, _owner_column(schema, names, lane_owners))
+    by_lane = locally_merged(task, frame).repartitionById(lanes, _owner_column(schema, names, assigner_owners))
     if not task.index:
         return task, by_lane  # nothing stands in a bucket of another lane, so a lane's task owns its buckets
     assigned = by_lane.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
@@ -129,12 +129,12 @@ def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, places, owners))
 
 
-@owned.register
+@distribute_by_bucket.register
 def _(task: StagedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return task.staged(), frame
 
 
-@owned.register
+@distribute_by_bucket.register
 def _(task: DefaultNumberTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     return _by_bucket(task, task.router(), frame)
 
@@ -154,7 +154,7 @@ def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[Write
     return task, locally_merged(task, frame).repartitionById(tasks, _owner_column(schema, names, owners))
 
 
-@owned.register
+@distribute_by_bucket.register
 def _(task: CrossPartitionTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     schema, router, tasks = task.table.schema, Router(task.table.schema, 1), _tasks(frame)
 

@@ -12,7 +12,7 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import WriteInterface
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
 from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.options.ineffective import tell_of_unheeded
+from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.options.write import write_options
 from paimon_sql.spark.write.dynamic_overwrite import DynamicOverwriteProxy
 from paimon_sql.spark.write.job import run_write
@@ -39,7 +39,7 @@ class WriteBuilderProxy(JavaObject):
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, called: tuple[str, ...] = ()) -> None:
         super().__init__(jvm)
         given = write_options(jvm, table, info.options())
-        tell_of_unheeded(session, given)
+        warn_of_ineffective(session, given)
         self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
         self._struct = info.schema()

@@ -31,7 +31,7 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
-from paimon_sql.spark.write.bucket_distribution import owned
+from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
 from paimon_sql.spark.write.job import commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
@@ -125,7 +125,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def way_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
+    def strategy_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
         """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already.
 
         Args:
@@ -142,7 +142,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
-        return _way_of_rows(self.jvm, session, self._task, rows, query)
+        return _strategy_of_rows(self.jvm, session, self._task, rows, query)
 
     def createStreamingWriterFactory(self, info: Any) -> Any:
         if self._task is None:
@@ -217,7 +217,7 @@ def _alike(jvm: Jvm, session: Any, query: Any) -> DataFrame:
     return DataFrame(empty, SparkSession(jvm.context, session))
 
 
-def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
+def _strategy_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
     """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
 
     It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
@@ -228,7 +228,9 @@ def _way_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
     rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # Where each key stands is looked up by jobs of their own, which cannot be part of a plan; one worker does without.
-    writer, rows = (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else owned(task, rows)
+    writer, rows = (
+        (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else distribute_by_bucket(task, rows)
+    )
     plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
@@ -254,7 +256,7 @@ def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
     return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
 
 
-class WriteByWorkers(PlanRule):
+class StreamWriteRule(PlanRule):
     """Brings the rows of a stream's micro-batch to the workers that write them.
 
     Args:
@@ -276,5 +278,5 @@ class WriteByWorkers(PlanRule):
         write = behind(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.way_of_rows(self._session, plan.query(), self._home(write.called))
+        answers = write.strategy_of_rows(self._session, plan.query(), self._home(write.called))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

@@ -6,7 +6,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 
-class PlacedError(ParseError):
+class PositionedError(ParseError):
     """A text that cannot be read.
 
     Args:
@@ -21,7 +21,7 @@ class PlacedError(ParseError):
         self.problem, self.start, self.end, self.remedy = problem, start, end, remedy
 
 
-class RefusedError(PlacedError):
+class RefusedError(PositionedError):
     """A construct of Paimon's or Flink's that is malformed or cannot be kept; Spark would not say why.
 
     Attributes:

@@ -9,7 +9,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
+from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
 from paimon_sql.sql.dialect.nodes import E, Parts
 
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
@@ -163,4 +163,4 @@ class Walking(SparkParser):
 
     def raise_error(self, message: str, token: Any = None) -> NoReturn:
         at = token or self._curr or self._prev
-        raise PlacedError(message, at.start, at.end) if at else ParseError(message)
+        raise PositionedError(message, at.start, at.end) if at else ParseError(message)

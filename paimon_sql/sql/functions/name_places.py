@@ -7,7 +7,7 @@ from typing import NamedTuple
 from paimon_sql.sql.dialect.dialect import walk
 
 
-class NamePlace(NamedTuple):
+class NameLocation(NamedTuple):
     """A name of several parts, from the offset ``start`` up to ``end``."""
 
     parts: tuple[str, ...]
@@ -16,7 +16,7 @@ class NamePlace(NamedTuple):
     is_common_table: bool
 
 
-class NamePlaces:
+class NameLocations:
     """Finds the names of tables in a query.
 
     Args:
@@ -27,7 +27,7 @@ class NamePlaces:
         self._parser = walk(text)
         self._starts = {token.start: number for number, token in enumerate(self._parser.all_tokens)}
 
-    def at(self, offset: int) -> NamePlace | None:
+    def at(self, offset: int) -> NameLocation | None:
         """The name that begins at an offset; None where none does."""
         number = self._starts.get(offset)
         if number is None:
@@ -38,4 +38,4 @@ class NamePlaces:
             return None
         parts = tuple(part.name for part in node.expressions)
         is_common = len(parts) == 1 and self._parser.is_common_table(parts[0], number)
-        return NamePlace(parts, offset, self._parser.before().end + 1, is_common)
+        return NameLocation(parts, offset, self._parser.before().end + 1, is_common)

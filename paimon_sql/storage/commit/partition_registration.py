@@ -28,7 +28,7 @@ from paimon_sql.storage.table.table import Table
 _LOG = logging.getLogger(__name__)
 
 
-def tell_of_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
+def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
     """Let the listing know the partitions that a commit filled, and those that it left without rows."""
     if (
         table.listing is None
@@ -49,7 +49,7 @@ def tell_of_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
         _LOG.warning("%s: the metastore could not be told of partitions: %s", table.name, error)
 
 
-def tell_of_tags(table: Table, made: Collection[str] = (), gone: Collection[str] = ()) -> None:
+def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str] = ()) -> None:
     """Let the listing know tags, where they are shown as partitions."""
     field = table.options.get(METASTORE_TAG_TO_PARTITION)
     if table.listing is None or not field or table.schema.partition_keys:

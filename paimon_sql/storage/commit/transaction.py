@@ -41,7 +41,7 @@ from paimon_sql.storage.commit.checks.append_only import ONLY_GROWS
 from paimon_sql.storage.commit.checks.commit_order import KEEPS_ORDER, in_commit_order
 from paimon_sql.storage.commit.checks.conflicts import CONFLICTS
 from paimon_sql.storage.commit.checks.strict_mode import strict_mode
-from paimon_sql.storage.commit.partition_registration import tell_of_commit
+from paimon_sql.storage.commit.partition_registration import register_commit
 from paimon_sql.storage.commit.report import report_commit
 from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
 from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
@@ -231,7 +231,7 @@ class Transaction:
                 continue  # rivals went on, and what was built upon has expired meanwhile
             if self._publish(snapshot, latest, wanted, attempt, owned):
                 report_commit(self.table, snapshot, wanted, tried, time.monotonic() - started)
-                tell_of_commit(self.table, kind, wanted)
+                register_commit(self.table, kind, wanted)
                 publish_quietly(self.table)
                 return snapshot
         if stray is not None:

@@ -35,7 +35,7 @@ from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 
 
 @dataclass(frozen=True)
-class MakeWholeTask:
+class ChainCompactionTask:
     """Writes the merged rows of a split to the branch of whole partitions."""
 
     table: Table
@@ -71,7 +71,7 @@ class ChainCompaction:
     """
 
     table: Table
-    tasks: list[MakeWholeTask]
+    tasks: list[ChainCompactionTask]
     partitions: frozenset[bytes]
     whole: frozenset[bytes]
     skipped: bool
@@ -116,19 +116,19 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
         return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
     chained = chained_partitions(chain, snapshots, deltas, sorted(asked))
     splits = ChainFiles([], snapshots, deltas, chained).splits(SPLIT_BYTES, None)
-    tasks = [MakeWholeTask(snapshots.table, split) for split in splits]
+    tasks = [ChainCompactionTask(snapshots.table, split) for split in splits]
     return ChainCompaction(snapshots.table, tasks, asked if tasks else frozenset(), whole, skipped=False)
 
 
 @dataclass(frozen=True)
-class MadeWhole:
+class CompactedChain:
     """What was written, and the snapshot that has it; None if no row was left."""
 
     messages: list[CommitMessage]
     snapshot: Snapshot | None
 
 
-def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
+def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     """Carry out a plan. Whole partitions of which no row is left stay as they are.
 
     Raises:
@@ -136,7 +136,7 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
     """
     table = plan.table
     with Transaction(table) as transaction:
-        answers = gather(table, executor.map(run_make_whole, plan.tasks), lambda written: written)
+        answers = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
         messages = transaction.staged.take(message for written in answers for message in written)
         what = Overwrite(dynamic=True) if plan.whole else None
         due = transaction.staged.take(compact_due(table, messages, executor, what))
@@ -144,10 +144,10 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> MadeWhole:
             made = operations.overwrite(
                 transaction, [*messages, *due], lambda latest: overwritten(table, latest, what, messages)
             )
-            return MadeWhole(messages, made)
+            return CompactedChain(messages, made)
         transaction.require(_partitions_are_new(messages))
         snapshots = operations.append(transaction, [*messages, *due])
-        return MadeWhole(messages, snapshots[-1] if snapshots else None)
+        return CompactedChain(messages, snapshots[-1] if snapshots else None)
 
 
 def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
@@ -164,6 +164,6 @@ def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
     return Validation("partitions that are made whole are new", check)
 
 
-def run_make_whole(task: MakeWholeTask) -> list[CommitMessage]:
+def run_chain_compaction(task: ChainCompactionTask) -> list[CommitMessage]:
     """Run one task; a function of the module, so that it can be sent to a worker."""
     return task.run()

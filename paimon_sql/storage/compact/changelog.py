@@ -38,7 +38,7 @@ class Versions:
         return np.where(dead, NOWHERE, self.rows)
 
 
-class ChangeTeller:
+class ChangelogBuilder:
     """Tells changes as a table's options want them.
 
     Args:

@@ -22,7 +22,7 @@ from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.index_files import index_entries
-from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 
 
@@ -71,7 +71,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
     whole = full or merge_engine(table.schema).merges_whole
     settles = table.options.get(DELETION_VECTORS_ENABLED)
     keeps = keeps_deletes(table)
-    expiry = RecordExpiry.of(table)
+    expiry = RecordExpiration.of(table)
     found = []
     for (partition, bucket, total), held in buckets.items():
         marked = deletions.get((partition, bucket), {})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.storage.commit.checks.append_only import growth_error, only_grows
+from paimon_sql.storage.commit.checks.append_only import growth_error, is_append_only
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.layouts.append import (
     plan_append_compaction,
@@ -16,11 +16,11 @@ from paimon_sql.storage.compact.layouts.append import (
     with_vectors,
 )
 from paimon_sql.storage.compact.layouts.clustered import plan_clustering, plan_clustering_triggered, run_cluster_task
-from paimon_sql.storage.compact.layouts.data_evolution import plan_evolved_compaction, run_evolved
+from paimon_sql.storage.compact.layouts.data_evolution import plan_data_evolution_compaction, run_evolved
 from paimon_sql.storage.compact.layouts.postponed import plan_postponed
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -43,7 +43,7 @@ def compact_due(
         executor: runs the tasks.
         overwrite: what the write replaces; None for one that appends.
     """
-    if table.options.get(WRITE_ONLY) or only_grows(table) or is_ordered_by_snapshots(table.schema):
+    if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
         return []
     if table.schema.primary_keys:
         return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))
@@ -73,8 +73,8 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
     base = table.snapshots.latest()
-    if evolves(table):
-        pieces = plan_evolved_compaction(table, base, scope)
+    if has_data_evolution(table):
+        pieces = plan_data_evolution_compaction(table, base, scope)
         return PlannedCompaction(
             [f for task in pieces for f in task.files], lambda executor: run_evolved(table, executor, base, pieces)
         )

@@ -16,7 +16,7 @@ from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
-class PlacedGroup:
+class BucketedGroup:
     """A group of files, and where it stands."""
 
     partition: bytes
@@ -25,7 +25,7 @@ class PlacedGroup:
     group: FileGroup
 
 
-def placed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[PlacedGroup]:
+def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[BucketedGroup]:
     """The groups of a snapshot's files in the order of their row ids, without statistics.
 
     Args:
@@ -36,10 +36,10 @@ def placed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate 
     return placed_in(table, live_files(table, snapshot, predicate).entries)
 
 
-def placed_in(table: Table, live: pa.Table) -> list[PlacedGroup]:
+def placed_in(table: Table, live: pa.Table) -> list[BucketedGroup]:
     """The groups that live files of a table form, in the order of their row ids, without statistics."""
     held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in entries(live):
         held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
-    found = [PlacedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
+    found = [BucketedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
     return sorted(found, key=lambda p: p.group.first_row_id)

@@ -67,7 +67,7 @@ class FileGroup:
         return replace(self, files=tuple(f for f in self.files if any(c.id in wanted for c in fields_of(f))))
 
 
-def check_evolves(table: Table, what: str) -> None:
+def check_data_evolution(table: Table, what: str) -> None:
     """Nothing if a table's rows have ids and its columns files of their own.
 
     Args:
@@ -85,7 +85,7 @@ def check_evolves(table: Table, what: str) -> None:
             )
 
 
-def evolves(table: Table) -> bool:
+def has_data_evolution(table: Table) -> bool:
     """Whether rows of the table may lie in several files."""
     return bool(table.options.get(DATA_EVOLUTION_ENABLED))
 

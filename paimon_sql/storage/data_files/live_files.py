@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.pruning.groups import prune_groups
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
 from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
@@ -130,7 +130,7 @@ class _Wanted:
         """
         keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
         asked = self.predicate if keys is None else about(self.predicate, keys)
-        return asked is not None and not evolves(self.table)
+        return asked is not None and not has_data_evolution(self.table)
 
     @property
     def narrows(self) -> bool:
@@ -148,7 +148,11 @@ class _Wanted:
         if self.predicate is None or not len(entries):
             return entries
         prune = (
-            prune_by_key if self.table.schema.primary_keys else prune_groups if evolves(self.table) else prune_by_values
+            prune_by_key
+            if self.table.schema.primary_keys
+            else prune_groups
+            if has_data_evolution(self.table)
+            else prune_by_values
         )
         return prune(self.table, prune_buckets(self.table.schema, entries, self.predicate), self.predicate)
 

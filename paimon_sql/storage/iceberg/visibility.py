@@ -13,7 +13,7 @@ from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
 from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.table.table import Table
 
@@ -43,7 +43,7 @@ class Visibility:
         Raises:
             UnsupportedError: files of the table hold parts of rows.
         """
-        if evolves(table):
+        if has_data_evolution(table):
             raise UnsupportedError(
                 f"{table.name}: Iceberg's readers cannot put together rows whose columns lie in several files.",
                 remedy=f"Set '{METADATA_ICEBERG_STORAGE.key}' to 'disabled'.",

@@ -30,9 +30,9 @@ from paimon_sql.format.options.table.index import (
 )
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup, placed_in
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, placed_in
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import check_evolves
+from paimon_sql.storage.data_files.file_groups import check_data_evolution
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -78,7 +78,7 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
         InvalidInputError: there is no such column or kind, or the table's rows have no ids.
         UnsupportedError: such an index cannot be made of the column here.
     """
-    check_evolves(table, "global indexes")
+    check_data_evolution(table, "global indexes")
     name = index_type.strip().lower()
     if name in NATIVE:
         raise UnsupportedError(
@@ -112,7 +112,7 @@ class IndexTask:
     table: Table
     column: IndexColumn
     rows: tuple[int, int]
-    groups: tuple[PlacedGroup, ...]
+    groups: tuple[BucketedGroup, ...]
     deletions: dict[str, Deletion]
     snapshot_id: int
 
@@ -254,10 +254,10 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     return IndexPlan(tasks, replaced)
 
 
-def _stretches(groups: Sequence[PlacedGroup], done: RowIds) -> Iterator[tuple[int, int, tuple[PlacedGroup, ...]]]:
+def _stretches(groups: Sequence[BucketedGroup], done: RowIds) -> Iterator[tuple[int, int, tuple[BucketedGroup, ...]]]:
     """Rows of one bucket that follow one another and that no index covers, with the groups that hold them."""
     start = end = 0
-    held: list[PlacedGroup] = []
+    held: list[BucketedGroup] = []
     for placed in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
         for low, high in _gaps(placed.group.first_row_id, placed.group.row_count, done):
             goes_on = held and (held[-1].partition, held[-1].bucket, end) == (placed.partition, placed.bucket, low)

@@ -25,7 +25,7 @@ from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.maintenance.partitions.expiration import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_written_partitions
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpiryResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import delete_tags
@@ -37,10 +37,10 @@ _LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Counts = dict[str, int]
-_running: set[Future[ExpiryResult | None]] = set()
+_running: set[Future[ExpirationResult | None]] = set()
 
 
-def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpiryResult | None:
+def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResult | None:
     """Let the table see to its tags, partitions, consumers and snapshots as its options say.
 
     The commit stands whatever becomes of this: what goes wrong is logged, and the next commit tries again. A table that
@@ -80,7 +80,7 @@ def wait_for_background() -> None:
     wait(set(_running))
 
 
-def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpiryResult | None:
+def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
     now = present_millis()
     steps = _Recorded(table, made)
     tagged = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
@@ -89,7 +89,7 @@ def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpiryResult | None:
     steps.run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))
     if tagged is None:
         return None  # the snapshots that go might be those that the tags are for
-    expired: list[ExpiryResult] = []
+    expired: list[ExpirationResult] = []
     steps.run("expire_snapshots", "snapshots could not expire", lambda: _expire_snapshots(table, now, expired))
     return expired[0] if expired else None
 
@@ -193,7 +193,7 @@ def _expire_consumers(table: Table, now: int) -> Counts:
     return {"removed_consumers": len(table.consumers.expire(now - kept // MILLISECOND))}
 
 
-def _expire_snapshots(table: Table, now: int, expired: list[ExpiryResult]) -> Counts:
+def _expire_snapshots(table: Table, now: int, expired: list[ExpirationResult]) -> Counts:
     done = expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
     expired.append(done)
     if not (done.snapshots or done.changelogs):

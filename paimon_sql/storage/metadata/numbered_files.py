@@ -19,7 +19,7 @@ _MOST_PROBED = 1000
 """Wider gaps between numbers are believed."""
 
 
-class VersionedDirectory:
+class NumberedDirectory:
     """Files ``<prefix><number>`` in one directory, each written once and never changed.
 
     Args:

@@ -63,7 +63,7 @@ class Rewind:
         return int(known) < self.generation if known.isdecimal() else True
 
 
-class RewindMark:
+class RollbackMark:
     """The file that says when the history of a table or branch last went back.
 
     It stands in no directory in which other engines look for orphan files.

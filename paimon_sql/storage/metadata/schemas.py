@@ -19,7 +19,7 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 
 FIRST_SCHEMA_ID = 0
@@ -36,7 +36,7 @@ class SchemaManager:
     """
 
     def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
-        self.directory = VersionedDirectory(file_io, f"{root}/schema", "schema-")
+        self.directory = NumberedDirectory(file_io, f"{root}/schema", "schema-")
         self._snapshots = SnapshotManager(file_io, root)
         self._root = root
         self._lock = lock

@@ -11,10 +11,10 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
-from paimon_sql.storage.metadata.numbered_files import VersionedDirectory
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
-from paimon_sql.storage.metadata.rollback_marks import Rewind, RewindMark
+from paimon_sql.storage.metadata.rollback_marks import Rewind, RollbackMark
 
 _REMEMBERED = 64
 _THREADS = 16
@@ -57,10 +57,10 @@ class SnapshotManager:
     """
 
     def __init__(
-        self, file_io: FileIO, root: str, authority: VersionAuthority | None = None, branch: str = MAIN_BRANCH
+        self, file_io: FileIO, root: str, authority: VersionManagement | None = None, branch: str = MAIN_BRANCH
     ) -> None:
-        self.directory = VersionedDirectory(file_io, f"{root}/snapshot", "snapshot-", self._counts)
-        self.rewinds = RewindMark(file_io, root)
+        self.directory = NumberedDirectory(file_io, f"{root}/snapshot", "snapshot-", self._counts)
+        self.rewinds = RollbackMark(file_io, root)
         self._tags = TagManager(file_io, root)
         self._authority = authority
         self._branch = branch

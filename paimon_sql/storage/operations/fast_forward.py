@@ -25,12 +25,12 @@ from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.rollback import (
     drop_changelogs,
     drop_newest_first,
-    mark_rewind,
+    mark_rollback,
     overtaken,
     withdraw,
 )
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
@@ -107,7 +107,7 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
     branch = branch_of(table, name)
     if table.authority is not None:
         return _forwarded_by(table.authority, table, branch, dry_run=dry_run)
-    plan = _undisturbed_plan(table, branch)
+    plan = _plan_until_unchanged(table, branch)
     if not dry_run:
         with begun(f"{table.name}: the fast-forward to branch '{name}'"):
             _follow(table, branch, plan)
@@ -123,11 +123,11 @@ def _follow(table: Table, branch: Table, plan: FastForwardPlan) -> None:
             return
         with suppress(NoSuchSnapshotError, MissingFileError):  # it expired between two looks
             _carry_out(table, branch, plan)
-        plan = _undisturbed_plan(table, branch)
+        plan = _plan_until_unchanged(table, branch)
     raise CommitConflictError(f"{table.name}: others keep committing meanwhile.", remedy="Stop the writers.")
 
 
-def _undisturbed_plan(table: Table, branch: Table) -> FastForwardPlan:
+def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
     """What is to be done; tried again where a snapshot expires between two looks, as one that is lost stays so."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(NoSuchSnapshotError, MissingFileError):
@@ -141,7 +141,7 @@ def _present_plan(table: Table, branch: Table) -> FastForwardPlan:
     return plan_fast_forward(table, branch)
 
 
-def _forwarded_by(authority: VersionAuthority, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
+def _forwarded_by(authority: VersionManagement, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
     """Let whoever keeps the table's snapshots do it, who knows of no other way than into ``main``."""
     if table.branch != MAIN_BRANCH:
         raise UnsupportedError(f"{table.name}: its catalog's server fast-forwards the table itself, and no branch.")
@@ -214,7 +214,7 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None
         table.tags.remove(name)
     _begin(table, start, is_fresh=not base)
     target = table.snapshots.get(base) if base else None
-    rewind = mark_rewind(table, target) if plan.dropped else plan.rewind
+    rewind = mark_rollback(table, target) if plan.dropped else plan.rewind
     if base:
         snapshots.reset_hint(LATEST, base)
     else:

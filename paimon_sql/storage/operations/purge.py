@@ -22,10 +22,10 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles, delete_all
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
 from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.retention.plan import add_indexes, add_manifests, distinct_files, without
-from paimon_sql.storage.retention.retained_references import Uses, other_branches, snapshot_protector, uses_of
+from paimon_sql.storage.retention.retained_references import Uses, other_branches, reference_of_snapshot, uses_of
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.changelogs import ChangelogManager
@@ -52,7 +52,7 @@ class Purge:
     tags: list[str] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
     consumers: list[str] = field(default_factory=list)
-    files: DoomedFiles = field(default_factory=DoomedFiles)
+    files: FilesToDelete = field(default_factory=FilesToDelete)
     snapshot: Snapshot | None = None
 
 
@@ -183,7 +183,7 @@ def _emptied(table: Table, latest: Snapshot) -> Snapshot:
     return ManifestCompactor(table.with_options({MANIFEST_SORT_ENABLED.key: "false"})).run() or latest
 
 
-def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset()) -> DoomedFiles:
+def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset()) -> FilesToDelete:
     """The files that any branch leads to, except for those of the snapshots of the table that stay.
 
     What cannot be read leads nowhere any more; the search for orphan files finds what it led to.
@@ -198,9 +198,9 @@ def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset
     kept += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
     own = list(table.snapshots.all())
     staying = [s for s in own if first is not None and s.id >= first]
-    uses = uses_of(table, [snapshot_protector(table, s, with_changelog=True) for s in staying], [], None)
+    uses = uses_of(table, [reference_of_snapshot(table, s, with_changelog=True) for s in staying], [], None)
     uses = Uses(uses.data, uses.metadata | metadata)
-    files = DoomedFiles()
+    files = FilesToDelete()
     snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in staying)]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
     lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}

@@ -17,7 +17,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.metadata_columns import ROW_INDEX
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.changes.by_commit import CommitSplit
-from paimon_sql.storage.scan.split import EvolvedSplit
+from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
 CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete, update_preimage or update_postimage")
@@ -60,7 +60,7 @@ class CommitTask:
             if rows.num_rows:
                 yield self._with_told(rows, change.kind)
 
-    def _differences(self, before: EvolvedSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _differences(self, before: DataEvolutionSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a group that differ in what was written beside, as they were and as they are."""
         compared = self.change.compared
         names = tuple(dict.fromkeys((*stored, *compared, ROW_INDEX.name)))

@@ -27,7 +27,7 @@ from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
 from paimon_sql.storage.read.readers.data_file import read_places
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
 _FIRST_ID = 2**31 - 1 - 100
@@ -71,7 +71,7 @@ def read_with_hidden(
         UnsupportedError: a row's place is asked for where rows are merged out of several files.
     """
     found = _Hidden(table, split, hidden)
-    if isinstance(split, EvolvedSplit):
+    if isinstance(split, DataEvolutionSplit):
         yield from _of_groups(found, split, columns, predicate, row_ids)
         return
     # A batch without columns would not tell how many rows it has.
@@ -109,7 +109,7 @@ def read_with_hidden(
 
 def _of_groups(
     found: _Hidden,
-    split: EvolvedSplit,
+    split: DataEvolutionSplit,
     columns: Sequence[str],
     predicate: Predicate | None,
     row_ids: Predicate | None,

@@ -14,19 +14,19 @@ from paimon_sql.errors import CatalogUnavailableError, NotAllowedError, PaimonEr
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import parse_type, string_type
 from paimon_sql.storage.expressions.casts import cast
-from paimon_sql.storage.metadata.environment.query_auth import Node, Rights
+from paimon_sql.storage.metadata.environment.query_auth import Node, QueryAuthResult
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
 
-def looked_at(rights: Rights, wanted: Sequence[str]) -> set[str]:
+def looked_at(rights: QueryAuthResult, wanted: Sequence[str]) -> set[str]:
     """The columns that rights look at where some are wanted."""
     nodes = [*rights.filters, *(mask for column, mask in (rights.masks or {}).items() if column in wanted)]
     return {name for node in nodes for name in _named(node)}
 
 
-def shown(rights: Rights, batch: pa.RecordBatch) -> pa.RecordBatch:
+def shown(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows that are shown, with the values that are."""
     kept = reduce(pc.and_, [_holds(node, batch) for node in rights.filters], pa.repeat(True, batch.num_rows))
     rows = batch.filter(kept)
@@ -151,7 +151,7 @@ def _unknown(node: Node) -> PaimonError:
 
 
 @dataclass(frozen=True)
-class GuardedTask:
+class QueryAuthTask:
     """Reads a split as far as it is shown.
 
     Attributes:
@@ -164,7 +164,7 @@ class GuardedTask:
     table: Table
     split: Split
     columns: tuple[str, ...]
-    rights: Rights
+    rights: QueryAuthResult
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in no particular order."""
@@ -173,7 +173,7 @@ class GuardedTask:
             yield shown(self.rights, batch).select(list(self.columns))
 
 
-def check_rights(table: Table, rights: Rights) -> None:
+def check_query_auth(table: Table, rights: QueryAuthResult) -> None:
     """Nothing if the table has the columns that rights look at.
 
     Raises:

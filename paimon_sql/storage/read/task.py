@@ -18,11 +18,11 @@ from paimon_sql.storage.read.blob_references import followed
 from paimon_sql.storage.read.metadata_columns import hidden_fields, read_with_hidden
 from paimon_sql.storage.read.readers.changes import read_difference, read_log
 from paimon_sql.storage.read.readers.merge import read_merged
-from paimon_sql.storage.read.readers.postponed import read_waiting
-from paimon_sql.storage.read.readers.raw import read_evolved, read_raw
+from paimon_sql.storage.read.readers.postponed import read_postponed
+from paimon_sql.storage.read.readers.raw import read_data_evolution, read_raw
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.postponed import WaitingSplit
-from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
+from paimon_sql.storage.scan.postponed import PostponedSplit
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
 
 
@@ -37,7 +37,7 @@ def read_in_parts(table: Table, split: Split, parts: Sequence[DataField]) -> Tab
         split: the split.
         parts: columns under their names with what is wanted of them.
     """
-    if split.table is not None or split.origins or isinstance(split, (LogSplit, DiffSplit)):
+    if split.table is not None or split.origins or isinstance(split, (ChangelogSplit, DiffSplit)):
         return table
     if table.schema.primary_keys and not split.raw:
         engine = merge_engine(table.schema)
@@ -95,16 +95,16 @@ class ReadTask:
             table = read_in_parts(table, self.split, self.parts)
         told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
         row_ids = all_of(told)
-        if isinstance(self.split, WaitingSplit):
-            return read_waiting(table, self.split, [*columns, *(f.name for f in hidden)])
+        if isinstance(self.split, PostponedSplit):
+            return read_postponed(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
             return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
-        if isinstance(self.split, LogSplit):
+        if isinstance(self.split, ChangelogSplit):
             return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):
             return read_difference(table, self.split, columns)
-        if isinstance(self.split, EvolvedSplit):
-            return read_evolved(table, self.split, columns, self.predicate, row_ids)
+        if isinstance(self.split, DataEvolutionSplit):
+            return read_data_evolution(table, self.split, columns, self.predicate, row_ids)
         if self.split.raw:
             return read_raw(table, self.split, columns, self.predicate, row_ids)
         return read_merged(table, self.split, columns, self.predicate)

@@ -15,8 +15,8 @@ from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import bring_back
-from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, VersionedDirectory
-from paimon_sql.storage.repair.unreadable_metadata import set_aside_unreadable
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
+from paimon_sql.storage.repair.unreadable_metadata import quarantine_unreadable
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.table.changelogs import ChangelogManager
@@ -121,7 +121,7 @@ def _called(branch: Table) -> str:
 
 
 def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
-    aside = set_aside_unreadable(branch, dry_run=dry_run)
+    aside = quarantine_unreadable(branch, dry_run=dry_run)
     found.aside |= aside.paths
     found.repaired += [f"{_called(branch)}: {said}" for said in aside.said]
     found.problems += [f"{_called(branch)}: {problem}" for problem in aside.problems]
@@ -155,7 +155,7 @@ def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
     branch.snapshots.forget()
 
 
-def _versions(directory: VersionedDirectory, found: Findings) -> list[int]:
+def _versions(directory: NumberedDirectory, found: Findings) -> list[int]:
     """All numbers there are, without those that were set aside, or would be."""
     return [i for i in directory.versions() if directory.path(i) not in found.aside]
 
@@ -183,7 +183,7 @@ def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
                     directory.reset_hint(hint, right)
 
 
-def _right_hints(directory: VersionedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
+def _right_hints(directory: NumberedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
     """Each hint with what it should say; None for one that should not be there."""
     yield LATEST, max(numbers, default=None)
     earliest = directory.hint(EARLIEST)

@@ -42,7 +42,7 @@ Parse = Callable[[bytes, str], object]
 
 
 @dataclass
-class SetAside:
+class Quarantined:
     """What was set aside of a branch, or would be.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Found:
     result: str = ""
 
 
-def set_aside_unreadable(branch: Table, *, dry_run: bool = False) -> SetAside:
+def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantined:
     """Set the files of a branch aside that cannot be read, where it can go on without them.
 
     Those are torn snapshots and those above the newest one whose manifests can all be read, torn tags, changelogs and
@@ -96,7 +96,7 @@ def set_aside_unreadable(branch: Table, *, dry_run: bool = False) -> SetAside:
     Raises:
         PaimonError: the file system does not say what is there.
     """
-    aside = SetAside()
+    aside = Quarantined()
     if branch.authority is not None:
         return aside
     for find in (_snapshots, _named_files, _schemas):
@@ -111,7 +111,7 @@ def set_aside_unreadable(branch: Table, *, dry_run: bool = False) -> SetAside:
     return aside
 
 
-def _snapshots(branch: Table, aside: SetAside) -> _Found:
+def _snapshots(branch: Table, aside: Quarantined) -> _Found:
     """Torn snapshots, and those above the newest of which everything can be read."""
     directory = branch.snapshots.directory
     ids = directory.versions()
@@ -159,7 +159,7 @@ def _manifests_of(branch: Table) -> Parse:
     return read
 
 
-def _named_files(branch: Table, aside: SetAside) -> _Found:
+def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
     found: list[tuple[str, str, Parse, str]] = [
@@ -185,7 +185,7 @@ def _named_files(branch: Table, aside: SetAside) -> _Found:
     return _Found(files)
 
 
-def _schemas(branch: Table, aside: SetAside) -> _Found:
+def _schemas(branch: Table, aside: Quarantined) -> _Found:
     """Torn schemas above the newest that can be read, unless something that can be read needs one of them."""
     directory = branch.schemas.directory
     needed = _needed_schemas(branch, aside.paths)

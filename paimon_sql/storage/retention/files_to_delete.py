@@ -20,7 +20,7 @@ Sizes = dict[str, int]
 
 
 @dataclass
-class DoomedFiles:
+class FilesToDelete:
     """Files to be removed: their sizes in bytes by path, 0 where nobody tells the size.
 
     Attributes:
@@ -54,13 +54,13 @@ class DoomedFiles:
         """The number of all files."""
         return sum(map(len, self._kinds()))
 
-    def take(self, other: DoomedFiles) -> None:
+    def take(self, other: FilesToDelete) -> None:
         """Add the files of another."""
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             mine.update(theirs)
         self.folders |= other.folders
 
-    def leave(self, other: DoomedFiles) -> None:
+    def leave(self, other: FilesToDelete) -> None:
         """Drop the files that another holds."""
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             for path in theirs:
@@ -95,7 +95,7 @@ class DoomedFiles:
 
 @dataclass
 class FileCounts:
-    """How many files went, by kind as in `DoomedFiles`, and their bytes: what is left of them when they are gone."""
+    """How many files went, by kind as in `FilesToDelete`, and their bytes: what is left of them when they are gone."""
 
     data: int = 0
     changelog: int = 0
@@ -110,7 +110,7 @@ class FileCounts:
         """The number of all files."""
         return self.data + self.changelog + self.manifests + self.lists + self.indexes + self.statistics
 
-    def add(self, files: DoomedFiles) -> None:
+    def add(self, files: FilesToDelete) -> None:
         """Count files."""
         self.data += len(files.data)
         self.changelog += len(files.changelog)

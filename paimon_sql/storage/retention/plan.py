@@ -25,16 +25,16 @@ from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.retained_references import (
-    Protector,
+    RetainedReference,
     Uses,
-    branch_protectors,
     changelogs_of,
     nearest_tags,
     other_branches,
-    snapshot_protector,
-    tag_protector,
+    reference_of_snapshot,
+    reference_of_tag,
+    references_of_branches,
     uses_of,
 )
 from paimon_sql.storage.retention.used_files import (
@@ -55,7 +55,7 @@ _PATIENCE_MILLIS = 24 * 60 * 60 * 1000
 """For how long a writer may stand still: as long as files that nobody uses stay by default."""
 
 
-def without_latecomers(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+def without_late_snapshots(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     """Those of some snapshots, just read, whose files are no younger than that of the next one.
 
     Others came late. They are left to their writers, for a day at the most.
@@ -108,7 +108,7 @@ _FILES = pa.schema([MANIFEST_SCHEMA.field(name) for name in FILE_COLUMNS])
 
 
 @dataclass(frozen=True)
-class ExpiryPlan:
+class ExpirationPlan:
     """Snapshots that go, and what goes with them.
 
     Attributes:
@@ -121,12 +121,12 @@ class ExpiryPlan:
 
     snapshots: tuple[Snapshot, ...]
     end: int
-    files: DoomedFiles = field(default_factory=DoomedFiles)
+    files: FilesToDelete = field(default_factory=FilesToDelete)
     keeps_changelog: bool = False
     late: frozenset[int] = frozenset()
 
 
-def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool) -> ExpiryPlan:
+def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool) -> ExpirationPlan:
     """Plan the end of some snapshots, all of them the oldest of the table.
 
     Args:
@@ -138,10 +138,10 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     Raises:
         PaimonError: somebody who stays cannot be read; nothing may be deleted then.
     """
-    going = without_latecomers(table, _still_there(table, ids))
+    going = without_late_snapshots(table, _still_there(table, ids))
     end = table.snapshots.get(retained[0])
     if not going:
-        return ExpiryPlan((), end.id)
+        return ExpirationPlan((), end.id)
     produces = table.options.get(CHANGELOG_PRODUCER) != "none"
     known: Lists = {}
     late = frozenset(s.id for s in may_be_late(table, going))
@@ -157,9 +157,9 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     if not keeps_changelog:
         # Those of a time when changelogs had a longer life are still there, and need what they needed.
         changelogs = [*changelogs_of(table), *changelogs]
-    protectors = [*(snapshot_protector(table, s) for s in staying), *others]
+    protectors = [*(reference_of_snapshot(table, s) for s in staying), *others]
     uses = uses_of(table, protectors, changelogs, named_files(taken))
-    files = DoomedFiles()
+    files = FilesToDelete()
     add_unused(table, files, taken, uses)
     if not keeps_changelog:
         told = [s for s in going if s.id not in late]
@@ -175,11 +175,11 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     for s in going:
         if s.id not in late:
             add_indexes(table, files, s, uses)
-    return ExpiryPlan(tuple(going), end.id, files, keeps_changelog, late)
+    return ExpirationPlan(tuple(going), end.id, files, keeps_changelog, late)
 
 
 def add_manifests(
-    table: Table, files: DoomedFiles, lists: Mapping[str, int], uses: Uses, known: Lists | None = None
+    table: Table, files: FilesToDelete, lists: Mapping[str, int], uses: Uses, known: Lists | None = None
 ) -> None:
     """Add the manifest lists, given with their sizes, and the manifests in them that nobody uses."""
     for meta in (m for metas in lists_that_are_left(table, lists, known).values() for m in metas):
@@ -189,7 +189,7 @@ def add_manifests(
     files.lists.update((table.paths.manifest(n), size) for n, size in lists.items() if n not in uses.metadata)
 
 
-def add_indexes(table: Table, files: DoomedFiles, snapshot: Snapshot, uses: Uses) -> None:
+def add_indexes(table: Table, files: FilesToDelete, snapshot: Snapshot, uses: Uses) -> None:
     """Add the index manifest, index files and statistics of a snapshot that nobody else uses."""
     manifest, statistics = snapshot.index_manifest, snapshot.statistics
     if manifest and manifest not in uses.metadata:
@@ -221,11 +221,11 @@ def _still_there(table: Table, ids: Sequence[int]) -> list[Snapshot]:
     return found
 
 
-def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[Protector], list[Changelog]]:
+def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[RetainedReference], list[Changelog]]:
     """Who may need what the snapshots of ``[begin, end)`` used, besides later snapshots: tags and other branches."""
     branches = other_branches(table)
-    tags = [tag_protector(table, t) for t in nearest_tags(table.tags.all(), begin, end)]
-    others = [p for b in branches for p in branch_protectors(b)]
+    tags = [reference_of_tag(table, t) for t in nearest_tags(table.tags.all(), begin, end)]
+    others = [p for b in branches for p in references_of_branches(b)]
     return [*tags, *others], [c for b in branches for c in changelogs_of(b)]
 
 
@@ -261,7 +261,7 @@ def _changelog_files(table: Table, going: Sequence[Snapshot], uses: Uses, known:
     return distinct_files([with_kind(e, FileKind.ADD) for e in manifests_that_are_left(table, metas)])
 
 
-def add_unused(table: Table, files: DoomedFiles, entries: pa.Table, uses: Uses) -> None:
+def add_unused(table: Table, files: FilesToDelete, entries: pa.Table, uses: Uses) -> None:
     """Add the data files of manifest entries that nobody uses, and the extra files that those in use have lost."""
     gone = without(entries, uses)
     files.add_data(table, gone)

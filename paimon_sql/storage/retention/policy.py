@@ -43,7 +43,7 @@ class Retention:
 
 
 @dataclass(frozen=True)
-class ExpiryRange:
+class ExpirationRange:
     """The snapshots that may go: those before ``end``.
 
     Attributes:
@@ -130,7 +130,7 @@ def changelog_retention_of(
     )
 
 
-def choose_range(table: Table, retention: Retention) -> ExpiryRange:
+def choose_range(table: Table, retention: Retention) -> ExpirationRange:
     """The snapshots that may go.
 
     What is over the maximum goes whatever its age, the minimum stays; in between a snapshot goes only if the one after
@@ -141,14 +141,14 @@ def choose_range(table: Table, retention: Retention) -> ExpiryRange:
     """
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
-        return ExpiryRange(None, None, 0, "the table has no snapshot")
+        return ExpirationRange(None, None, 0, "the table has no snapshot")
     kept, taken = retention.least, retention.limit
     stay = "the last snapshot stays" if kept == 1 else f"the last {kept} snapshots stay"
     end, reason = latest - kept + 1, stay
     if earliest + taken < end:
         end, reason = earliest + taken, f"one run takes no more than {taken} snapshot{'s' if taken > 1 else ''}"
     if end <= earliest:
-        return ExpiryRange(earliest, latest, earliest, reason)
+        return ExpirationRange(earliest, latest, earliest, reason)
     for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
         if not _is_older(table, snapshot_id + 1, retention.older_than_millis):
             end, reason = snapshot_id, "the next snapshot is too young"
@@ -159,7 +159,7 @@ def choose_range(table: Table, retention: Retention) -> ExpiryRange:
             end, reason = wanted, f"a consumer still wants snapshot {wanted}"
     if end > earliest:
         _check_newest(table)
-    return ExpiryRange(earliest, latest, max(end, earliest), reason)
+    return ExpirationRange(earliest, latest, max(end, earliest), reason)
 
 
 def _check_newest(table: Table) -> None:

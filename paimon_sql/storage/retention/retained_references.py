@@ -32,7 +32,7 @@ _PAUSE = 0.02
 
 
 @dataclass(frozen=True)
-class Protector:
+class RetainedReference:
     """A snapshot whose files stay.
 
     Attributes:
@@ -72,7 +72,7 @@ class Uses:
 
 
 def uses_of(
-    table: Table, protectors: Sequence[Protector], changelogs: Iterable[Changelog], names: pa.Array | None
+    table: Table, protectors: Sequence[RetainedReference], changelogs: Iterable[Changelog], names: pa.Array | None
 ) -> Uses:
     """What protectors need.
 
@@ -106,9 +106,9 @@ def uses_of(
     return Uses(frozenset(data), frozenset(metadata))
 
 
-def snapshot_protector(
+def reference_of_snapshot(
     table: Table, snapshot: Snapshot, *, with_changelog: bool = False, speaks_for_later: bool = True
-) -> Protector:
+) -> RetainedReference:
     """A snapshot that stays."""
     what = f"snapshot {snapshot.id}" + (f" of branch {table.branch}" if table.branch != MAIN_BRANCH else "")
 
@@ -116,12 +116,12 @@ def snapshot_protector(
         earliest = table.snapshots.earliest_id()
         return earliest is not None and snapshot.id >= earliest and table.snapshots.exists(snapshot.id)
 
-    return Protector(what, snapshot, stands, with_changelog, speaks_for_later)
+    return RetainedReference(what, snapshot, stands, with_changelog, speaks_for_later)
 
 
-def tag_protector(table: Table, tag: NamedTag) -> Protector:
+def reference_of_tag(table: Table, tag: NamedTag) -> RetainedReference:
     """A tag."""
-    return Protector(f"tag '{tag.name}'", tag.snapshot, lambda: table.tags.exists(tag.name))
+    return RetainedReference(f"tag '{tag.name}'", tag.snapshot, lambda: table.tags.exists(tag.name))
 
 
 def nearest_tags(tags: Iterable[NamedTag], begin: int, end: int) -> list[NamedTag]:
@@ -141,7 +141,7 @@ def other_branches(table: Table) -> list[Table]:
     return [replace(table, branch=name) for name in names if name != table.branch]
 
 
-def branch_protectors(branch: Table) -> list[Protector]:
+def references_of_branches(branch: Table) -> list[RetainedReference]:
     """All that one branch keeps in snapshots and tags.
 
     Raises:
@@ -156,8 +156,8 @@ def branch_protectors(branch: Table) -> list[Protector]:
     for s in kept:
         tags.pop(commit_key(s), None)
     return [
-        *(snapshot_protector(branch, s, with_changelog=True, speaks_for_later=s is kept[-1]) for s in kept),
-        *(tag_protector(branch, t) for t in tags.values()),
+        *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is kept[-1]) for s in kept),
+        *(reference_of_tag(branch, t) for t in tags.values()),
     ]
 
 
@@ -177,7 +177,9 @@ def fingerprint(table: Table) -> Fingerprint:
     return tuple(b.branch for b in branches), (*files, *hints)
 
 
-def undisturbed(table: Table, find: Callable[[], R], matters: Callable[[R], bool] = lambda found: True) -> R:
+def retry_on_concurrent_change(
+    table: Table, find: Callable[[], R], matters: Callable[[R], bool] = lambda found: True
+) -> R:
     """What is found out while no tag or branch comes, goes or changes, and nobody vanishes who was asked.
 
     Args:

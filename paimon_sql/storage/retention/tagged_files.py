@@ -6,23 +6,23 @@ from collections.abc import Collection, Sequence
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.metadata.refs.tags import NamedTag
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files
 from paimon_sql.storage.retention.retained_references import (
-    Protector,
-    branch_protectors,
+    RetainedReference,
     changelogs_of,
     other_branches,
-    snapshot_protector,
-    tag_protector,
-    undisturbed,
+    reference_of_snapshot,
+    reference_of_tag,
+    references_of_branches,
+    retry_on_concurrent_change,
     uses_of,
 )
 from paimon_sql.storage.retention.used_files import live_entries, named_files
 from paimon_sql.storage.table.table import Table
 
 
-def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
+def free_tagged(table: Table, snapshot: Snapshot) -> FilesToDelete:
     """Remove the files that only a tag kept, which itself is gone already; the files removed.
 
     Nothing goes while the snapshot stands or another tag keeps it.
@@ -36,12 +36,12 @@ def free_tagged(table: Table, snapshot: Snapshot) -> DoomedFiles:
         PaimonError: somebody who may need the files cannot be read; nothing was deleted.
     """
     # A branch that gets another name while all are asked might be overlooked.
-    files = undisturbed(table, lambda: files_of_tag(table, snapshot), lambda files: files.count > 0)
+    files = retry_on_concurrent_change(table, lambda: files_of_tag(table, snapshot), lambda files: files.count > 0)
     files.delete(table)
     return files
 
 
-def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> DoomedFiles:
+def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> FilesToDelete:
     """The files that a tag alone keeps and that `free_tagged` removes.
 
     Args:
@@ -49,7 +49,7 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
         snapshot: the snapshot that the tag keeps.
         gone: the names of tags that count as gone.
     """
-    files = DoomedFiles()
+    files = FilesToDelete()
     tags = [t for t in table.tags.all() if t.name not in gone]
     earliest_id = table.snapshots.earliest_id()
     if (
@@ -61,7 +61,7 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
         return files
     branches = other_branches(table)
     protectors = _neighbours(table, tags, snapshot.id, earliest_id)
-    protectors += [p for b in branches for p in branch_protectors(b)]
+    protectors += [p for b in branches for p in references_of_branches(b)]
     changelogs = [c for b in [table, *branches] for c in changelogs_of(b)]
     live = distinct_files([live_entries(table, snapshot)])
     uses = uses_of(table, protectors, changelogs, named_files(live))
@@ -75,12 +75,12 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     return files
 
 
-def _neighbours(table: Table, tags: Sequence[NamedTag], snapshot_id: int, earliest_id: int) -> list[Protector]:
+def _neighbours(table: Table, tags: Sequence[NamedTag], snapshot_id: int, earliest_id: int) -> list[RetainedReference]:
     """The tags next to a snapshot on either side, and the first retained snapshot.
 
     A file is live in an unbroken run of snapshots, so nobody farther away needs one that none of these needs.
     """
     before = max((t for t in tags if t.snapshot.id < snapshot_id), key=lambda t: t.snapshot.id, default=None)
     behind = min((t for t in tags if t.snapshot.id > snapshot_id), key=lambda t: t.snapshot.id, default=None)
-    earliest = snapshot_protector(table, table.snapshots.get(earliest_id))
-    return [earliest, *(tag_protector(table, t) for t in (before, behind) if t is not None)]
+    earliest = reference_of_snapshot(table, table.snapshots.get(earliest_id))
+    return [earliest, *(reference_of_tag(table, t) for t in (before, behind) if t is not None)]

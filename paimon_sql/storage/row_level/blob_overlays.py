@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.files.file_names import FileNamer
@@ -33,7 +33,7 @@ class BlobOverlays:
     """
 
     def __init__(
-        self, table: Table, settings: WriteSettings, placed: PlacedGroup, columns: Sequence[str], namer: FileNamer
+        self, table: Table, settings: WriteSettings, placed: BucketedGroup, columns: Sequence[str], namer: FileNamer
     ) -> None:
         self._group = placed.group
         self._writers = [

@@ -27,7 +27,7 @@ from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.columns.blobs import fields_in_blob_files
 from paimon_sql.storage.columns.vectors import fields_in_vector_files
 from paimon_sql.storage.commit.checks.history import changes_since
-from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.read.readers.data_evolution import read_group
@@ -58,7 +58,7 @@ class ColumnTask:
 
     table: Table
     columns: tuple[str, ...]
-    groups: tuple[PlacedGroup, ...]
+    groups: tuple[BucketedGroup, ...]
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class ColumnTask:
                     yield number, ids[low:high] - starts[number], rows.slice(low, high - low)
 
     def _write(
-        self, placed: PlacedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+        self, placed: BucketedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> CommitMessage:
         group = placed.group
         apart = {f.name for f in fields_in_blob_files(self.table.schema)}
@@ -144,7 +144,7 @@ class ColumnTask:
         return tuple(fields.values())
 
     def _staying(
-        self, placed: PlacedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+        self, placed: BucketedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
         """The rows with the columns that are written; none of them may leave its partition."""
         keys = [name for name in self.table.schema.partition_keys if name in self.columns]

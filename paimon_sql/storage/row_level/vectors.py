@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, In
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
 from paimon_sql.storage.table.table import Table
@@ -47,7 +47,7 @@ def mark(
         for e, vector in group:
             name = e.file.file_name
             whole = old[name] | vector if name in old else vector
-            stays = evolves(table) or whole.cardinality < e.file.row_count
+            stays = has_data_evolution(table) or whole.cardinality < e.file.row_count
             changed[name] = whole if stays else None
             if changed[name] is None:
                 emptied.append(e.file)

@@ -12,12 +12,12 @@ from paimon_sql.format.options.table.row_tracking import BLOB_AS_DESCRIPTOR, BLO
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.scan.split import EvolvedSplit, LogSplit, Split
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
 
 
-def evolved_splits(
+def data_evolution_splits(
     table: Table,
     place: tuple[bytes, int],
     files: Sequence[DataFileMeta],
@@ -46,7 +46,7 @@ def evolved_splits(
         by_all = not table.options.get(BLOB_AS_DESCRIPTOR)  # blobs that are not read take no time
     weight = (lambda g: g.size) if by_all else (lambda g: g.size_of_rows)
     for packed in pack(several, weight, sizes.target, sizes.open_cost):
-        yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
+        yield DataEvolutionSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
 
 
 def needed_files(table: Table, group: FileGroup, columns: Collection[str] | None) -> FileGroup:
@@ -97,6 +97,6 @@ def grown_splits(table: Table, place: tuple[bytes, int], files: Sequence[DataFil
     known, alone = file_groups(table, files)
     alone = [*alone, *(g.anchor for g in known if g.files == (g.anchor,))]
     for part in pack(alone, lambda f: f.file_size, size, 0):
-        yield LogSplit(*place, tuple(part), False)
+        yield ChangelogSplit(*place, tuple(part), False)
     for packed in pack([g for g in known if g.files != (g.anchor,)], lambda g: g.size, size, 0):
-        yield EvolvedSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))
+        yield DataEvolutionSplit(*place, tuple(f for g in packed for f in g.files), raw=False, groups=tuple(packed))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.data_files.deletion_vectors import deletions_of
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.live_files import ScanMetrics
 from paimon_sql.storage.data_files.partition_statistics import partition_stats, values_of_partitions
 from paimon_sql.storage.data_files.pruning.statistics import stats_of
@@ -26,7 +26,7 @@ from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, ca
 from paimon_sql.storage.scan.branches.all import files_to_read
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 _CUT = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
@@ -59,9 +59,9 @@ def metadata_aggregates(
     """
     keys = set(table.schema.partition_keys)
     decided = predicate is None or predicate.columns() <= keys
-    if table.schema.primary_keys or evolves(table) or not decided or not keys.issuperset(wanted.groups):
+    if table.schema.primary_keys or has_data_evolution(table) or not decided or not keys.issuperset(wanted.groups):
         return None
-    if not all(_is_exact(table, a) for a in wanted.aggregates) or span_to_read(table) is not None:
+    if not all(_is_exact(table, a) for a in wanted.aggregates) or change_range_to_read(table) is not None:
         return None
     found = files_to_read(table, predicate)
     if found.chain is not None or found.version.created_from_millis is not None or len(found.parts) != 1:

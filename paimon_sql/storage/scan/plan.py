@@ -25,7 +25,7 @@ from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimest
 from paimon_sql.storage.columns.blobs import fields_in_blob_files, is_blob
 from paimon_sql.storage.columns.schema_evolution import finds_by_name
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
@@ -46,17 +46,17 @@ from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_read
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
 from paimon_sql.storage.scan.changes.range import plan_changes
-from paimon_sql.storage.scan.data_evolution import evolved_splits
+from paimon_sql.storage.scan.data_evolution import data_evolution_splits
 from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
-from paimon_sql.storage.scan.postponed import WaitingSplit, merges_waiting, with_waiting
+from paimon_sql.storage.scan.postponed import PostponedSplit, merges_postponed, with_postponed
 from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
 from paimon_sql.storage.scan.selection.first_rows import first_rows
 from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
 from paimon_sql.storage.scan.single_bucket import live_in_scanned_bucket
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.table.time_travel.resolve import Version
 
 MICROS = 6
@@ -88,7 +88,7 @@ class ScanPlan:
     condition: Predicate | None = None
 
     @cached_property
-    def told_rows(self) -> int | None:
+    def rows_from_indexes(self) -> int | None:
         """How many rows global indexes leave to be looked at, those that they know nothing of among them.
 
         None if they tell nothing of some of the splits.
@@ -146,7 +146,7 @@ class ScanPlan:
         """Whether each file is of Parquet and holds its columns as they are to be read."""
         if any(s.origins for s in self.splits):
             return False  # their files do not hold the partition that the rows bear
-        if any(isinstance(s, EvolvedSplit | WaitingSplit) for s in self.splits):
+        if any(isinstance(s, DataEvolutionSplit | PostponedSplit) for s in self.splits):
             return False  # their rows lie in several files, or wait for their bucket
         return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
@@ -217,12 +217,12 @@ def plan_scan(
     if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
         top = None
     sizes = split_size or SplitSize.of(table.options)
-    merging = merges_waiting(table)
+    merging = merges_postponed(table)
     if merging:
         # Whether a row is wanted is known once it is merged, and none of its bucket may be left out before.
         predicate, limit, top = partition_predicate(table, predicate), None, None
         answers = IndexAnswers(None)
-    span = span_to_read(table) if snapshot is None else None
+    span = change_range_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, sizes.target)
         return ScanPlan(table, span.end, changes, metrics)
@@ -252,14 +252,14 @@ def plan_scan(
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
         if merging and part.table is table:
-            made = list(with_waiting(made, part.live))
+            made = list(with_postponed(made, part.live))
         if top is not None and told is None and row_ids is None and top.is_bounded(part.table.schema):
             first = splits_with_first(part.table, top, live, made)
             made, condition = first.splits, first.condition
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(sizes.target, since)
-    if any(isinstance(s, EvolvedSplit) for s in splits) or fields_in_blob_files(table.schema):
+    if any(isinstance(s, DataEvolutionSplit) for s in splits) or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if table.options.get(SCAN_PLAN_SORT_PARTITION) and table.schema.partition_keys:
@@ -344,8 +344,8 @@ def _splits(
         if totals.setdefault(place, e.total_buckets) != e.total_buckets:
             totals[place] = 0
     for (partition, bucket), held in groups.items():
-        if evolves(table):
-            yield from evolved_splits(table, (partition, bucket), held, columns, sizes, is_wanted)
+        if has_data_evolution(table):
+            yield from data_evolution_splits(table, (partition, bucket), held, columns, sizes, is_wanted)
             continue
         visible = visible_files(table, list(filter(is_wanted, held)))
         if table.schema.primary_keys and not is_settled(table, visible):

@@ -20,7 +20,7 @@ _COUNTER = re.compile(r"-(\d{1,18})\.")
 
 
 @dataclass(frozen=True)
-class WaitingSplit(Split):
+class PostponedSplit(Split):
     """The keys of one real bucket, whose rows stand there and among those that wait.
 
     Attributes:
@@ -34,17 +34,17 @@ class WaitingSplit(Split):
     buckets: int = 1
 
 
-def merges_waiting(table: Table) -> bool:
+def merges_postponed(table: Table) -> bool:
     """Whether reads of a table merge the rows that wait."""
     return table.options.get(BUCKET) == POSTPONE_BUCKET and bool(table.options.get(POSTPONE_MERGE_ON_READ))
 
 
-def without_waiting(table: Table) -> Table:
+def without_postponed(table: Table) -> Table:
     """The table for a read that leaves out the rows that wait, as streams do."""
-    return table.with_options({POSTPONE_MERGE_ON_READ.key: "false"}) if merges_waiting(table) else table
+    return table.with_options({POSTPONE_MERGE_ON_READ.key: "false"}) if merges_postponed(table) else table
 
 
-def with_waiting(splits: Iterable[Split], live: LiveFiles) -> Iterator[Split]:
+def with_postponed(splits: Iterable[Split], live: LiveFiles) -> Iterator[Split]:
     """The splits of a table, those of partitions with waiting rows together with these.
 
     Args:
@@ -79,7 +79,7 @@ def _merged(
     for bucket in range(total):
         own = tuple(placed.get(bucket, ()))
         files = (*(f for split in own for f in split.files), *waiting)
-        yield WaitingSplit(
+        yield PostponedSplit(
             partition,
             bucket,
             files,

@@ -12,7 +12,7 @@ from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_MODE
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.options.table.partition import RECORD_LEVEL_EXPIRE_TIME
 from paimon_sql.storage.branches.chains import Chain
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.visibility import reads_compacted
 from paimon_sql.storage.materialized.state import SourceState, keeps_rows
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
@@ -84,7 +84,7 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
         return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
     what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a span would end at the tags
-    if named or table.schema.primary_keys or evolves(table) or not _only_appends(known, later):
+    if named or table.schema.primary_keys or has_data_evolution(table) or not _only_appends(known, later):
         return Compared(Since.CHANGED, what)
     return Compared(Since.APPENDED, what)
 

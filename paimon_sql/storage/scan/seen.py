@@ -12,7 +12,7 @@ from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.scan.branches.all import version_to_see
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import span_to_read
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 
 def snapshot_to_see(table: Table) -> Snapshot | None:
@@ -21,9 +21,9 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     Args:
         table: the table, under the options of the read.
 
-    Raises: as `version_to_see` and `span_to_read`.
+    Raises: as `version_to_see` and `change_range_to_read`.
     """
-    span = span_to_read(table)
+    span = change_range_to_read(table)
     return version_to_see(table).snapshot if span is None else span.end
 
 
@@ -31,7 +31,11 @@ def is_told_by_snapshot(table: Table) -> bool:
     """Whether all rows of a snapshot are read: no changes between two, and neither files since a time nor a bucket."""
     options = table.options
     some = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_BUCKET)
-    return sees_one_branch(table) and not any(options.has(option) for option in some) and span_to_read(table) is None
+    return (
+        sees_one_branch(table)
+        and not any(options.has(option) for option in some)
+        and change_range_to_read(table) is None
+    )
 
 
 def sees_one_branch(table: Table) -> bool:

@@ -10,7 +10,7 @@ from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.file_groups import FileGroup
 from paimon_sql.storage.data_files.sections import Section
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
-from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 
 
@@ -41,7 +41,7 @@ class Split:
     raw: bool
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
-    expiry: RecordExpiry | None = None
+    expiry: RecordExpiration | None = None
     table: Table | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict)
     row_ids: RowIds | None = None
@@ -74,7 +74,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class EvolvedSplit(Split):
+class DataEvolutionSplit(Split):
     """Files of which several hold columns of the same rows; ``files`` are those of all ``groups``."""
 
     groups: tuple[FileGroup, ...] = ()
@@ -94,7 +94,7 @@ class EvolvedSplit(Split):
 
 
 @dataclass(frozen=True)
-class LogSplit(Split):
+class ChangelogSplit(Split):
     """Files whose rows are told one by one as they were written, each with its kind."""
 
 

@@ -34,13 +34,19 @@ from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.postponed import without_waiting
+from paimon_sql.storage.scan.postponed import without_postponed
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.split_size import STREAM_SPLITS
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
 from paimon_sql.storage.streams.start import start_of
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
+from paimon_sql.storage.table.time_travel.change_range import (
+    CHANGELOG,
+    DELTA,
+    ChangeRange,
+    earliest_with_changelog,
+    snapshot_with_changelog,
+)
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ class StreamSource:
 
     def start(self) -> Position:
         """Where the stream begins without a checkpoint."""
-        return start_of(self.table, earliest_told(self.table, self._mode))
+        return start_of(self.table, earliest_with_changelog(self.table, self._mode))
 
     def newest(self) -> Position:
         """A position behind all that there is now."""
@@ -202,14 +208,14 @@ class StreamSource:
                     yield position, split
 
     def _whole(self, snapshot_id: int) -> list[Split]:
-        snapshot = told_snapshot(self.table, snapshot_id, DELTA)
-        table = without_waiting(self.table)  # their changes are told once they are compacted
+        snapshot = snapshot_with_changelog(self.table, snapshot_id, DELTA)
+        table = without_postponed(self.table)  # their changes are told once they are compacted
         plan = plan_scan(table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
         return _in_order(plan.splits)
 
     def _changed(self, snapshot_id: int) -> list[Split]:
-        snapshot = told_snapshot(self.table, snapshot_id, self._mode)
-        span = Span(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
+        snapshot = snapshot_with_changelog(self.table, snapshot_id, self._mode)
+        span = ChangeRange(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
         return _in_order(plan_changes(self.table, span, self._predicate, STREAM_SPLITS.target)[0])
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot, parse_snapshot
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.metadata.numbered_files import LATEST, VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import LATEST, NumberedDirectory
 from paimon_sql.storage.table.table import Table
 
 
@@ -15,7 +15,7 @@ class ChangelogManager:
     """The changelog files of one table or branch."""
 
     def __init__(self, file_io: FileIO, root: str) -> None:
-        self.directory = VersionedDirectory(file_io, f"{root}/changelog", "changelog-")
+        self.directory = NumberedDirectory(file_io, f"{root}/changelog", "changelog-")
 
     def ids(self) -> list[int]:
         """The ids of all changelogs, ascending."""

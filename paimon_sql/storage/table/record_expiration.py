@@ -25,7 +25,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)
-class RecordExpiry:
+class RecordExpiration:
     """Which rows have expired.
 
     Attributes:
@@ -39,7 +39,7 @@ class RecordExpiry:
     now: int = field(default_factory=lambda: int(time.time()))
 
     @staticmethod
-    def of(table: Table) -> RecordExpiry | None:
+    def of(table: Table) -> RecordExpiration | None:
         """What the options of a table say; None if its rows do not expire.
 
         Raises:
@@ -55,7 +55,7 @@ class RecordExpiry:
                 key=RECORD_LEVEL_TIME_FIELD.key,
                 remedy=f"Set '{RECORD_LEVEL_TIME_FIELD.key}' to a column of the table.",
             )
-        return RecordExpiry(name, int(lifetime.total_seconds()))
+        return RecordExpiration(name, int(lifetime.total_seconds()))
 
     def alive(self, times: pa.Array) -> npt.NDArray[np.bool_]:
         """Which rows have not expired, by their times."""

@@ -16,10 +16,10 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
-from paimon_sql.storage.metadata.environment.maintenance_log import RunLog
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing
-from paimon_sql.storage.metadata.environment.query_auth import Guard
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuth
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.manifests import ManifestStore
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.consumers import ConsumerManager
@@ -96,13 +96,13 @@ class Table:
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
     forgiving: bool = False
-    run_log: RunLog | None = None
+    run_log: MaintenanceLog | None = None
     lock: TableLock = UNLOCKED
-    listing: PartitionListing | None = None
-    authority: VersionAuthority | None = None
+    listing: PartitionRegistry | None = None
+    authority: VersionManagement | None = None
     access: ExternalAccess = NO_ACCESS
     executor: Executor | None = field(default=None, compare=False, repr=False)
-    guard: Guard | None = None
+    guard: QueryAuth | None = None
 
     def __getstate__(self) -> dict[str, object]:
         taken = {*(f.name for f in fields(self)), "schemas"} - {"executor"}

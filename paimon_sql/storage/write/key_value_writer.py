@@ -25,7 +25,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 
 
@@ -94,7 +94,7 @@ class KeyValueWriter:
         self._changelog = ChangelogSettings(table.schema) if tells_input else None
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
-        self._kinds = KindsOfRows(table, self._engine)
+        self._kinds = RowKindReader(table, self._engine)
         self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
         self._spilled = SpilledRuns(table.options)
         # Where rows must not be merged all at once, their generations are written as they come.

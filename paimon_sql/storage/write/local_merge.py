@@ -13,7 +13,7 @@ from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Window
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.key_value_writer import check_keys
-from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 
 
 def merges_locally(table: Table) -> bool:
@@ -44,7 +44,7 @@ def merged_locally(table: Table, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.
     """
     schema, capacity = table.schema, table.options.get(LOCAL_MERGE_BUFFER_SIZE)
     engine = merge_engine(schema)
-    kinds = KindsOfRows(table, engine)
+    kinds = RowKindReader(table, engine)
     # A key that lacks partition columns may have a row in each partition.
     keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
     by = RowOrder(keys, tuple(sequence_fields(schema.options)))

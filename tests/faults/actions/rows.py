@@ -13,7 +13,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.data_files.bucketed_groups import placed_groups
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.operations import operations
@@ -114,7 +114,7 @@ class UpdateColumns(Action):
         arrays = [pa.array([getattr(row, f.name) for _, row in new], f.type) for f in schema]
         arrays.append(pa.array([i for i, _ in new], pa.int64()))
         batch = pa.RecordBatch.from_arrays(arrays, names=[*columns, ROW_ID.name])
-        task = ColumnTask(table, columns, tuple(placed_groups(table, base)))
+        task = ColumnTask(table, columns, tuple(bucketed_groups(table, base)))
         with job.transaction(table, base=base) as transaction:
             messages = transaction.staged.take(task.run([batch]))
             transaction.require(columns_unchanged(messages))

@@ -17,7 +17,7 @@ from typing import Any
 
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.http.request import check_header, fits_header
-from paimon_sql.catalog.rest.http.vended import Held
+from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (
@@ -79,7 +79,7 @@ class CredentialSource(ABC):
         return _held.get(self, self.load)
 
 
-_held: Held[CredentialSource, Credentials] = Held()
+_held: Expiring[CredentialSource, Credentials] = Expiring()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from paimon_sql.errors import (
 _LONGEST = 500
 
 
-class NotThereError(NotFoundError):
+class NotFoundAnswerError(NotFoundError):
     """Something that the server does not have; ``resource`` says what kind, such as ``TABLE``, empty if it does not."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
@@ -27,7 +27,7 @@ class NotThereError(NotFoundError):
         self.resource = resource
 
 
-class TakenError(AlreadyExistsError):
+class ConflictAnswerError(AlreadyExistsError):
     """Something that the server has already; ``resource`` says what kind, such as ``TABLE``."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
@@ -54,9 +54,9 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
     if status == 403:
         return NotAllowedError(message, remedy="Ask who keeps the server for the right to do that.")
     if status == 404:
-        return NotThereError(message, resource=resource, name=name)
+        return NotFoundAnswerError(message, resource=resource, name=name)
     if status == 409:
-        return TakenError(message, resource=resource, name=name)
+        return ConflictAnswerError(message, resource=resource, name=name)
     if status == 501:
         return UnsupportedError(message)
     if 400 <= status < 500 and status not in (408, 429):

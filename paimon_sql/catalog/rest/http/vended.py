@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 _MOST = 1000
 
 
-class Lent(Protocol):
+class Vended(Protocol):
     """Something that ends."""
 
     def holds(self) -> bool:
@@ -19,10 +19,10 @@ class Lent(Protocol):
 
 
 K = TypeVar("K", bound=Hashable)
-V = TypeVar("V", bound=Lent)
+V = TypeVar("V", bound=Vended)
 
 
-class Held(Generic[K, V]):
+class Expiring(Generic[K, V]):
     """What was lent, by those who lend it; bounded by their number, those that lent longest ago leave first."""
 
     def __init__(self) -> None:

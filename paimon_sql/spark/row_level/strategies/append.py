@@ -11,13 +11,13 @@ import pyarrow as pa
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
-from paimon_sql.spark.execution.distribute import shared_out
+from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
-from paimon_sql.spark.write.bucket_distribution import owned
+from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
@@ -25,7 +25,7 @@ from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
 from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
-from paimon_sql.storage.row_level.way import Way
+from paimon_sql.storage.row_level.strategy import RowLevelStrategy
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
@@ -43,7 +43,7 @@ class _Share:
 
 
 def change_append(
-    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, way: Way
+    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, way: RowLevelStrategy
 ) -> Counts:
     """Write changed rows, take the old ones away and commit both.
 
@@ -62,7 +62,7 @@ def change_append(
         return _change(jvm, transaction, changed, way)
 
 
-def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, way: Way) -> Counts:
+def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, way: RowLevelStrategy) -> Counts:
     executor, table, base = SparkExecutor(jvm), transaction.table, transaction.base
     task = TrackedWriteTask(table) if is_tracked(table.schema) else plan_write(table)
     batches = few_rows(jvm, changed.frame)
@@ -70,7 +70,7 @@ def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, way: Way) 
     staged = transaction.staged
     messages = list(task.settled(staged.take(m for s in shares for m in s.messages), executor))
     gone = marked_files(table, base, joined(s.marks for s in shares))
-    if way is Way.VECTORS:
+    if way is RowLevelStrategy.VECTORS:
         messages += staged.take(mark(table, base, gone))
     else:
         rewritten = plan_rewrite(table, with_earlier(table, base, gone))
@@ -90,5 +90,5 @@ def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _Share:
 
 def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
     with unmeasured_batches(changed.frame):
-        writer, rows = owned(task, changed.frame)
-        return shared_out(task.table, rows, partial(_share, writer), lambda share: share.messages)
+        writer, rows = distribute_by_bucket(task, changed.frame)
+        return run_on_executors(task.table, rows, partial(_share, writer), lambda share: share.messages)

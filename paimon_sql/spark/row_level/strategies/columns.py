@@ -17,7 +17,7 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
 from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
-from paimon_sql.spark.execution.distribute import shared_out
+from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
@@ -27,7 +27,7 @@ from paimon_sql.spark.write.table_columns import quoted
 from paimon_sql.sql.statements.rows import MergeInto, Update
 from paimon_sql.storage.columns.blobs import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.bucketed_groups import placed_groups
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
 from paimon_sql.storage.indexes.drop_global_index import indexes_unchanged, outdated
 from paimon_sql.storage.indexes.global_index import dropped
 from paimon_sql.storage.operations import operations
@@ -135,7 +135,7 @@ def change_columns(
     frame = changed.frame.select(*(quoted(name) for name in kept))
     batches = few_rows(jvm, frame)
     predicate = target.scan.predicate if target.scan is not None else None
-    groups = tuple(placed_groups(table, base, predicate))
+    groups = tuple(bucketed_groups(table, base, predicate))
     work = _Work(ColumnTask(table, columns, groups), plan_write(table))
     with Transaction(table, operation, base=base) as transaction:
         shares = [work.share(_by_id(batches))] if batches is not None else _shares(table, work, frame)
@@ -159,7 +159,7 @@ def _shares(table: Table, work: _Work, frame: DataFrame) -> list[_Share]:
     with unmeasured_batches(frame, blobs=has_blobs(table.schema.fields)):
         owner = coalesce(col(FILE_PATH.name), spark_partition_id().cast("string"))
         rows = frame.repartition(owner).sortWithinPartitions(ROW_ID.name)
-        return shared_out(table, rows, partial(_share, work), lambda share: share.messages)
+        return run_on_executors(table, rows, partial(_share, work), lambda share: share.messages)
 
 
 def _share(work: _Work, batches: Iterable[pa.RecordBatch]) -> _Share:

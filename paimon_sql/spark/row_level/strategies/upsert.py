@@ -14,7 +14,7 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
-from paimon_sql.spark.execution.distribute import shared_out
+from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.expressions.predicates import translate_values
@@ -100,7 +100,7 @@ def _write(
         shares = [_share(task, batches)]
     elif buckets is not None and rows is not Rows.OTHERS:
         with unmeasured_batches(frame):
-            shares = shared_out(task.table, frame, partial(_share, task), lambda share: share[0])
+            shares = run_on_executors(task.table, frame, partial(_share, task), lambda share: share[0])
     else:
         return _exchange(jvm, task, frame)
     messages = [message for written, _ in shares for message in written]

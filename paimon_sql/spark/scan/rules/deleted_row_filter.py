@@ -57,7 +57,7 @@ _MERGED = f"""
     }}"""
 
 
-class PassOverDeadRows(PlanRule):
+class DeletedRowFilter(PlanRule):
     """Puts Spark's own reader and a filter in the place of a scan by Python workers that offers it.
 
     A session without the rule reads rightly all the same, only by Python workers.

@@ -74,7 +74,7 @@ class PromisedScanProxy(PlannedScanProxy):
         return self.whole.createReaderFactory()
 
 
-class TakeOutAbove(PlanRule):
+class ExtractVariantsAbove(PlanRule):
     """Puts a scan of variants, and above it what takes values out of them, in the place of one that promised values."""
 
     reads_scans = True

@@ -11,7 +11,7 @@ from paimon_sql.format.rows.binary_field import from_epoch_nanos
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics
 from paimon_sql.format.text.values import cast_text, java_text
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.statements.tables.partitions import read_partition
 from paimon_sql.sql.statements.tables.partitions import AnalyzeTable
@@ -26,7 +26,7 @@ from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
 
 
-def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings: Surroundings) -> None:
+def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings: StatementContext) -> None:
     """Measure the partitions that a statement names; with NOSCAN no file is looked into, so that rows are not counted.
 
     Raises:
@@ -53,7 +53,7 @@ def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings
     report_figures(table, measured(table, chosen, rows=not statement.noscan))
 
 
-def _leading_values(statement: AnalyzeTable, table: FormatTable, surroundings: Surroundings) -> str:
+def _leading_values(statement: AnalyzeTable, table: FormatTable, surroundings: StatementContext) -> str:
     """The values that PARTITION gives, as ``(a = 1, b = 2)``; empty without any."""
     exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
     keys = {key if exact else key.lower(): key for key in table.schema.partition_keys}
@@ -85,7 +85,7 @@ class RunAnalyzeTable(Runner):
 
     statement = AnalyzeTable
 
-    def run(self, statement: AnalyzeTable, surroundings: Surroundings) -> Answer:
+    def run(self, statement: AnalyzeTable, surroundings: StatementContext) -> Answer:
         any_table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
         if isinstance(any_table, FormatTable):
             analyze_partitions(statement, any_table, surroundings)
@@ -125,7 +125,7 @@ class RunAnalyzeTable(Runner):
         return Answer()
 
     @staticmethod
-    def _columns(statement: AnalyzeTable, table: Table, surroundings: Surroundings) -> list[t.DataField]:
+    def _columns(statement: AnalyzeTable, table: Table, surroundings: StatementContext) -> list[t.DataField]:
         exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
         known = {f.name if exact else f.name.lower(): f for f in table.schema.fields}
         chosen = list(table.schema.fields) if statement.all_columns else []
@@ -147,7 +147,7 @@ class RunAnalyzeTable(Runner):
 
 
 def _counted(
-    surroundings: Surroundings, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
+    surroundings: StatementContext, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     """The merged rows of a snapshot, and what Spark finds out of the columns."""
     jvm = surroundings.jvm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.spark.ddl.alter_table import alter_table
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.types import read_type_text
@@ -15,7 +15,7 @@ class RunAddColumns(Runner):
 
     statement = AddColumns
 
-    def run(self, statement: AddColumns, surroundings: Surroundings) -> Answer:
+    def run(self, statement: AddColumns, surroundings: StatementContext) -> Answer:
         return _alter(
             surroundings,
             statement.table,
@@ -28,7 +28,7 @@ class RunModifyColumns(Runner):
 
     statement = ModifyColumns
 
-    def run(self, statement: ModifyColumns, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ModifyColumns, surroundings: StatementContext) -> Answer:
         return _alter(
             surroundings,
             statement.table,
@@ -36,7 +36,7 @@ class RunModifyColumns(Runner):
         )
 
 
-def _alter(surroundings: Surroundings, name: TableName, changes: list[SchemaChange]) -> Answer:
+def _alter(surroundings: StatementContext, name: TableName, changes: list[SchemaChange]) -> Answer:
     exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
     alter_table(surroundings.catalog, surroundings.identifier(name), changes, case_sensitive=exact)
     return Answer()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.ddl.create_table import schema_like
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.tables.placement import placed
 from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
@@ -14,7 +14,7 @@ class RunCreateTableLike(Runner):
 
     statement = CreateTableLike
 
-    def run(self, statement: CreateTableLike, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateTableLike, surroundings: StatementContext) -> Answer:
         target = surroundings.identifier(statement.table)
         catalog = surroundings.catalog
         if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_taken(target)):
@@ -24,7 +24,7 @@ class RunCreateTableLike(Runner):
                 f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
                 remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
             )
-        source = catalog.guarded_table(surroundings.identifier(statement.source)).schema
+        source = catalog.authorized_table(surroundings.identifier(statement.source)).schema
         properties = dict(statement.options)
         if statement.provider:
             properties["provider"] = statement.provider

@@ -7,7 +7,7 @@ from pyspark.errors import AnalysisException
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, string_type
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.tables.partitions import DescribePartition
 from paimon_sql.sql.text.names import quote_name
@@ -21,7 +21,7 @@ class RunDescribePartition(Runner):
 
     statement = DescribePartition
 
-    def run(self, statement: DescribePartition, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DescribePartition, surroundings: StatementContext) -> Answer:
         jvm = surroundings.jvm
         parser = jvm.new(f"{EXECUTION}.SparkSqlParser")
         name = ".".join(map(quote_name, statement.table))

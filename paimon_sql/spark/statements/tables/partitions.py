@@ -13,7 +13,7 @@ from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.spark.options.session import session_options, under_session
 from paimon_sql.spark.tables.partitions import empty_table, having_values, holds_partition
@@ -37,7 +37,7 @@ class RunDropPartitions(Runner):
 
     statement = DropPartitions
 
-    def run(self, statement: DropPartitions, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DropPartitions, surroundings: StatementContext) -> Answer:
         table = _table(surroundings, statement.table)
         chosen = []
         for text in statement.partitions:
@@ -61,7 +61,7 @@ class RunRepairPartitions(Runner):
 
     statement = RepairPartitions
 
-    def run(self, statement: RepairPartitions, surroundings: Surroundings) -> Answer:
+    def run(self, statement: RepairPartitions, surroundings: StatementContext) -> Answer:
         table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
         adds, drops = statement.way != "DROP", statement.way != "ADD"
         if isinstance(table, Table):
@@ -74,14 +74,14 @@ class RunRepairPartitions(Runner):
         return Answer()
 
 
-def _counts(surroundings: Surroundings, name: TableName) -> bool:
+def _counts(surroundings: StatementContext, name: TableName) -> bool:
     """Whether a repair measures partitions, too."""
     identifier = surroundings.identifier(name)
     options = session_options(surroundings.jvm, surroundings.session, surroundings.catalog.name, identifier)
     return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
-def _table(surroundings: Surroundings, name: TableName) -> Table | FormatTable:
+def _table(surroundings: StatementContext, name: TableName) -> Table | FormatTable:
     """The table as a write of the session sees it."""
     identifier = surroundings.identifier(name)
     table = surroundings.catalog.any_table(identifier)
@@ -92,7 +92,7 @@ def _table(surroundings: Surroundings, name: TableName) -> Table | FormatTable:
 
 
 def read_partition(
-    surroundings: Surroundings, name: TableName, schema: TableSchema, text: str
+    surroundings: StatementContext, name: TableName, schema: TableSchema, text: str
 ) -> tuple[Predicate, bool]:
     """The condition that a partition written ``(a = 1)`` stands for, and whether it names all partition columns."""
     # Spark's own rules check the columns and cast the values: those of a statement that takes some of the columns.

@@ -12,7 +12,7 @@ from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
-from paimon_sql.spark.jvm.running_tasks import Stragglers
+from paimon_sql.spark.jvm.running_tasks import RunningTasks
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
@@ -73,7 +73,7 @@ class FormatWrite(WriteInterface):
         self._replaced = replaced
         self._staging = staging_folder(table)
         self._write: Any = None
-        self._tasks = Stragglers(jvm)
+        self._tasks = RunningTasks(jvm)
 
     def toString(self) -> str:
         return f"{self.table.format} {self.table.name}"

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.dialect.errors import PlacedError, RefusedError
+from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
 from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
@@ -173,7 +173,7 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
         if word == "TBLPROPERTIES" or (word == "WITH" and parser.sees("(")):
             options = parser.options()
             if options is None:
-                raise PlacedError(f"{word} needs options in brackets", first.start, first.end)
+                raise PositionedError(f"{word} needs options in brackets", first.start, first.end)
             found[word] = parser.placed(options, first)
         elif word == "USING":
             found[word] = parser.parts()
@@ -202,7 +202,7 @@ def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expr, columns: V
         except RefusedError:
             if is_ours:
                 raise
-        except PlacedError as error:
+        except PositionedError as error:
             if is_ours:
                 problem = f"The columns cannot be read: {error.problem}"
                 raise RefusedError(problem, error.start, error.end, error.remedy) from None

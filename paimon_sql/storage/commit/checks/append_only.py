@@ -14,14 +14,14 @@ _WORDS = {
 }
 
 
-def only_grows(table: Table) -> bool:
+def is_append_only(table: Table) -> bool:
     """Whether no commit may take files away from the table."""
     return not table.schema.primary_keys and bool(table.options.get(BRANCH_MERGE_ENABLED))
 
 
 def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
     """The error of a commit of that kind; None if the table may have it."""
-    if kind not in _WORDS or not only_grows(table):
+    if kind not in _WORDS or not is_append_only(table):
         return None
     return UnsupportedError(
         f"{table.name} has '{BRANCH_MERGE_ENABLED.key}', so {_WORDS[kind]}: its branches could not be merged any more.",

@@ -13,7 +13,7 @@ from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
-from paimon_sql.storage.data_files.file_groups import evolves, groups_of_entries, is_dedicated
+from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution, is_dedicated
 from paimon_sql.storage.data_files.sections import key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -64,7 +64,7 @@ def _looks_deep(proposal: Proposal) -> bool:
 
 def _is_grouped(proposal: Proposal) -> bool:
     """Whether rows may lie in several files, by their row ids."""
-    return evolves(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
+    return has_data_evolution(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
 
 
 def _described(entry: ManifestEntry) -> tuple[object, ...]:

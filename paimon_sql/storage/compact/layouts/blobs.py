@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs import fields_in_blob_files
-from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup
 from paimon_sql.storage.data_files.file_groups import is_blob_file, stored_fields
 from paimon_sql.storage.read.blob_column import BlobColumn
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -36,7 +36,7 @@ class BlobTask:
     """
 
     table: Table
-    place: PlacedGroup
+    place: BucketedGroup
     field: DataField
     files: tuple[DataFileMeta, ...]
 
@@ -83,7 +83,7 @@ class BlobTask:
         )
 
 
-def plan_blob_compaction(table: Table, groups: Sequence[PlacedGroup]) -> list[BlobTask]:
+def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[BlobTask]:
     """The tasks that compact the files of blobs of groups whose rows follow one another.
 
     Files of rows that follow one another are put together up to ``blob.target-file-size``; one that is as big already

@@ -28,7 +28,7 @@ from paimon_sql.storage.columns.blobs import fields_in_blob_files
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.data_files.bucketed_groups import PlacedGroup, placed_in
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, placed_in
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import live_files
@@ -47,7 +47,7 @@ from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
 
 
 @dataclass(frozen=True)
-class EvolvedTask:
+class DataEvolutionTask:
     """Puts groups of files of one bucket together.
 
     Attributes:
@@ -59,7 +59,7 @@ class EvolvedTask:
     """
 
     table: Table
-    groups: tuple[PlacedGroup, ...]
+    groups: tuple[BucketedGroup, ...]
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     renumbers: bool = False
 
@@ -154,14 +154,14 @@ class EvolvedTask:
         return DeletionVector(np.concatenate(places)) if places else None
 
 
-def run_evolved_task(task: EvolvedTask | BlobTask) -> CommitMessage:
+def run_data_evolution_task(task: DataEvolutionTask | BlobTask) -> CommitMessage:
     """Run one task; a function of the module, so that it can be sent to a worker."""
     return task.run()
 
 
-def plan_evolved_compaction(
+def plan_data_evolution_compaction(
     table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
-) -> list[EvolvedTask | BlobTask]:
+) -> list[DataEvolutionTask | BlobTask]:
     """The tasks that compact a table with data evolution as it stands in a snapshot.
 
     Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
@@ -181,7 +181,7 @@ def plan_evolved_compaction(
     target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
     open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
-    tasks: list[EvolvedTask | BlobTask] = []
+    tasks: list[DataEvolutionTask | BlobTask] = []
     for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
         for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
             task = _task(table, packed, deletions)
@@ -194,7 +194,7 @@ def plan_evolved_compaction(
     return tasks
 
 
-def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[EvolvedTask]:
+def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[DataEvolutionTask]:
     """The tasks that write the rows anew of all groups in which a snapshot marks rows as deleted, with new ids."""
     target, open_cost = WriteSettings(table.schema).target_file_size, table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
@@ -212,16 +212,16 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
 
 
 def _task(
-    table: Table, groups: Sequence[PlacedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
-) -> EvolvedTask:
+    table: Table, groups: Sequence[BucketedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
+) -> DataEvolutionTask:
     places = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
     theirs = {name: deletions[key] for name, key in places.items() if key in deletions}
-    return EvolvedTask(table, tuple(groups), theirs)
+    return DataEvolutionTask(table, tuple(groups), theirs)
 
 
-def _runs(groups: Sequence[PlacedGroup]) -> Iterator[list[PlacedGroup]]:
+def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
     """The groups of each bucket, cut where row ids do not go on."""
-    run: list[PlacedGroup] = []
+    run: list[BucketedGroup] = []
     for p in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
         if run:
             last = run[-1]
@@ -235,7 +235,7 @@ def _runs(groups: Sequence[PlacedGroup]) -> Iterator[list[PlacedGroup]]:
 
 
 def run_evolved(
-    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
 ) -> list[CommitMessage]:
     """What is to be committed when all tasks are done; if one fails, nothing is left of the others.
 
@@ -246,29 +246,32 @@ def run_evolved(
         tasks: the tasks.
     """
     with StagedFiles(table) as staged:
-        messages = staged.take(run_tasks(table, executor, run_evolved_task, tasks))
+        messages = staged.take(run_tasks(table, executor, run_data_evolution_task, tasks))
         found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
         staged.release_all()
         return found
 
 
 def _without_indexes(
-    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask]
+    table: Table, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
 ) -> list[CommitMessage]:
     """What takes the global indexes of partitions away in which rows get new ids."""
-    partitions = {task.groups[0].partition for task in tasks if isinstance(task, EvolvedTask) and task.renumbers}
+    partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
     gone = renumbered(table, base, partitions) if partitions else []
     return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in gone]
 
 
 def _with_moved_vectors(
-    table: Table, base: Snapshot | None, tasks: Sequence[EvolvedTask | BlobTask], messages: Sequence[CommitMessage]
+    table: Table,
+    base: Snapshot | None,
+    tasks: Sequence[DataEvolutionTask | BlobTask],
+    messages: Sequence[CommitMessage],
 ) -> list[CommitMessage]:
     """The messages of the tasks, and those by which deletion vectors go to the new files, or go where rows went."""
     marked = [
         (task, made)
         for task, made in zip(tasks, messages, strict=True)
-        if isinstance(task, EvolvedTask) and task.deletions
+        if isinstance(task, DataEvolutionTask) and task.deletions
     ]
     entries = index_entries(table, base) if marked else []
     places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}

@@ -25,7 +25,7 @@ from paimon_sql.storage.read.readers.merge import current_windows
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.index_files import write_deletions
-from paimon_sql.storage.table.record_expiration import RecordExpiry
+from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter
@@ -64,7 +64,7 @@ class BucketWork:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     below: tuple[DataFileMeta, ...] = ()
     vectors_file: IndexFileMeta | None = None
-    expiry: RecordExpiry | None = None
+    expiry: RecordExpiration | None = None
     deep: frozenset[str] | None = None
 
 

@@ -10,7 +10,7 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import LEVEL
-from paimon_sql.storage.compact.changelog import ChangeTeller, Versions
+from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
 from paimon_sql.storage.data_files.lsm_levels import max_level
@@ -32,7 +32,7 @@ class FullChangelogRewriter(Rewriter):
         super().__init__(work)
         self._deepest = max_level(self.table.options)
         self.makes_changelog = work.unit.output_level >= self._deepest
-        self._teller = ChangeTeller(self.table.schema)
+        self._teller = ChangelogBuilder(self.table.schema)
 
     def move(self, file: DataFileMeta) -> None:
         if self.makes_changelog and file.level != self.work.unit.output_level:

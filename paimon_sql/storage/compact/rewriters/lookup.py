@@ -18,7 +18,7 @@ from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
-from paimon_sql.storage.compact.changelog import ChangeTeller, Versions
+from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
 from paimon_sql.storage.data_files.lsm_levels import max_level
@@ -47,7 +47,7 @@ class LookupRewriter(Rewriter):
         self._first_row = options.get(MERGE_ENGINE) == "first-row"
         self._vectors_wanted = options.get(DELETION_VECTORS_ENABLED)
         self.makes_changelog = options.get(CHANGELOG_PRODUCER) == "lookup"
-        self._teller = ChangeTeller(self.table.schema)
+        self._teller = ChangelogBuilder(self.table.schema)
         plain = isinstance(self.engine, Deduplicate) and not self.engine.ignores_deletes
         self._newest_wins = plain and not sequence_fields(options.texts)
 

@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.bytes.bounded import decoding
 from paimon_sql.format.file_index.base import IndexReader, Operator
-from paimon_sql.format.file_index.container import PREFIX_BYTES, IndexPlace, header_length, read_header
+from paimon_sql.format.file_index.container import PREFIX_BYTES, IndexLocation, header_length, read_header
 from paimon_sql.format.file_index.declared import declared_indexes, indexed_name, value_type
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.layout.paths import INDEX_SUFFIX, beside
@@ -47,7 +47,7 @@ class HeldIndexes:
         read: gives some bytes of the container, from an offset on.
     """
 
-    places: Sequence[IndexPlace]
+    places: Sequence[IndexLocation]
     path: str | None
     size: int
     read: Callable[[int, int], bytes]
@@ -125,7 +125,7 @@ class IndexLook:
                 if held is None:
                     return None
                 with decoding("a file index", held.path or f"the manifest entry of {file.file_name}"):
-                    return rows_told(self.predicate, self._readers(held, file))
+                    return rows_in_indexes(self.predicate, self._readers(held, file))
         except (MissingFileError, CorruptFileError) as error:
             _LOG.warning("%s: a file index is left aside: %s", self.table.name, error)
             return None
@@ -155,7 +155,7 @@ class IndexLook:
         return next((f for f in written if f.type.as_nullable() == today.type.as_nullable()), None)
 
 
-def _reader(held: HeldIndexes, place: IndexPlace, values: DataType, file: DataFileMeta) -> IndexReader:
+def _reader(held: HeldIndexes, place: IndexLocation, values: DataType, file: DataFileMeta) -> IndexReader:
     try:
         return KINDS[place.kind].reader(held.read(place.start, place.length), values)
     except ValueError as error:
@@ -163,7 +163,7 @@ def _reader(held: HeldIndexes, place: IndexPlace, values: DataType, file: DataFi
         raise CorruptFileError(f"the {place.kind} index of column '{place.column}' is {error}", path=path) from error
 
 
-def rows_told(predicate: Predicate, readers: Readers) -> BitMap | None:
+def rows_in_indexes(predicate: Predicate, readers: Readers) -> BitMap | None:
     """The rows that a condition may be true for; None if the indexes say nothing.
 
     Args:
@@ -171,11 +171,11 @@ def rows_told(predicate: Predicate, readers: Readers) -> BitMap | None:
         readers: gives the indexes of a column.
     """
     if isinstance(predicate, And):
-        return _in_all(rows_told(part, readers) for part in predicate.parts)
+        return _in_all(rows_in_indexes(part, readers) for part in predicate.parts)
     if isinstance(predicate, Or):
         found: BitMap | None = BitMap()
         for part in predicate.parts:
-            rows = None if found is None else rows_told(part, readers)
+            rows = None if found is None else rows_in_indexes(part, readers)
             found = None if found is None or rows is None else found | rows
         return found
     if isinstance(predicate, Comparison):
@@ -185,7 +185,7 @@ def rows_told(predicate: Predicate, readers: Readers) -> BitMap | None:
         return _in_all(reader.among(predicate.values) for reader in readers(predicate.column, None))
     if isinstance(predicate, OfMapKey):
         column, key = predicate.column, predicate.key
-        return rows_told(predicate.inner, lambda name, of: readers(column, key))
+        return rows_in_indexes(predicate.inner, lambda name, of: readers(column, key))
     if isinstance(predicate, IsNull):
         return _in_all(r.valued() if predicate.negated else r.nulls() for r in readers(predicate.column, None))
     return None

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.data_files.file_groups import evolves, groups_of_entries, is_dedicated
+from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution, is_dedicated
 from paimon_sql.storage.data_files.pruning.statistics import may_match_by_values, stats_of
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate
 from paimon_sql.storage.table.table import Table
@@ -32,7 +32,7 @@ def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats
     Of a group of files it is what the newest holder of the column tells, for each of them.
     """
     stats = stats_of(table, entries, column)
-    if not evolves(table):
+    if not has_data_evolution(table):
         return stats
     numbers = groups_of_entries(entries)
     alone = np.bincount(numbers)[numbers] == 1
@@ -77,7 +77,7 @@ def prune_row_ids(table: Table, entries: pa.Table, row_ids: Predicate) -> pa.Tab
     known = pc.and_not(first.is_valid(), pc.fill_null(stored, False)).to_numpy(zero_copy_only=False)
     low = first.fill_null(0).to_numpy().astype(np.int64)
     high = low + entries["row_count"].to_numpy() - 1
-    if evolves(table):
+    if has_data_evolution(table):
         numbers = groups_of_entries(entries)
         low, high = (_spread(end, numbers, extreme) for end, extreme in ((low, np.minimum), (high, np.maximum)))
     counts = entries["row_count"].combine_chunks()

@@ -22,10 +22,10 @@ from paimon_sql.storage.execution.task_size import share
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.retention.retained_references import (
-    Protector,
-    branch_protectors,
+    RetainedReference,
     changelogs_of,
-    snapshot_protector,
+    reference_of_snapshot,
+    references_of_branches,
 )
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -73,7 +73,7 @@ class Needs:
 
 
 @dataclass
-class Census:
+class UsageScan:
     """Finds out which candidates are used; whatever was read once is not read again when it is asked once more.
 
     Args:
@@ -111,7 +111,7 @@ class Census:
             return found
         for branch in branches:
             _check_history(branch)
-        protectors = [p for b in branches for p in (*_expiring(b), *branch_protectors(b))]
+        protectors = [p for b in branches for p in (*_expiring(b), *references_of_branches(b))]
         needs = spread(self._needs, protectors, self.threads)
         changelogs = spread(self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads)
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
@@ -123,7 +123,7 @@ class Census:
         self._mark_live(found, [(p, n) for p, n in zip(protectors, needs, strict=True) if n is not None])
         return found
 
-    def _needs(self, protector: Protector) -> Needs | None:
+    def _needs(self, protector: RetainedReference) -> Needs | None:
         """What a snapshot needs; None if it has gone."""
         snapshot, lists = protector.snapshot, self.table.manifests
         names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
@@ -191,7 +191,7 @@ class Census:
             if named is not None:
                 found[named.places[np.isin(named.kinds, kinds)]] = True
 
-    def _mark_live(self, found: Flags, needs: Sequence[tuple[Protector, Needs]]) -> None:
+    def _mark_live(self, found: Flags, needs: Sequence[tuple[RetainedReference, Needs]]) -> None:
         """Mark what is live in any snapshot: added more often than taken away by the manifests that make it up.
 
         From one snapshot to the next little changes, so only the manifests in which they differ are counted.
@@ -211,7 +211,7 @@ class Census:
             counted = wanted
             found |= counts > 0
 
-    def _gone(self, protector: Protector, path: str) -> None:
+    def _gone(self, protector: RetainedReference, path: str) -> None:
         """Nothing if somebody whose file is missing has gone."""
         if not protector.has_vanished():
             raise MissingFileError(
@@ -258,8 +258,8 @@ def _check_history(branch: Table) -> None:
         )
 
 
-def _expiring(branch: Table) -> list[Protector]:
+def _expiring(branch: Table) -> list[RetainedReference]:
     """The snapshots that an expiry has not come to an end with; the next one will, so their files are its own."""
     earliest = branch.snapshots.earliest_id() or 0
     gone = [s for s in branch.snapshots.all() if s.id < earliest]
-    return [snapshot_protector(branch, s, with_changelog=True, speaks_for_later=False) for s in gone]
+    return [reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=False) for s in gone]

@@ -18,7 +18,7 @@ from paimon_sql.format.options.table.partition import (
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.file_io.external.http import WebAnswer
 from paimon_sql.storage.file_io.external.locations import shown
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionListing, as_done
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry, as_done
 from paimon_sql.storage.metadata.refs.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table.table import Table
 
@@ -136,10 +136,10 @@ class _OfMetastore(DoneAction):
         self.tell_listing(self._listing(), values_of(partition))
 
     @abstractmethod
-    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         """Tell that a partition is complete, given as the text of each value by its column."""
 
-    def _listing(self) -> PartitionListing:
+    def _listing(self) -> PartitionRegistry:
         if self.table.listing is not None:
             return self.table.listing
         raise UnsupportedError(
@@ -161,7 +161,7 @@ class DonePartition(_OfMetastore):
     name = "done-partition"
     what = "adds a partition to the metastore"
 
-    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         listing.add([as_done(partition)])
 
 
@@ -181,7 +181,7 @@ class MarkEvent(_OfMetastore):
         else:
             self.table.authority.mark_done(self.table.branch, values_of(partition))
 
-    def tell_listing(self, listing: PartitionListing, partition: dict[str, str]) -> None:
+    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         listing.mark_done(partition)
 
 

@@ -98,7 +98,7 @@ class ExpiredPartition:
 
 
 @dataclass
-class PartitionExpiry:
+class PartitionExpiration:
     """What an expiry of partitions does, or did.
 
     Attributes:
@@ -125,7 +125,7 @@ def expired_partitions(table: Table) -> list[bytes]:
     return [p.partition for p in plan_partition_expiry(unlimited).partitions if p.branch is None]
 
 
-def plan_partition_expiry(table: Table, now_millis: int | None = None) -> PartitionExpiry:
+def plan_partition_expiry(table: Table, now_millis: int | None = None) -> PartitionExpiration:
     """The partitions whose time is over, the oldest first where not all may go at once.
 
     Args:
@@ -152,7 +152,7 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     before = before_millis * _NANOS_A_MILLI
     if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
         raise refusal
-    result = PartitionExpiry()
+    result = PartitionExpiration()
     most = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
     if (chain := Chain.of(table)) is not None:
         result.partitions, staying, result.left = _of_chain(chain, before, most, result.without_time)
@@ -169,7 +169,7 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     return result
 
 
-def expire_partitions(table: Table, plan: PartitionExpiry) -> PartitionExpiry:
+def expire_partitions(table: Table, plan: PartitionExpiration) -> PartitionExpiration:
     """Carry out a plan, in commits of ``partition.expiration-batch-size`` partitions each; the plan with its snapshots.
 
     A partition that has got new files meanwhile goes with them if its values tell its time, and stays if its last

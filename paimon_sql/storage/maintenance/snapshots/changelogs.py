@@ -10,17 +10,17 @@ import pyarrow as pa
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import Changelog
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles, delete_all
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
 from paimon_sql.storage.retention.plan import add_manifests, add_unused, distinct_files, who_else_stays, without
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.retention.retained_references import snapshot_protector, undisturbed, uses_of
+from paimon_sql.storage.retention.retained_references import reference_of_snapshot, retry_on_concurrent_change, uses_of
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left, named_files, with_kind
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 
 @dataclass
-class ChangelogExpiry:
+class ChangelogExpiration:
     """What an expiry of changelogs did, or would do.
 
     Attributes:
@@ -32,7 +32,7 @@ class ChangelogExpiry:
     """
 
     changelogs: list[int] = field(default_factory=list)
-    files: DoomedFiles = field(default_factory=DoomedFiles)
+    files: FilesToDelete = field(default_factory=FilesToDelete)
     earliest: int | None = None
     latest: int | None = None
     reason: str = ""
@@ -45,7 +45,7 @@ def expire_changelogs(
     everything: bool = False,
     dry_run: bool = False,
     coming: Sequence[Changelog] = (),
-) -> ChangelogExpiry:
+) -> ChangelogExpiration:
     """Let the changelogs go that need not stay, and the files that nobody else needs.
 
     The last changelog stays unless all are to go, as it joins the changelogs to the snapshots.
@@ -64,24 +64,24 @@ def expire_changelogs(
     fresh = {c.id: c for c in coming}
     ids, latest = sorted({*manager.ids(), *fresh}), table.snapshots.latest_id()
     if not ids or latest is None:
-        return ChangelogExpiry(reason="no changelog has outlived its snapshot")
+        return ChangelogExpiration(reason="no changelog has outlived its snapshot")
 
     def find(changelog_id: int) -> Changelog | None:
         return fresh.get(changelog_id) or manager.find(changelog_id)
 
     end, reason = _all(table, ids) if everything else _end(table, find, ids, latest, retention)
     kept = [i for i in ids if i >= end]
-    result = ChangelogExpiry([], DoomedFiles(), kept[0] if kept else None, kept[-1] if kept else None, reason)
+    result = ChangelogExpiration([], FilesToDelete(), kept[0] if kept else None, kept[-1] if kept else None, reason)
     going = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
     if not going:
         return result
     staying = [c for c in map(find, kept) if c is not None]
 
-    def doomed() -> DoomedFiles:
+    def doomed() -> FilesToDelete:
         earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
         return _files(table, going, staying, earliest or 0)
 
-    files = undisturbed(table, doomed)
+    files = retry_on_concurrent_change(table, doomed)
     result.changelogs, result.files = [c.id for c in going], files
     if dry_run:
         return result
@@ -129,8 +129,8 @@ def _end(
     return end, reason
 
 
-def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog], earliest_id: int) -> DoomedFiles:
-    files = DoomedFiles()
+def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog], earliest_id: int) -> FilesToDelete:
+    files = FilesToDelete()
     own = [c for c in going if c.changelog_manifest_list]
     others = [c for c in going if not c.changelog_manifest_list]
     changelog = _entries(table, [c.changelog_manifest_list for c in own], (FileKind.ADD,))
@@ -139,7 +139,7 @@ def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog
     names = pa.concat_arrays([named_files(changelog), named_files(data)])
     earliest = table.snapshots.get(earliest_id)
     protectors, foreign = who_else_stays(table, going[0].id, earliest.id)
-    protectors = [snapshot_protector(table, earliest), *protectors]
+    protectors = [reference_of_snapshot(table, earliest), *protectors]
     uses = uses_of(table, protectors, [*staying, *foreign], names)
     if any(c.changelog_manifest_list in uses.metadata for c in own):
         # A branch began with the same snapshot and still has it: its changelog is this one.

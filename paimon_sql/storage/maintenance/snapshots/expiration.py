@@ -18,10 +18,10 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles, FileCounts
-from paimon_sql.storage.retention.plan import ExpiryPlan, plan_expiry
+from paimon_sql.storage.retention.files_to_delete import FileCounts, FilesToDelete
+from paimon_sql.storage.retention.plan import ExpirationPlan, plan_expiry
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
-from paimon_sql.storage.retention.retained_references import undisturbed
+from paimon_sql.storage.retention.retained_references import retry_on_concurrent_change
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
@@ -29,7 +29,7 @@ ROUND = 50
 
 
 @dataclass
-class ExpiryResult:
+class ExpirationResult:
     """What an expiry did, or would do.
 
     Attributes:
@@ -56,7 +56,7 @@ def expire_snapshots(
     dry_run: bool = False,
     leftovers: bool = True,
     now_millis: int | None = None,
-) -> ExpiryResult:
+) -> ExpirationResult:
     """Let the snapshots go that need not stay, and the files that nobody else needs.
 
     Args:
@@ -70,13 +70,13 @@ def expire_snapshots(
         PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
     """
     chosen = choose_range(table, retention)
-    result = ExpiryResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
+    result = ExpirationResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
     if chosen.earliest is None:
         return result
     now = present_millis() if now_millis is None else now_millis
     changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
     coming: list[Snapshot] = []
-    planned = DoomedFiles()
+    planned = FilesToDelete()
     ids = table.snapshots.directory.versions() if leftovers or chosen.end > chosen.earliest else []
     going = [i for i in ids if i < chosen.end]
     retained = [i for i in ids if i >= chosen.end]
@@ -110,10 +110,10 @@ def expire_snapshots(
 
 def _round(
     table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
-) -> ExpiryPlan | None:
+) -> ExpirationPlan | None:
     """One round: what was done, None if a rival has gone farther meanwhile."""
 
-    def chosen() -> ExpiryPlan | None:
+    def chosen() -> ExpirationPlan | None:
         try:
             plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
@@ -122,7 +122,7 @@ def _round(
             return plan
         return plan if _claimed(table, plan.end) else None
 
-    plan = undisturbed(table, chosen, lambda plan: plan is not None and not dry_run)
+    plan = retry_on_concurrent_change(table, chosen, lambda plan: plan is not None and not dry_run)
     if plan is not None and not dry_run:
         _carry_out(table, plan)
     return plan
@@ -145,7 +145,7 @@ def _claimed(table: Table, end: int) -> bool:
     return False
 
 
-def _carry_out(table: Table, plan: ExpiryPlan) -> None:
+def _carry_out(table: Table, plan: ExpirationPlan) -> None:
     if plan.keeps_changelog:
         changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
         for snapshot in plan.snapshots:
@@ -162,7 +162,7 @@ def _carry_out(table: Table, plan: ExpiryPlan) -> None:
     table.snapshots.forget()
 
 
-def _went_back(table: Table, plan: ExpiryPlan) -> bool:
+def _went_back(table: Table, plan: ExpirationPlan) -> bool:
     """Whether a rollback has made one of the snapshots the newest: a tag keeps its files, and its own must stay.
 
     The hint of the latest falls in rollbacks alone, so that a slower expiry is not taken for one.

@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class HeldSpace:
+class RetainedSize:
     """Bytes by what holds them; each file counts once, for the first that holds it.
 
     Attributes:
@@ -67,7 +67,7 @@ class HeldSpace:
         return self.live + self.older + self.tags + self.changelogs + self.indexes + self.metadata
 
 
-def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence[IndexManifestEntry]) -> HeldSpace:
+def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence[IndexManifestEntry]) -> RetainedSize:
     """What files are held for; what vanishes meanwhile is not counted.
 
     Args:
@@ -96,7 +96,7 @@ def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence
     fresh = _read(table, _metas(table, (c.delta_manifest_list for c in ended if not c.changelog_manifest_list)))
     changelogs = counted.add(with_kind(own, FileKind.ADD)) + counted.add(with_kind(new_rows(fresh), FileKind.ADD))
     lists = (latest.base_manifest_list_size or 0) + (latest.delta_manifest_list_size or 0)
-    return HeldSpace(
+    return RetainedSize(
         live=pc.sum(live["file_size"]).as_py() or 0,
         older=older,
         tags=tags,

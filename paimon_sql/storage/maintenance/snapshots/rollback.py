@@ -15,7 +15,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
@@ -117,7 +117,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         result.tags += [name for name in tags if table.tags.remove(name)]
         bring_back(table, target)
         with begun(f"{table.name}: the rollback to snapshot {target.id}"):
-            rewind = mark_rewind(table, target)
+            rewind = mark_rollback(table, target)
             snapshots.directory.reset_hint(LATEST, target.id)
             result.snapshots = _drop_later(table, target, rewind)
             # Whoever makes a tag makes sure of the snapshot afterwards: that one misses it, or the tag is seen here.
@@ -135,7 +135,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     return result
 
 
-def mark_rewind(table: Table, target: Snapshot | None) -> Rewind:
+def mark_rollback(table: Table, target: Snapshot | None) -> Rewind:
     """Let the table have gone back: what later snapshots say, and what is built on them, counts no more.
 
     Args:
@@ -193,7 +193,7 @@ def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
 
 
 def _rolled_back_by(
-    authority: VersionAuthority, table: Table, target: Snapshot, latest: int, tags: list[str]
+    authority: VersionManagement, table: Table, target: Snapshot, latest: int, tags: list[str]
 ) -> RollbackResult:
     """Let whoever keeps the table's snapshots drop those that are later; one that expired is known by its tag."""
     later, changelogs = _later(table, target), _later_changelogs(table, target.id)

@@ -9,12 +9,12 @@ from datetime import timedelta
 from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import Snapshot, Tag
 from paimon_sql.format.options.operations.tag import TAG_CREATE_SUCCESS_FILE, TAG_DEFAULT_TIME_RETAINED
-from paimon_sql.storage.commit.partition_registration import tell_of_tags
+from paimon_sql.storage.commit.partition_registration import register_tags
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.success_files import write_success_file
 from paimon_sql.storage.metadata.refs.tags import check_tag_name
-from paimon_sql.storage.retention.files_to_delete import DoomedFiles
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.guard_tags import held, is_kept, withdrawn
 from paimon_sql.storage.retention.tagged_files import files_of_tag, free_tagged
 from paimon_sql.storage.table.table import Table
@@ -33,12 +33,12 @@ class DeletedTags:
 
     deleted: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    freed: dict[str, DoomedFiles] = field(default_factory=dict)
+    freed: dict[str, FilesToDelete] = field(default_factory=dict)
 
     @property
-    def files(self) -> DoomedFiles:
+    def files(self) -> FilesToDelete:
         """The files that went with all of the tags."""
-        together = DoomedFiles()
+        together = FilesToDelete()
         for files in self.freed.values():
             together.take(files)
         return together
@@ -89,7 +89,7 @@ def replace_tag(
     time_retained: timedelta | None = None,
     *,
     dry_run: bool = False,
-) -> tuple[Tag, DoomedFiles]:
+) -> tuple[Tag, FilesToDelete]:
     """Let an existing tag keep another snapshot; the arguments are those of `create_tag`.
 
     Returns:
@@ -104,7 +104,7 @@ def replace_tag(
     if dry_run:
         same = before.snapshot.id == snapshot.id
         return Tag(snapshot, None, retained), (
-            DoomedFiles() if same else files_of_tag(table, before.snapshot, frozenset({name}))
+            FilesToDelete() if same else files_of_tag(table, before.snapshot, frozenset({name}))
         )
     # A tag of its own makes sure of the new snapshot while the old one is still kept: there is no way back later.
     with held(table, snapshot, f"{name}-replaced"):
@@ -124,7 +124,7 @@ def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -
     tag = table.tags.get(name)
     check_tag_name(target)
     if not dry_run:
-        _untell(table, name)
+        _unregister(table, name)
         table.tags.rename(name, target)
         _tell(table, target)
         publish_quietly(table)
@@ -145,7 +145,7 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
     for name in dict.fromkeys(names):
         tag = table.tags.find(name)
         if tag is not None and not dry_run:
-            _untell(table, name)
+            _unregister(table, name)
         if tag is None or not (dry_run or table.tags.remove(name)):
             result.unknown.append(name)
             continue
@@ -173,14 +173,14 @@ def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelt
 
 def _tell(table: Table, name: str) -> None:
     """Say that a tag is complete, where the table wants it said."""
-    tell_of_tags(table, made=[name])
+    register_tags(table, made=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         write_success_file(table.file_io, table.tags.success_path(name))
 
 
-def _untell(table: Table, name: str) -> None:
+def _unregister(table: Table, name: str) -> None:
     """Say no longer that a tag is complete, before it goes."""
-    tell_of_tags(table, gone=[name])
+    register_tags(table, gone=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         table.file_io.delete(table.tags.success_path(name))
 

@@ -16,7 +16,7 @@ from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, 
 from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, lifted
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
-from paimon_sql.storage.merge.engines.removal import after, removals, sift, split_behind_deletes
+from paimon_sql.storage.merge.engines.removal import after, drop_retractions, removals, split_behind_deletes
 from paimon_sql.storage.merge.windows import Window
 
 
@@ -50,10 +50,10 @@ class Aggregation(ReducingEngine):
         kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
         counted = bundle
         if retract.any() and self.ignores_deletes:
-            sifted = sift(bundle, ~retract, newest)
+            sifted = drop_retractions(bundle, ~retract, newest)
             counted, kinds, retract = sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
         elif retract.any() and self._removes:
-            sifted = sift(bundle, after(bundle, removals(bundle)), newest)
+            sifted = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
             counted, kinds = sifted.bundle, sifted.kinds
             retract = is_retract(counted.kinds) & ~sifted.stands_in
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None

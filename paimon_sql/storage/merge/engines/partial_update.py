@@ -33,10 +33,10 @@ from paimon_sql.storage.merge.aggregates.of_schema import group_functions, lifte
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import (
-    Sifted,
+    Remaining,
     after,
+    drop_retractions,
     removals,
-    sift,
     split_around_deletes,
     split_behind_deletes,
 )
@@ -175,7 +175,7 @@ class PartialUpdate(ReducingEngine):
         if not retract.any():
             return bundle, np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8), retract
         if self.ignores_deletes:
-            sifted = sift(bundle, ~retract, bundle.segments.last())
+            sifted = drop_retractions(bundle, ~retract, bundle.segments.last())
         elif self._groups:
             sifted = self._after_group_removals(bundle)
             return self._with_retractions_alone(sifted)
@@ -185,12 +185,12 @@ class PartialUpdate(ReducingEngine):
             counts = after(bundle, removed) & ~retract
             # The rows after a delete begin with its values, as they do for Java's engines.
             counts[removed[bundle.segments.any(counts) & (removed != NOWHERE)]] = True
-            sifted = sift(bundle, counts, stand_ins)
+            sifted = drop_retractions(bundle, counts, stand_ins)
         else:
             raise _refused()
         return sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
 
-    def _after_group_removals(self, bundle: Bundle) -> Sifted:
+    def _after_group_removals(self, bundle: Bundle) -> Remaining:
         """The rows behind the last delete that a removing group accepts.
 
         Whether a delete is accepted depends on the rows since the removal before it, so removals are found one after
@@ -211,9 +211,9 @@ class PartialUpdate(ReducingEngine):
                 break
             found = np.where(first != NOWHERE, first, found)
             begins[fresh[fresh + 1 < len(begins)] + 1] = True
-        return sift(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
+        return drop_retractions(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
 
-    def _with_retractions_alone(self, sifted: Sifted) -> tuple[Bundle, RowKinds, Mask]:
+    def _with_retractions_alone(self, sifted: Remaining) -> tuple[Bundle, RowKinds, Mask]:
         """Keys of which nothing but retractions count become one retraction, of all that the rows retract together."""
         bundle, kinds = sifted.bundle, sifted.kinds
         retract = is_retract(bundle.kinds) & ~sifted.stands_in

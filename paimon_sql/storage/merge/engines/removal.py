@@ -16,7 +16,7 @@ from paimon_sql.storage.merge.windows import Window
 
 
 @dataclass(frozen=True)
-class Sifted:
+class Remaining:
     """The rows that count.
 
     Attributes:
@@ -36,7 +36,7 @@ class Sifted:
         return found
 
 
-def sift(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Sifted:
+def drop_retractions(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Remaining:
     """Leave out the rows that do not count.
 
     Args:
@@ -49,7 +49,7 @@ def sift(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Sifted:
     if gone.any():
         counts = counts.copy()
         counts[stand_ins[gone]] = True
-    return Sifted(bundle.where(counts), gone, kinds)
+    return Remaining(bundle.where(counts), gone, kinds)
 
 
 def removals(bundle: Bundle) -> Indices:

@@ -76,7 +76,7 @@ def parse_run(text: bytes) -> MaintenanceRun | None:
 
 
 @dataclass(frozen=True)
-class RunLog:
+class MaintenanceLog:
     """The records of a catalog.
 
     Attributes:

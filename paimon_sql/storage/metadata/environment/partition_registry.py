@@ -14,7 +14,7 @@ def as_done(partition: Mapping[str, str]) -> dict[str, str]:
     return {**partition, last: partition[last] + _DONE}
 
 
-class PartitionListing(ABC):
+class PartitionRegistry(ABC):
     """A metastore's list of the partitions of one table; an instance can be pickled.
 
     A partition is given as the text of each value by its column, in the order of the partition columns.

@@ -15,7 +15,7 @@ Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Rights:
+class QueryAuthResult:
     """What of a table is shown.
 
     Attributes:
@@ -27,7 +27,7 @@ class Rights:
     masks: Mapping[str, Node] | None = None
 
     @staticmethod
-    def read(filters: Sequence[str], masks: Mapping[str, str]) -> Rights:
+    def read(filters: Sequence[str], masks: Mapping[str, str]) -> QueryAuthResult:
         """Rights as a server tells them.
 
         Raises:
@@ -35,16 +35,16 @@ class Rights:
         """
         try:
             found = {column: json.loads(text) for column, text in masks.items() if text}
-            return Rights(tuple(json.loads(text) for text in filters if text), found)
+            return QueryAuthResult(tuple(json.loads(text) for text in filters if text), found)
         except ValueError as error:
             raise CatalogUnavailableError(f"The catalog's server tells rights that cannot be read: {error}") from None
 
 
-class Guard(ABC):
+class QueryAuth(ABC):
     """Who says what of one table is shown; an instance can be pickled."""
 
     @abstractmethod
-    def rights(self, columns: Sequence[str]) -> Rights:
+    def rights(self, columns: Sequence[str]) -> QueryAuthResult:
         """What of some columns is shown to whoever asks.
 
         Raises:

@@ -30,7 +30,7 @@ class PartitionChange:
     buckets: int
 
 
-class VersionAuthority(ABC):
+class VersionManagement(ABC):
     """What is asked for a table's versions, where its files alone do not decide them; an instance can be pickled.
 
     Files of snapshots and schemas stand in the table's folder as anywhere, and whoever wants an old one reads it there.

@@ -11,7 +11,7 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.file_io.symlinks import refuse_links
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionAuthority
+from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.refs.names import check_file_name
 
 _PREFIX = "branch-"
@@ -39,7 +39,7 @@ class BranchManager:
         authority: who renames and removes branches; without it that is done in the folder.
     """
 
-    def __init__(self, file_io: FileIO, paths: TablePaths, authority: VersionAuthority | None = None) -> None:
+    def __init__(self, file_io: FileIO, paths: TablePaths, authority: VersionManagement | None = None) -> None:
         self.file_io = file_io
         self._paths = paths
         self._authority = authority

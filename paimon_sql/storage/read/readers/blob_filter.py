@@ -17,7 +17,7 @@ from paimon_sql.storage.columns.blobs import fields_in_blob_files
 from paimon_sql.storage.data_files.file_groups import FileGroup
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.readers.data_evolution import read_group
-from paimon_sql.storage.scan.split import EvolvedSplit
+from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
 _MOST_PIECES = 1024
@@ -25,7 +25,7 @@ _MOST_PIECES = 1024
 
 def read_wanted(
     table: Table,
-    split: EvolvedSplit,
+    split: DataEvolutionSplit,
     group: FileGroup,
     columns: Sequence[str],
     predicate: Predicate | None,

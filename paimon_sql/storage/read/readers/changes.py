@@ -19,7 +19,7 @@ from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.read.readers.merge import current_windows
 from paimon_sql.storage.read.readers.raw import with_inserts
-from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
+from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
 
 _AFTER = "_AFTER"
@@ -27,7 +27,7 @@ _Places = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
-def read_log(table: Table, split: LogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of files as they were written; retractions only where the kinds of rows are among the columns."""
     keyed = bool(table.schema.primary_keys)
     stored = [c for c in columns if keyed or c != VALUE_KIND.name]

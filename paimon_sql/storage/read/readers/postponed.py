@@ -18,12 +18,12 @@ from paimon_sql.storage.merge.windows import RowOrder, Window
 from paimon_sql.storage.read.readers.data_file import read_data_file, wanted_fields
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.readers.raw import read_raw
-from paimon_sql.storage.scan.postponed import WaitingSplit
+from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
 
 
-def read_waiting(table: Table, split: WaitingSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The merged rows of a split; deleted ones too if their kinds are asked for.
 
     Waiting rows are not sorted, so that all rows of the bucket are held at once.
@@ -49,7 +49,7 @@ def read_waiting(table: Table, split: WaitingSplit, columns: Sequence[str]) -> I
         yield from left.to_batches(max_chunksize=65_536)
 
 
-def _placed(table: Table, split: WaitingSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _placed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     insert = pa.scalar(RowKind.INSERT, arrow_type(VALUE_KIND.type))
     for own in split.placed:
         read = read_raw(table, own, names) if own.raw else read_merged(table, own, names)
@@ -57,7 +57,7 @@ def _placed(table: Table, split: WaitingSplit, names: Sequence[str]) -> Iterator
             yield _shown(table, batch, names, pa.repeat(insert, batch.num_rows))
 
 
-def _waiting(table: Table, split: WaitingSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _waiting(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     router = Router(table.schema, split.buckets)
     for file in split.waiting:
         for batch in read_data_file(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name]):

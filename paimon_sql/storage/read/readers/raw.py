@@ -13,7 +13,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.readers.blob_filter import read_wanted
 from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
 from paimon_sql.storage.read.readers.data_file import read_data_file
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
 
@@ -51,9 +51,9 @@ def read_raw(
             yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
 
 
-def read_evolved(
+def read_data_evolution(
     table: Table,
-    split: EvolvedSplit,
+    split: DataEvolutionSplit,
     columns: Sequence[str],
     predicate: Predicate | None = None,
     row_ids: Predicate | None = None,

@@ -22,17 +22,23 @@ from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, S
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import FileGroup, evolves, file_groups, groups_of_entries, stored_fields
+from paimon_sql.storage.data_files.file_groups import (
+    FileGroup,
+    file_groups,
+    groups_of_entries,
+    has_data_evolution,
+    stored_fields,
+)
 from paimon_sql.storage.data_files.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.changes.range import count_files, differences, told_by_commit
-from paimon_sql.storage.scan.data_evolution import evolved_splits, grown_splits, whole_and_beside
+from paimon_sql.storage.scan.data_evolution import data_evolution_splits, grown_splits, whole_and_beside
 from paimon_sql.storage.scan.single_bucket import in_scanned_bucket
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, told_snapshot
+from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, snapshot_with_changelog
 from paimon_sql.storage.table.time_travel.commit_range import tells_changelog
 from paimon_sql.storage.table.time_travel.resolve import retained_range
 
@@ -57,7 +63,7 @@ class CommitSplit:
     split: Split
     kind: RowKind | None = None
     marked: Deletion | None = None
-    before: EvolvedSplit | None = None
+    before: DataEvolutionSplit | None = None
     compared: tuple[str, ...] = ()
 
 
@@ -97,7 +103,7 @@ def rewrites_rows(table: Table, commits: range) -> bool:
 
 def _commits(table: Table, commits: range) -> Iterator[Snapshot]:
     mode = CHANGELOG if tells_changelog(table) else DELTA
-    return (told_snapshot(table, number, mode) for number in commits)
+    return (snapshot_with_changelog(table, number, mode) for number in commits)
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,7 @@ class _Commit:
     def _of_files(self) -> Iterator[CommitSplit]:
         added, removed = self.moves()
         beside: dict[_Bucket, list[DataFileMeta]] = {}
-        if evolves(self.table):
+        if has_data_evolution(self.table):
             for place, files in added.items():
                 added[place], beside[place] = whole_and_beside(self.table, files)
         beside = {place: files for place, files in beside.items() if files}
@@ -171,7 +177,7 @@ class _Commit:
     ) -> Iterator[CommitSplit]:
         for place, files in held.items():
             count_files(self.metrics, files)
-            if evolves(self.table):
+            if has_data_evolution(self.table):
                 found = grown_splits(self.table, place, files, self.split_bytes)
             else:
                 groups = pack(files, lambda f: f.file_size, self.split_bytes, 0)
@@ -209,16 +215,16 @@ class _Commit:
                 buckets[e.partition, e.bucket].append(e.file)
         return {p: {g.first_row_id: g for g in file_groups(self.table, files)[0]} for p, files in buckets.items()}
 
-    def _group_split(self, place: _Bucket, group: FileGroup, deletions: _Deletions) -> EvolvedSplit:
+    def _group_split(self, place: _Bucket, group: FileGroup, deletions: _Deletions) -> DataEvolutionSplit:
         deletion = deletions.get((*place, group.anchor.file_name))
         dead = {} if deletion is None else {group.anchor.file_name: deletion}
-        return EvolvedSplit(*place, group.files, raw=False, deletions=dead, groups=(group,))
+        return DataEvolutionSplit(*place, group.files, raw=False, deletions=dead, groups=(group,))
 
     def _marked(self, marked: _Deletions, old: _Deletions) -> Iterator[CommitSplit]:
         by_partition = partition_predicate(self.table, self.predicate)
         live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, by_partition).entries)
         chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
-        if evolves(self.table):  # the other columns of the rows lie in files beside
+        if has_data_evolution(self.table):  # the other columns of the rows lie in files beside
             numbers = pa.array(groups_of_entries(live))
             chosen = pc.is_in(numbers, value_set=numbers.filter(chosen.combine_chunks()))
         buckets: dict[_Bucket, list[DataFileMeta]] = {}
@@ -226,8 +232,8 @@ class _Commit:
             buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for place, files in buckets.items():
             count_files(self.metrics, files)
-            if evolves(self.table):
-                found = evolved_splits(self.table, place, files, None, SplitSize(0, 0), lambda file: True)
+            if has_data_evolution(self.table):
+                found = data_evolution_splits(self.table, place, files, None, SplitSize(0, 0), lambda file: True)
             else:
                 found = (Split(*place, (file,), raw=True) for file in files)
             for split in found:
@@ -240,6 +246,6 @@ def _raw(split: Split, deletions: _Deletions) -> Split:
     """Files whose rows are told as they are, but those that were deleted before."""
     place = split.partition, split.bucket
     theirs = {f.file_name: d for f in split.anchors if (d := deletions.get((*place, f.file_name))) is not None}
-    if isinstance(split, EvolvedSplit):
+    if isinstance(split, DataEvolutionSplit):
         return replace(split, deletions=theirs)
     return Split(*place, split.files, raw=True, deletions=theirs)

@@ -10,7 +10,7 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import evolves
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
@@ -23,15 +23,15 @@ from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.data_evolution import grown_splits
 from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
-from paimon_sql.storage.scan.split import DiffSplit, LogSplit, Split
+from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DIFF, Span
+from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DIFF, ChangeRange
 
 _Bucket = tuple[bytes, int]
 
 
 def plan_changes(
-    table: Table, span: Span, predicate: Predicate | None, split_bytes: int
+    table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
 ) -> tuple[list[Split], ScanMetrics]:
     """The splits that tell the changes of a span, and what planning looked at.
 
@@ -50,7 +50,7 @@ def plan_changes(
 
 
 def _told(
-    table: Table, span: Span, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+    table: Table, span: ChangeRange, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
 ) -> Iterable[Split]:
     """A split holds files of one bucket, but never of two commits, so that a reader could tell them in order."""
     by_partition = partition_predicate(table, predicate)
@@ -83,11 +83,11 @@ def told_by_commit(
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket), files in buckets.items():
             count_files(metrics, files)
-            if evolves(table):
+            if has_data_evolution(table):
                 yield from grown_splits(table, (partition, bucket), files, split_bytes)
                 continue
             for group in pack(files, lambda f: f.file_size, split_bytes, 0):
-                yield LogSplit(partition, bucket, tuple(group), False)
+                yield ChangelogSplit(partition, bucket, tuple(group), False)
 
 
 def differences(

@@ -23,7 +23,7 @@ from paimon_sql.storage.data_files.partition_statistics import partition_stats
 from paimon_sql.storage.data_files.pruning.groups import stats_of_groups
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, Place, place_of, without_files
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
 Longs = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     found: list[Split] = []
     for split in splits:
         left: Split
-        if isinstance(split, EvolvedSplit):
+        if isinstance(split, DataEvolutionSplit):
             left = _of_groups(split, unwanted)
         else:
             left = without_files(split, unwanted if chooses or split.raw else frozenset(), unwanted if by_key else None)
@@ -106,7 +106,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     return First(found, condition)
 
 
-def _of_groups(split: EvolvedSplit, unwanted: frozenset[Place]) -> EvolvedSplit:
+def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[Place]) -> DataEvolutionSplit:
     groups = tuple(g for g in split.groups if place_of(split, g.anchor) not in unwanted)
     if len(groups) == len(split.groups):
         return split

@@ -33,7 +33,7 @@ DELTA, CHANGELOG, DIFF = "delta", "changelog", "diff"
 
 
 @dataclass(frozen=True)
-class Span:
+class ChangeRange:
     """Changes after one snapshot up to another.
 
     Attributes:
@@ -57,7 +57,7 @@ class Span:
             NoSuchSnapshotError: one of them is not retained.
         """
         for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
-            snapshot = told_snapshot(table, snapshot_id, self.mode)
+            snapshot = snapshot_with_changelog(table, snapshot_id, self.mode)
             if self._tells(snapshot.commit_kind):
                 yield snapshot
 
@@ -67,7 +67,7 @@ class Span:
         return self.mode != DELTA or kind is CommitKind.APPEND
 
 
-def span_to_read(table: Table, zone: tzinfo | None = None) -> Span | None:
+def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRange | None:
     """The span that the table's options name; None if they name none.
 
     Args:
@@ -119,7 +119,7 @@ def _mode(table: Table) -> str:
     return DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
 
 
-def _between(table: Table, start: str, end: str) -> Span:
+def _between(table: Table, start: str, end: str) -> ChangeRange:
     tags = [table.tags.find(name) for name in (start, end)]
     if all(tags) and table.options.get(INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT):
         start, end = (str(tag.snapshot.id) for tag in tags if tag)
@@ -129,57 +129,57 @@ def _between(table: Table, start: str, end: str) -> Span:
         )
         if last is None or (first and first.id > last.id):
             raise _reversed(start, end)
-        return Span(DIFF, first.id if first else 0, last if first is None or first.id < last.id else None, first)
+        return ChangeRange(DIFF, first.id if first else 0, last if first is None or first.id < last.id else None, first)
     first_id, last_id = (_number(table, text) for text in (start, end))
     if first_id > last_id:
         raise _reversed(start, end)
     return _of_ids(table, first_id, last_id)
 
 
-def _of_ids(table: Table, start: int, end: int) -> Span:
+def _of_ids(table: Table, start: int, end: int) -> ChangeRange:
     mode = _mode(table)
     latest = table.snapshots.latest_id()
-    earliest = earliest_told(table, mode)
+    earliest = earliest_with_changelog(table, mode)
     if latest is None or earliest is None or end > latest or start < earliest - 1:
         raise NoSuchSnapshotError(
             f"{table.name}: changes from snapshot {start} to {end} are not known: {retained_range(table)}.",
             name=f"{start},{end}",
         )
     if start == end:
-        return Span(mode, start, None)
+        return ChangeRange(mode, start, None)
     before = None
     if mode == DIFF and start >= FIRST_SNAPSHOT_ID:
         before = table.snapshots.get(start)
-    return Span(mode, start, told_snapshot(table, end, mode), before)
+    return ChangeRange(mode, start, snapshot_with_changelog(table, end, mode), before)
 
 
-def _between_times(table: Table, start: int, end: int) -> Span:
+def _between_times(table: Table, start: int, end: int) -> ChangeRange:
     """The changes between two times, in milliseconds since the epoch."""
     if start > end:
         raise _reversed(str(start), str(end))
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest()
     if earliest is None or latest is None:
-        return Span(_mode(table), 0, None)
+        return ChangeRange(_mode(table), 0, None)
     first = earliest - 1
     if start >= table.snapshots.get(earliest).time_millis:
         first = snapshot_at_time(table, start).id
     last = snapshot_at_time(table, end).id if end >= table.snapshots.get(earliest).time_millis else first
-    return _of_ids(table, first, last) if last > first else Span(_mode(table), first, None)
+    return _of_ids(table, first, last) if last > first else ChangeRange(_mode(table), first, None)
 
 
-def _to_tag(table: Table, name: str) -> Span:
+def _to_tag(table: Table, name: str) -> ChangeRange:
     """The changes since the last tag before it that was made by itself."""
     tag = table.tags.find(name)
     if tag is None:
-        return Span(DIFF, 0, None)
+        return ChangeRange(DIFF, 0, None)
     earlier = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name) and n < name]
     if not _AUTOMATIC.fullmatch(name) or not earlier:
-        return Span(DIFF, 0, None)
+        return ChangeRange(DIFF, 0, None)
     before = table.tags.get(max(earlier)).snapshot
-    return Span(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)
+    return ChangeRange(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)
 
 
-def earliest_told(table: Table, mode: str) -> int | None:
+def earliest_with_changelog(table: Table, mode: str) -> int | None:
     """The first snapshot whose changes are retained; None if nothing was written."""
     kept = [table.snapshots.earliest_id()]
     if mode == CHANGELOG:
@@ -187,7 +187,7 @@ def earliest_told(table: Table, mode: str) -> int | None:
     return min((i for i in kept if i is not None), default=None)
 
 
-def told_snapshot(table: Table, snapshot_id: int, mode: str) -> Snapshot:
+def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapshot:
     """A snapshot, or the changelog that outlived it.
 
     Raises:

@@ -9,7 +9,12 @@ from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, earliest_told, told_snapshot
+from paimon_sql.storage.table.time_travel.change_range import (
+    CHANGELOG,
+    DELTA,
+    earliest_with_changelog,
+    snapshot_with_changelog,
+)
 from paimon_sql.storage.table.time_travel.resolve import retained_range
 
 _MICROS_OF_A_MILLI = 1000
@@ -46,7 +51,7 @@ def commits_between(table: Table, start: Bound | None, end: Bound | None) -> ran
         NoSuchSnapshotError: a version is not retained, or there is none yet.
     """
     mode = CHANGELOG if tells_changelog(table) else DELTA
-    earliest, latest = earliest_told(table, mode), table.snapshots.latest_id()
+    earliest, latest = earliest_with_changelog(table, mode), table.snapshots.latest_id()
     known = range(earliest, latest + 1) if earliest is not None and latest is not None else range(1, 1)
     whole = known
     if mode == DELTA and table.schema.primary_keys and known.start > FIRST_SNAPSHOT_ID:
@@ -91,5 +96,5 @@ def _number(table: Table, text: str, known: range) -> int:
 def _newest(table: Table, micros: int, known: range, mode: str) -> int:
     """The newest commit that is not younger than a time; the one before all known ones if all are."""
     millis = micros // _MICROS_OF_A_MILLI
-    count = bisect_right(known, millis, key=lambda number: told_snapshot(table, number, mode).time_millis)
+    count = bisect_right(known, millis, key=lambda number: snapshot_with_changelog(table, number, mode).time_millis)
     return known.start + count - 1

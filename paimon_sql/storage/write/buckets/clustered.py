@@ -14,7 +14,7 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaidOutTask(WriteTask):
+class ClusteredWriteTask(WriteTask):
     """Sorts the rows of each writer, within the memory of a write buffer, before they go to files."""
 
     layout: Clustering

@@ -18,7 +18,7 @@ from paimon_sql.storage.table.table import Table
 _SHORT = pa.array([kind.short for kind in RowKind], pa.string())
 
 
-class KindsOfRows:
+class RowKindReader:
     """Gives each row of a batch its kind, and leaves out the rows that the table's options pass over.
 
     Args:

@@ -18,7 +18,7 @@ MOST_BUCKETS = 32767
 
 
 @dataclass
-class Lane:
+class AssignerPartition:
     """The buckets of one lane in one partition.
 
     Attributes:

@@ -16,7 +16,7 @@ from paimon_sql.format.rows.hash import row_hash
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.fill import Lane
+from paimon_sql.storage.write.buckets.assignment.fill import AssignerPartition
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile
 
 Hashes = npt.NDArray[np.int32]
@@ -44,7 +44,7 @@ class HashAssigner:
         for (partition, bucket), file in index.items():
             self._files.setdefault(partition, []).append((bucket, file))
         self._router = Router(table.schema, 1)
-        self._known: dict[bytes, dict[int, _KnownLane]] = {}
+        self._known: dict[bytes, dict[int, _KnownAssignerPartition]] = {}
 
     def assign(self, batch: pa.RecordBatch) -> Buckets:
         """The bucket of each row; the batch holds at least the columns of the key and of the partition."""
@@ -53,7 +53,7 @@ class HashAssigner:
             return buckets
         hashes = key_hashes(self._table.schema, batch)
         partitions, codes = self._router.partitions_of(batch)
-        groups = codes * self._lanes + lane_of(hashes, self._lanes)
+        groups = codes * self._lanes + assigner_partition_of(hashes, self._lanes)
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         for rows in np.split(order, starts[1:]):
@@ -61,35 +61,35 @@ class HashAssigner:
             buckets[rows] = self._lane(partitions[code], number, groups, code).assign(hashes[rows])
         return buckets
 
-    def _lane(self, partition: bytes, number: int, groups: npt.NDArray[np.int64], code: int) -> _KnownLane:
+    def _lane(self, partition: bytes, number: int, groups: npt.NDArray[np.int64], code: int) -> _KnownAssignerPartition:
         known = self._known.setdefault(partition, {})
         if number not in known:
             present = np.unique(groups[groups // self._lanes == code] % self._lanes)
             self._load(partition, [n for n in present.tolist() if n not in known], known)
         return known[number]
 
-    def _load(self, partition: bytes, numbers: Sequence[int], known: dict[int, _KnownLane]) -> None:
+    def _load(self, partition: bytes, numbers: Sequence[int], known: dict[int, _KnownAssignerPartition]) -> None:
         files = self._files.get(partition, [])
         found: dict[int, list[_Known]] = {n: [] for n in numbers}
         for bucket, file in files:
             hashes = file.read(self._table)
-            lanes = lane_of(hashes, self._lanes)
+            lanes = assigner_partition_of(hashes, self._lanes)
             for number in numbers:
                 theirs = hashes[lanes == number]
                 found[number].append((theirs, np.full(len(theirs), bucket, np.int16)))
         for number, parts in found.items():
             counts = {bucket: file.rows for bucket, file in files if file.counts and bucket % self._lanes == number}
-            lane = Lane(number, self._lanes, self._target, self._most, counts)
-            known[number] = _KnownLane(lane, parts)
+            lane = AssignerPartition(number, self._lanes, self._target, self._most, counts)
+            known[number] = _KnownAssignerPartition(lane, parts)
 
 
-class _KnownLane:
+class _KnownAssignerPartition:
     """The known hashes of a lane in a partition, sorted, and the buckets that they are in.
 
     New ones are kept apart, so that not all is moved whenever a few come in.
     """
 
-    def __init__(self, lane: Lane, parts: Sequence[_Known]) -> None:
+    def __init__(self, lane: AssignerPartition, parts: Sequence[_Known]) -> None:
         self._lane = lane
         self._old = _sorted(parts)
         self._new = _sorted([])
@@ -130,6 +130,6 @@ def key_hashes(schema: TableSchema, batch: pa.RecordBatch) -> Hashes:
     return row_hash([batch.column(f.name) for f in fields], [f.type for f in fields])
 
 
-def lane_of(hashes: Hashes, lanes: int) -> npt.NDArray[np.int64]:
+def assigner_partition_of(hashes: Hashes, lanes: int) -> npt.NDArray[np.int64]:
     """The lane of each key: the remainder of its hash, without the sign."""
     return np.abs(hashes.astype(np.int64)) % lanes

@@ -32,7 +32,7 @@ PLACES = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKE
 
 
 @dataclass(frozen=True)
-class KeyPlaceTask:
+class KeyLocationTask:
     """Reads the keys of one bucket; ``wanted`` are the only ones of interest."""
 
     table: Table
@@ -56,12 +56,12 @@ class KeyPlaceTask:
             yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
 
 
-def run_key_places(task: KeyPlaceTask) -> pa.Table:
+def run_key_locations(task: KeyLocationTask) -> pa.Table:
     """The wanted keys of one task; a function of the module, so that it can be sent to a worker."""
     return pa.Table.from_batches(task.batches(), schema=PLACES)
 
 
-def plan_key_places(state: WriteState) -> list[KeyPlaceTask]:
+def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     """The tasks that read all keys which a write leaves in place.
 
     Files that are older than ``cross-partition-upsert.index-ttl`` are forgotten where a bucket holds no younger one.
@@ -80,7 +80,7 @@ def plan_key_places(state: WriteState) -> list[KeyPlaceTask]:
         marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
         theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
         sections = tuple(sections_of(table.schema, files))
-        tasks.append(KeyPlaceTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
+        tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
     return tasks
 
 

@@ -24,11 +24,11 @@ from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.fill import Lane
+from paimon_sql.storage.write.buckets.assignment.fill import AssignerPartition
 from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import check_keys
-from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 
 Indices = npt.NDArray[np.int64]
 
@@ -70,13 +70,13 @@ class Relocator:
 
     def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
         self._table = table
-        self._kinds = KindsOfRows(table, merge_engine(table.schema))
+        self._kinds = RowKindReader(table, merge_engine(table.schema))
         self._router = Router(table.schema, 1)
         stays = self._first if table.options.get(MERGE_ENGINE) == "first-row" else self._stay
         self._place = self._move if moves_rows(table) else stays
-        self._lane = Lane(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
+        self._lane = AssignerPartition(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
         self._lane.most = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
-        self._lanes: dict[bytes, Lane] = {}
+        self._lanes: dict[bytes, AssignerPartition] = {}
         for (partition, bucket), count in counts.items():
             if bucket % lanes == lane:
                 self._of(partition).counts[bucket] = count
@@ -151,7 +151,7 @@ class Relocator:
         partitions, codes = self._router.partitions_of(rows)
         return pa.array(partitions, pa.binary()).take(pa.array(codes))
 
-    def _of(self, partition: bytes) -> Lane:
+    def _of(self, partition: bytes) -> AssignerPartition:
         if partition not in self._lanes:
             self._lanes[partition] = replace(self._lane, counts={})
         return self._lanes[partition]

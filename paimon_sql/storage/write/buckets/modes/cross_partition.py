@@ -21,10 +21,10 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.key_places import (
     KEY,
     PLACES,
-    KeyPlaceTask,
+    KeyLocationTask,
     key_bytes,
-    plan_key_places,
-    run_key_places,
+    plan_key_locations,
+    run_key_locations,
 )
 from paimon_sql.storage.write.buckets.assignment.relocation import Relocator
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
@@ -56,7 +56,7 @@ class CrossPartition(BucketMode):
         return CrossPartitionTask(
             state.table,
             state.sequences,
-            tuple(plan_key_places(state)),
+            tuple(plan_key_locations(state)),
             state.row_counts,
             state.snapshot,
             replaces_all=replaces_all,
@@ -77,7 +77,7 @@ class CrossPartitionTask(WriteTask):
 
     grows_with_rows = False
 
-    places: tuple[KeyPlaceTask, ...] = ()
+    places: tuple[KeyLocationTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
     base: Snapshot | None = None
     located: bool = False
@@ -124,7 +124,7 @@ class CrossPartitionTask(WriteTask):
     def _places_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
         tasks = [replace(task, wanted=keys) for task in self.places]
-        return pa.concat_tables([PLACES.empty_table(), *LocalExecutor(threads).map(run_key_places, tasks)])
+        return pa.concat_tables([PLACES.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)])
 
 
 class _RelocatedWriter(KeyValueWriter):

@@ -25,7 +25,7 @@ from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, key_value_fi
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
 from paimon_sql.storage.merge.registry import merge_engine
-from paimon_sql.storage.scan.postponed import merges_waiting
+from paimon_sql.storage.scan.postponed import merges_postponed
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
 from paimon_sql.storage.table.partitioning.routing import Router
@@ -39,7 +39,7 @@ from paimon_sql.storage.write.buckets.rescale import rescale
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored, check_keys
-from paimon_sql.storage.write.rows.row_kinds import KindsOfRows
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 from paimon_sql.storage.write.task import WriteTask
 
 _NO_SEQUENCE = -1
@@ -59,7 +59,7 @@ class PostponeWriter(AppendWriter):
         waiting = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
         super().__init__(waiting, router=Router(table.schema, 1))
         self._total = POSTPONE_BUCKET
-        self._kinds = KindsOfRows(table, merge_engine(table.schema))
+        self._kinds = RowKindReader(table, merge_engine(table.schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows; the columns are those of the table, perhaps with the kind of each row behind them."""
@@ -104,7 +104,7 @@ class Postpone(BucketMode):
 
 def _merged_later(state: WriteState) -> bool:
     """Whether rows wait that reads show: they count as newer than all in real buckets, so that new ones wait, too."""
-    return merges_waiting(state.table) and bool(pc.any(pc.equal(state.files["bucket"], POSTPONE_BUCKET)).as_py())
+    return merges_postponed(state.table) and bool(pc.any(pc.equal(state.files["bucket"], POSTPONE_BUCKET)).as_py())
 
 
 @dataclass(frozen=True)

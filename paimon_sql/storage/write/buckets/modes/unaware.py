@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.buckets.clustered import LaidOutTask
+from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.clustering.clustering import clustering_of_writes
 from paimon_sql.storage.write.task import WriteTask
@@ -23,4 +23,4 @@ class Unaware(BucketMode):
 
     def plan(self, state: WriteState) -> WriteTask:
         layout = clustering_of_writes(state.table)
-        return WriteTask(state.table) if layout is None else LaidOutTask(state.table, layout=layout)
+        return WriteTask(state.table) if layout is None else ClusteredWriteTask(state.table, layout=layout)

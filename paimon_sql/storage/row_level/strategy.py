@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.storage.table.table import Table
 
 
-class Way(Enum):
+class RowLevelStrategy(Enum):
     """How rows are changed."""
 
     UPSERT = "new rows of the same key, marked as updates and deletes"
@@ -27,7 +27,7 @@ class Way(Enum):
     COLUMNS = "changed columns written into files beside those of the rows"
 
 
-def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
+def row_level_strategy(table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
     """How a statement changes rows of a table.
 
     Args:
@@ -47,9 +47,9 @@ def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
                 f"{table.name}: rows of tables with data evolution are deleted by deletion vectors only.",
                 remedy=f"ALTER TABLE .. SET TBLPROPERTIES ('{DELETION_VECTORS_ENABLED.key}' = 'true') first.",
             )
-        return Way.VECTORS if operation is Operation.DELETE else Way.COLUMNS
+        return RowLevelStrategy.VECTORS if operation is Operation.DELETE else RowLevelStrategy.COLUMNS
     if not table.schema.primary_keys:
-        return Way.VECTORS if marks else Way.REWRITE
+        return RowLevelStrategy.VECTORS if marks else RowLevelStrategy.REWRITE
     engine = options.get(MERGE_ENGINE)
     if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
         raise UnsupportedError(
@@ -58,9 +58,9 @@ def way_of(table: Table, operation: Operation, deletes: bool) -> Way:
             remedy="INSERT rows that the engine merges as you want, or use a table with merge-engine 'deduplicate'.",
         )
     if not deletes or _takes_deletes(table):
-        return Way.UPSERT
+        return RowLevelStrategy.UPSERT
     if operation is Operation.DELETE:
-        return Way.DROP_KEYS
+        return RowLevelStrategy.DROP_KEYS
     raise UnsupportedError(
         f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine}' that takes no deletes.",
         remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a DELETE of its own.",
