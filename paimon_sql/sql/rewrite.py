@@ -77,7 +77,7 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     if not holds_ours(text) or _keeps_insert(text, context):
         return Rewritten(text)
     if explained := _EXPLAIN_REWRITE.match(text, _start(text)):
-        return Rewritten(_told(rewrite(text[explained.end() :], context)))
+        return Rewritten(_explained(rewrite(text[explained.end() :], context)))
     try:
         trees = read(text)
     except RefusedError as error:
@@ -106,7 +106,7 @@ def read(text: str) -> list[exp.Expr]:
     return [tree for tree in parser.parse(dialect.tokenize(text), text) if tree is not None]
 
 
-def _told(rewritten: Rewritten) -> str:
+def _explained(rewritten: Rewritten) -> str:
     """A query whose rows tell what a statement became: what Spark parses, and what we execute."""
     rows = [("executed by paimon-sql", repr(statement)) for statement in rewritten.statements]
     if not rows or rewritten.spark_sql is not None:

@@ -99,7 +99,7 @@ class RemoveOrphanFiles(Procedure):
                 len(plans),
                 sum(plan.listed.files for plan in plans),
                 sum(plan.listed.strange for plan in plans),
-                sum(plan.census.manifests_read for plan in plans),
+                sum(plan.usage_scan.manifests_read for plan in plans),
                 "\n".join(removed.shown) or None,
                 round(time.monotonic() - started, 3),
                 "; ".join(notes),

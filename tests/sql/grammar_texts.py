@@ -74,7 +74,7 @@ SLOTS: dict[str, Texts] = {
 def texts_of(part: Part) -> Texts:
     """What a part of a grammar reads."""
     if isinstance(part, Words):
-        return st.just(part.told())
+        return st.just(part.usage())
     if isinstance(part, Named):
         return st.sampled_from(list(part.choices))
     if isinstance(part, SlotPart):

@@ -85,9 +85,9 @@ def test_each_statement_of_sparks_is_untouched(record_property: Callable[[str, o
             touched += [(each, became)] if became is not each.text else []
     seconds = time.perf_counter() - started
     read = sum(holds_ours(each.text) for each in found)
-    told = f"{len(found)} statements of Spark's in {seconds:.1f} s; {read} pass the quick look"
-    print(told)
-    record_property("rewrite", told)
+    usage = f"{len(found)} statements of Spark's in {seconds:.1f} s; {read} pass the quick look"
+    print(usage)
+    record_property("rewrite", usage)
     assert touched[:_SHOWN] == []
 
 
@@ -321,9 +321,9 @@ def test_each_statement_of_sparks_parses_as_in_plain_spark(
 ) -> None:
     started = time.perf_counter()
     found = differences(parsers, sample())
-    told = f"{parsers.figures()}, {time.perf_counter() - started:.1f} s in all"
-    print(told)
-    record_property("parsers", told)
+    usage = f"{parsers.figures()}, {time.perf_counter() - started:.1f} s in all"
+    print(usage)
+    record_property("parsers", usage)
     assert parsers.refused <= len(parsers.milliseconds) / 5
     assert not found, f"{len(found)} differ:\n" + "\n".join(found[:_SHOWN])
 

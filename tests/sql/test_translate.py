@@ -88,12 +88,12 @@ def test_files_are_changed_only_if_asked_and_all_can_be_read(tmp_path: Path) -> 
 
 def test_explain_rewrite_tells_what_becomes_of_a_statement() -> None:
     context = RewriteContext("paimon", "db", frozenset({"paimon"}))
-    told = rewrite("-- why\nexplain rewrite SELECT * FROM t$files", context)
-    assert told.sql == (
+    usage = rewrite("-- why\nexplain rewrite SELECT * FROM t$files", context)
+    assert usage.sql == (
         "SELECT * FROM VALUES ('parsed by Spark', 'SELECT * FROM `t$files`') AS rewritten(step, statement)"
     )
-    assert not told.statements
-    told = rewrite("EXPLAIN REWRITE DELETE FROM t WHERE a = 'x'", context)
-    assert "('parsed by Spark', 'DELETE FROM t WHERE a = \\'x\\'')" in told.sql
-    assert "('executed by paimon-sql', 'DeleteFrom(" in told.sql
+    assert not usage.statements
+    usage = rewrite("EXPLAIN REWRITE DELETE FROM t WHERE a = 'x'", context)
+    assert "('parsed by Spark', 'DELETE FROM t WHERE a = \\'x\\'')" in usage.sql
+    assert "('executed by paimon-sql', 'DeleteFrom(" in usage.sql
     assert "parsed by Spark" not in rewrite("EXPLAIN REWRITE ALTER TABLE t CREATE TAG x", context).sql

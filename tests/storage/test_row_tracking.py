@@ -22,8 +22,8 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.rewrite import plan_rewrite
-from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
+from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.row_tracking import TrackedWriteTask
 from tests.storage import commits

@@ -163,7 +163,7 @@ class HiveCatalog(ViewsInMetastore):
 
         was_told = False
 
-        def told(schema: TableSchema) -> TableSchema:
+        def described(schema: TableSchema) -> TableSchema:
             nonlocal was_told
             changed = change(schema)
             if changed is not schema:
@@ -174,7 +174,7 @@ class HiveCatalog(ViewsInMetastore):
 
         # The metastore may refuse, and is therefore told before the definition counts.
         try:
-            return super().alter_table(identifier, told)
+            return super().alter_table(identifier, described)
         except BaseException:
             if was_told:
                 with suppress(PaimonError, OSError):

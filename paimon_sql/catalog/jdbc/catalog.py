@@ -116,7 +116,7 @@ class JdbcCatalog(ViewsInRecords):
                     remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
                 )
             try:
-                self.records.add_table(identifier.database, identifier.table, self._told(first))
+                self.records.add_table(identifier.database, identifier.table, self._definition_of(first))
             except NameExistsError:
                 raise self._taken_table(identifier) from None
             except BaseException:
@@ -155,13 +155,13 @@ class JdbcCatalog(ViewsInRecords):
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         changed = super().alter_table(identifier, change)
         if self._synced and identifier.branch == MAIN_BRANCH:
-            self.records.set_table_properties(identifier.database, identifier.table, self._told(changed))
+            self.records.set_table_properties(identifier.database, identifier.table, self._definition_of(changed))
         return changed
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """What was to be done to let the rows say what stands in a table's folder."""
         schema = self._schemas(identifier).latest()
-        told = {} if schema is None else self._told(schema)
+        told = {} if schema is None else self._definition_of(schema)
         if not self.records.has_table(identifier.database, identifier.table):
             if not dry_run:
                 with suppress(NameExistsError):
@@ -209,7 +209,7 @@ class JdbcCatalog(ViewsInRecords):
                 self.file_io.delete_dir(schemas.directory.directory)
                 self.file_io.delete_dir(self.table_location(identifier))
 
-    def _told(self, schema: TableSchema) -> dict[str, str]:
+    def _definition_of(self, schema: TableSchema) -> dict[str, str]:
         """What rows say of a table's definition."""
         if not self._synced:
             return {}

@@ -196,7 +196,7 @@ class RestCatalog(DefinitionsOnServer):
         check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
         if kind is KINDS["table"] and PATH.key in schema.options:
             schema = _as_it_stands(schema, SchemaManager(file_io, location).latest())
-        body = {"identifier": named(identifier), "schema": _told(schema)}
+        body = {"identifier": named(identifier), "schema": _definition_for_server(schema)}
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
@@ -226,7 +226,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def replace_table(self, identifier: Identifier, schema: TableSchema) -> None:
         try:
-            self.client.post(*_path(identifier), "replace", body={"schema": _told(schema)})
+            self.client.post(*_path(identifier), "replace", body={"schema": _definition_for_server(schema)})
         except NotFoundAnswerError as error:
             missing = f"{self.name}.{identifier}"
             if error.resource == "TABLE":
@@ -336,7 +336,7 @@ def _schema(found: Mapping[str, Any], place: str) -> TableSchema:
     )
 
 
-def _told(schema: TableSchema) -> dict[str, Any]:
+def _definition_for_server(schema: TableSchema) -> dict[str, Any]:
     """A new table's definition as the server is told it."""
     return {
         "fields": [f.to_json() for f in schema.fields],

@@ -45,7 +45,7 @@ class RestPartitions(PartitionRegister):
             {
                 "partitionSpecs": [dict(s) for s, _ in figures],
                 "ignoreIfExists": True,
-                "partitionStatistics": [_told(s, f) for s, f in figures],
+                "partitionStatistics": [_request(s, f) for s, f in figures],
                 "replaceStatistics": anew,
             }
         )
@@ -80,7 +80,7 @@ def _figures(entry: Any) -> Figures:
     return Figures(*(value if isinstance(value, int) else UNKNOWN for value in known))
 
 
-def _told(spec: Spec, figures: Figures) -> dict[str, Any]:
+def _request(spec: Spec, figures: Figures) -> dict[str, Any]:
     return {
         "spec": dict(spec),
         "recordCount": figures.rows,

@@ -52,9 +52,9 @@ class TokenProvider:
             CatalogUnavailableError: the server lends none.
             PaimonError: it refuses.
         """
-        return _held.get(self, self._lent)
+        return _held.get(self, self._vended)
 
-    def _lent(self) -> Token:
+    def _vended(self) -> Token:
         now = time.time()
         said = self.client.get(*self.table, "token")
         try:

@@ -29,6 +29,6 @@ def _section(module: str, family: list[type[Statement]]) -> Iterator[str]:
     summary, *_ = (inspect.getdoc(sys.modules[module]) or "").split("\n\n")
     yield from ("", f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", summary)
     for statement in family:
-        yield from ("", "```", *(grammar.told() for grammar in statement.GRAMMARS), "```", "")
+        yield from ("", "```", *(grammar.usage() for grammar in statement.GRAMMARS), "```", "")
         summary, *_ = (inspect.getdoc(statement) or "").split("\n\n")
         yield summary.replace("``", "`")

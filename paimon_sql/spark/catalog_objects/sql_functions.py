@@ -78,7 +78,7 @@ class FunctionMaker:
         name = self._free_name(own, identifier.object_name)
         start = f"CREATE OR REPLACE TEMPORARY FUNCTION `{name.replace('`', '``')}` "
         parser = self.session.sessionState().sqlParser()
-        command = _told(lambda: parser.parsePlan(start + definition))
+        command = _call_spark(lambda: parser.parsePlan(start + definition))
         if command.getClass().getSimpleName() == "CreateFunctionCommand":
             return self._file_schema(identifier, command)
         if command.isTableFunc():
@@ -89,7 +89,7 @@ class FunctionMaker:
         # Spark would look for functions that a temporary one calls in its own catalog only.
         called: list[FunctionSchema] = []
         text = start + with_stand_ins(definition, lambda callee: self._result_type(callee, called))
-        _told(lambda: self.session.sql(text))
+        _call_spark(lambda: self.session.sql(text))
         try:
             info = own.lookupBuiltinOrTempFunction(name).get()
             made = self.jvm.static(_FUNCTION, "fromExpressionInfo")(info, parser)
@@ -279,7 +279,7 @@ class FunctionMaker:
     def _handed_out(self, ident: Any, register: Callable[[Any], None]) -> Any:
         """What Spark's own catalog would give for a function, which is registered there for a moment only."""
         own, registry = self.session.sessionState().catalog(), self.session.sessionState().functionRegistry()
-        _told(lambda: register(own))
+        _call_spark(lambda: register(own))
         try:
             info, builder = registry.lookupFunction(ident).get(), registry.lookupFunctionBuilder(ident).get()
         finally:
@@ -298,7 +298,7 @@ class FunctionMaker:
         return first[0].upper() in ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 
 
-def _told(action: Callable[[], T]) -> T:
+def _call_spark(action: Callable[[], T]) -> T:
     """What Spark answers; an error of its own is told in one line, since our callers may raise no checked one."""
     try:
         return action()

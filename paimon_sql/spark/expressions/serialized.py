@@ -34,11 +34,11 @@ def _with_elements(jvm: Jvm, expression: Any) -> Any:
     """
     compares = str(expression.getClass().getSimpleName()) == _OVERLAP
 
-    def told(child: Any) -> Any:
+    def reported(child: Any) -> Any:
         found = _with_elements(jvm, child)
         return _elements(jvm, found) if compares else found
 
-    return with_children(jvm, expression, told)
+    return with_children(jvm, expression, reported)
 
 
 def _elements(jvm: Jvm, expression: Any) -> Any:

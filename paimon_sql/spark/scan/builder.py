@@ -60,13 +60,13 @@ from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.read.metadata_columns import hidden_fields
-from paimon_sql.storage.read.readers.lenient import as_forgiving
+from paimon_sql.storage.read.readers.lenient import ignoring_files
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.scan.seen import is_told_by_snapshot, sees_one_branch
+from paimon_sql.storage.scan.seen import depends_on_snapshot_alone, sees_one_branch
 from paimon_sql.storage.scan.selection.top_n import TopN
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
@@ -106,7 +106,7 @@ class ScanBuilderProxy(JavaObject):
         self._note = note
         self._also = also
         self._filters: list[str] = []
-        self.table = table = table if self.thorough else as_forgiving(table)
+        self.table = table = table if self.thorough else ignoring_files(table)
         self.session = session
         self._columns: tuple[DataField, ...] = table.schema.fields
         self._pushed: Any = None
@@ -299,7 +299,7 @@ class ScanBuilderProxy(JavaObject):
     def _runtime_filters(self, plan: ScanPlan) -> RuntimeFilters | None:
         """What takes conditions while the query runs; None where a plan of the same snapshot could be another one."""
         narrows, answers, snapshot = (self._limit, self._top) != (None, None), self._answers, plan.snapshot
-        if narrows or answers is None or snapshot is None or not is_told_by_snapshot(self.table):
+        if narrows or answers is None or snapshot is None or not depends_on_snapshot_alone(self.table):
             return None
 
         def replan(predicate: Predicate) -> ScanPlan:

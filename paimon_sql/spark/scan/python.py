@@ -48,10 +48,10 @@ def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     with one_message():
         for batch in iterator:
             partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
-            yield from _alike(for_spark(rows) for task in partition.tasks for rows in task.batches())
+            yield from _under_one_schema(for_spark(rows) for task in partition.tasks for rows in task.batches())
 
 
-def _alike(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _under_one_schema(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The batches under one schema, as a stream of them must be: tasks differ in which columns may be null."""
     schema: pa.Schema | None = None
     for batch in batches:

@@ -21,10 +21,10 @@ from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, injec
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
 from paimon_sql.spark.session.new_sessions import CatalogsBuilder
 from paimon_sql.spark.session.parser import ParserBuilder, ParserProxy
-from paimon_sql.spark.statement_rules.alike_subqueries import ShareSubqueryColumns
 from paimon_sql.spark.statement_rules.common_tables import CommonTables
 from paimon_sql.spark.statement_rules.dataframe_writes import MergeSchemas
 from paimon_sql.spark.statement_rules.input_file_name import FileNames
+from paimon_sql.spark.statement_rules.shared_subquery_columns import ShareSubqueryColumns
 from paimon_sql.spark.statement_rules.variant_casts import VariantCasts
 
 _MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)

@@ -68,7 +68,7 @@ class RunDescribeFunction(Runner):
         catalog, database, name = statement.function
         if database.lower() != SYSTEM_DATABASE:
             identifier = Identifier(database, name)
-            told = _told(surroundings.catalog.function(identifier), statement.extended)
+            told = _described(surroundings.catalog.function(identifier), statement.extended)
             kept = surroundings.catalog.function_name(identifier) or name
             return Answer.of_names("function_desc", [f"Function:      {catalog}.{database}.{kept}", *told])
         found = load_function(surroundings.jvm, name, lambda: Context(surroundings.catalog))
@@ -92,7 +92,7 @@ def _identifier(function: TableName) -> Identifier:
     return Identifier(function[1], function[2])
 
 
-def _told(function: FunctionSchema, extended: bool) -> list[str]:
+def _described(function: FunctionSchema, extended: bool) -> list[str]:
     """The lines about a function, each a label and what it says."""
     told = [("Type", "SCALAR")]
     told += _several("Input", [_parameter(f) for f in function.parameters] or ["()"])

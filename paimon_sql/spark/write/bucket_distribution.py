@@ -30,7 +30,7 @@ from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, assigner_partition_of, key_hashes
 from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
 from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
-from paimon_sql.storage.write.buckets.modes.dynamic import DynamicTask, lanes_of
+from paimon_sql.storage.write.buckets.modes.dynamic import DynamicTask, assigner_count
 from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
 from paimon_sql.storage.write.buckets.modes.postpone import DefaultNumberTask, StagedTask
 from paimon_sql.storage.write.buckets.registry import bucket_mode
@@ -108,7 +108,7 @@ def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 @distribute_by_bucket.register
 def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     schema = task.table.schema
-    lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    lanes = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
     task = replace(task, lanes=lanes)
     router = Router(schema, 1)
     names = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))

@@ -22,7 +22,7 @@ from paimon_sql.spark.execution.arrow_batches import map_in_arrow
 from paimon_sql.spark.write.table_columns import column_of
 from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION, PLACES, key_bytes
 from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
-from paimon_sql.storage.write.buckets.modes.dynamic import lanes_of
+from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
 
 _ORDER = "_ORDER"
 _PLACES = StructType(
@@ -38,7 +38,7 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
         frame: the rows, named as the table's columns, perhaps with their kind behind them.
     """
     schema = task.table.schema
-    lanes = lanes_of(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    lanes = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
     key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
     keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
     if task.places:

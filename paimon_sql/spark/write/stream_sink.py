@@ -135,7 +135,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         """
         if self._task is not None:
             return None
-        rows = _alike(self.jvm, session, query)
+        rows = _no_rows(self.jvm, session, query)
         if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
             exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
             merge = SchemaMerge(self.table, rows, case_sensitive=exact)
@@ -211,7 +211,7 @@ def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
     return [pickle.loads(row.getBinary(0)) for row in rows]
 
 
-def _alike(jvm: Jvm, session: Any, query: Any) -> DataFrame:
+def _no_rows(jvm: Jvm, session: Any, query: Any) -> DataFrame:
     """No rows, with the columns of a query."""
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     return DataFrame(empty, SparkSession(jvm.context, session))

@@ -44,7 +44,7 @@ class Slot(ABC):
         """A node as SQL."""
         return generator.sql(node)
 
-    def told(self, name: str) -> str:
+    def usage(self, name: str) -> str:
         """What people type there."""
         return self.example or name
 
@@ -132,7 +132,7 @@ class Text(Slot):
     def value(self, node: exp.Expr, reading: Reading) -> str:
         return node.name
 
-    def told(self, name: str) -> str:
+    def usage(self, name: str) -> str:
         return f"'{name}'"
 
 

@@ -47,7 +47,7 @@ class Part(ABC):
         """The part as SQL; None where the node does not say it."""
 
     @abstractmethod
-    def told(self) -> str:
+    def usage(self) -> str:
         """The part as people are told to type it."""
 
     def noted(self) -> Iterator[Named | SlotPart]:
@@ -56,7 +56,7 @@ class Part(ABC):
 
     def missing(self) -> str:
         """What is missing where the part is."""
-        return self.told()
+        return self.usage()
 
 
 class Words(Part):
@@ -72,7 +72,7 @@ class Words(Part):
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         return self._told
 
-    def told(self) -> str:
+    def usage(self) -> str:
         return self._told
 
 
@@ -99,7 +99,7 @@ class Named(Part):
             return None
         return str(value) if len(self.choices) > 1 else self.choices[0]
 
-    def told(self) -> str:
+    def usage(self) -> str:
         return "|".join(self.choices)
 
     def missing(self) -> str:
@@ -126,8 +126,8 @@ class SlotPart(Part):
         value = node.args.get(self.name)
         return None if value is None else self.slot.sql(generator, value)
 
-    def told(self) -> str:
-        return self.slot.told(self.name)
+    def usage(self) -> str:
+        return self.slot.usage(self.name)
 
     def missing(self) -> str:
         return self.slot.what.format(self.name)
@@ -156,7 +156,7 @@ class Series(Part):
                 parser.go(start)
                 following = self.parts[number : number + 2] if isinstance(part, Words) else [part]
                 raise parser.missing(said, " and ".join(each.missing() for each in following))
-            said = part.told() if isinstance(part, Words) else said
+            said = part.usage() if isinstance(part, Words) else said
         return True
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
@@ -165,8 +165,8 @@ class Series(Part):
             return None
         return " ".join(filter(None, pieces))
 
-    def told(self) -> str:
-        return " ".join(part.told() for part in self.parts)
+    def usage(self) -> str:
+        return " ".join(part.usage() for part in self.parts)
 
     def noted(self) -> Iterator[Named | SlotPart]:
         for part in self.parts:
@@ -203,8 +203,8 @@ class Maybe(Part):
         said = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
         return next((sql for choice in said if (sql := choice.sql(generator, node))), None)
 
-    def told(self) -> str:
-        return f"[{' | '.join(choice.told() for choice in self.choices)}]"
+    def usage(self) -> str:
+        return f"[{' | '.join(choice.usage() for choice in self.choices)}]"
 
     def noted(self) -> Iterator[Named | SlotPart]:
         for choice in self.choices:
@@ -232,8 +232,8 @@ class AnyOrder(Part):
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         return " ".join(filter(None, (part.sql(generator, node) for part in self.parts))) or None
 
-    def told(self) -> str:
-        return " ".join(part.told() for part in self.parts)
+    def usage(self) -> str:
+        return " ".join(part.usage() for part in self.parts)
 
     def noted(self) -> Iterator[Named | SlotPart]:
         for part in self.parts:

@@ -84,7 +84,7 @@ def _reader(
                 raise _too_much(parser, refusals)
         except RefusedError as error:
             error.about = found.get("table") or found.get("function")
-            error.remedy = error.remedy or f"Write {grammar.told()}."
+            error.remedy = error.remedy or f"Write {grammar.usage()}."
             raise
         return None if parser.token else node(**found)
 

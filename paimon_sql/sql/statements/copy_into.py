@@ -35,8 +35,8 @@ class _Kind:
 
 
 def _one_of(*words: str) -> _Kind:
-    told = f"{', '.join(words[:-1])} or {words[-1]}"
-    return _Kind(lambda text: text.upper() in words, told, upper=True)
+    usage = f"{', '.join(words[:-1])} or {words[-1]}"
+    return _Kind(lambda text: text.upper() in words, usage, upper=True)
 
 
 _TEXT = _Kind(lambda text: text != "", "a text that is not empty")

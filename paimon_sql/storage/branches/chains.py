@@ -181,7 +181,7 @@ class Timeline:
         if anchor is None:
             changes = self._changed[place.group]
             return changes[: bisect_right(changes, place.chain, key=_along)]
-        after, last = self._told(anchor), self._told(place)
+        after, last = self._reported(anchor), self._reported(place)
         timed = self._by_time(place.group)
         first, end = (bisect_right(timed, t, key=lambda told: told[0]) for t in (after, last))
         return [p for _, p in timed[first:end]]
@@ -193,7 +193,7 @@ class Timeline:
             self._timed[group] = sorted(((t, p) for t, p in told if t is not None), key=lambda found: found[0])
         return self._timed[group]
 
-    def _told(self, place: Place) -> int:
+    def _reported(self, place: Place) -> int:
         time = self._time(place)
         if time is None:
             name = PartitionPaths.of(self._chain.table.schema).name(place.partition)

@@ -173,11 +173,11 @@ class _S3Objects(Objects):
 
     def create(self, path: str, data: bytes) -> bool:
         bucket, key = _parted(path)
-        if not self._is_heeded(bucket, key):
+        if not self._is_conditional_put_supported(bucket, key):
             raise ConditionRefusedError
         return self._put(bucket, key, data)
 
-    def _is_heeded(self, bucket: str, key: str) -> bool:
+    def _is_conditional_put_supported(self, bucket: str, key: str) -> bool:
         """Whether the store heeds conditions; others pass over them, so that stores of one's own are tried once."""
         if self._settings.endpoint is None or "amazonaws" in self._settings.endpoint:
             return True

@@ -58,7 +58,7 @@ class CommitTask:
             if alive is not None:
                 rows = batch.filter(pa.array(np.isin(batch.column(extra).to_numpy(), alive.positions)))
             if rows.num_rows:
-                yield self._with_told(rows, change.kind)
+                yield self._with_reported(rows, change.kind)
 
     def _differences(self, before: DataEvolutionSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a group that differ in what was written beside, as they were and as they are."""
@@ -75,9 +75,9 @@ class CommitTask:
             for rows, kind in ((old, RowKind.DELETE), (new, RowKind.INSERT)):
                 told = rows.filter(pa.array(~same))
                 if told.num_rows:
-                    yield self._with_told(told, kind)
+                    yield self._with_reported(told, kind)
 
-    def _with_told(self, rows: pa.RecordBatch, kind: RowKind | None) -> pa.RecordBatch:
+    def _with_reported(self, rows: pa.RecordBatch, kind: RowKind | None) -> pa.RecordBatch:
         snapshot, count = self.change.snapshot, rows.num_rows
         if kind is None:
             kinds = pa.array(rows.column(VALUE_KIND.name).to_numpy().astype(np.int32))

@@ -39,7 +39,7 @@ def ordered_columns(schema: TableSchema, columns: Collection[str]) -> list[str]:
     """By which of the columns that are read rows in the order of their keys are in order, the first one first."""
     found = []
     for f in schema.key_fields:
-        if f.name not in columns or not _is_ordered_alike(f.type):
+        if f.name not in columns or not _has_same_order(f.type):
             break
         found.append(f.name)
     return found
@@ -66,7 +66,7 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
     return None if any(split is None for split in made) else replace(plan, splits=[s for s in made if s is not None])
 
 
-def _is_ordered_alike(data_type: t.DataType) -> bool:
+def _has_same_order(data_type: t.DataType) -> bool:
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return data_type.precision <= MICROS
     return isinstance(data_type, _ORDERED_ALIKE)

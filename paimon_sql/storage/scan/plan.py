@@ -248,7 +248,7 @@ def plan_scan(
         live = part.live if told is None else _of_rows(part.table, part.live, told)
         whole = _splits(part.table, live, since, sizes, columns)
         if told is not None:
-            whole = [replace(s, row_ids=_told(told, s)) for s in whole]
+            whole = [replace(s, row_ids=_row_ids_in(told, s)) for s in whole]
         made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
         if merging and part.table is table:
@@ -297,7 +297,7 @@ def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
     return replace(live, entries=left)
 
 
-def _told(rows: RowIds, split: Split) -> RowIds | None:
+def _row_ids_in(rows: RowIds, split: Split) -> RowIds | None:
     """Those of some rows that a split holds; None if its files do not all tell the ids of their rows."""
     held = split.anchors
     if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in held):

@@ -27,7 +27,7 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     return version_to_see(table).snapshot if span is None else span.end
 
 
-def is_told_by_snapshot(table: Table) -> bool:
+def depends_on_snapshot_alone(table: Table) -> bool:
     """Whether all rows of a snapshot are read: no changes between two, and neither files since a time nor a bucket."""
     options = table.options
     some = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_BUCKET)

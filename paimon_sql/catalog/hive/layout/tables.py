@@ -91,7 +91,7 @@ def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
         UnsupportedError: Hive has no type for a column.
     """
     _check_names(schema)
-    told = told_properties(schema, all_properties=all_properties)
+    told = table_properties(schema, all_properties=all_properties)
     entry.parameters = {**(entry.parameters or {}), **told, **_OWN_PARAMETERS}
     if schema.comment is not None:
         entry.parameters[COMMENT] = schema.comment
@@ -108,11 +108,11 @@ def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
 
 def forget(entry: Any, before: TableSchema, after: TableSchema) -> None:
     """Take from an entry what an older definition said and a newer one does not."""
-    gone = told_properties(before, all_properties=True).keys() - told_properties(after, all_properties=True).keys()
+    gone = table_properties(before, all_properties=True).keys() - table_properties(after, all_properties=True).keys()
     entry.parameters = {k: v for k, v in (entry.parameters or {}).items() if k not in gone}
 
 
-def told_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, str]:
+def table_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, str]:
     """What the metastore is told of a definition beside its columns."""
     if not all_properties:
         hives = {k: v for k, v in schema.options.items() if k.startswith(_HIVES)}

@@ -145,10 +145,10 @@ class InstanceRole(CredentialSource):
         )
 
     def load(self) -> Credentials:
-        role = self.role or self._told("").decode("utf-8", "replace").strip()
-        return parse(self._told(role), self.address)
+        role = self.role or self._read_value("").decode("utf-8", "replace").strip()
+        return parse(self._read_value(role), self.address)
 
-    def _told(self, what: str) -> bytes:
+    def _read_value(self, what: str) -> bytes:
         try:
             with WebAnswer("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
                 return answer.read()

@@ -58,7 +58,7 @@ class ShapeHistory:
 
     def shapes_of(self, columns: Sequence[pa.StructArray]) -> list[t.DataType]:
         """The shape of each column in a file that begins with these values, which later files are told of."""
-        budget, found = Budget(self._limits.width), [self._told(column) for column in columns]
+        budget, found = Budget(self._limits.width), [self._observed(column) for column in columns]
         if self.is_new:
             self._shapes = [final(e.seen, least_of(e.roots, self._limits), budget) for e in found]
             self._evidence = [_at_most(e, self._most) for e in found]
@@ -71,7 +71,7 @@ class ShapeHistory:
         self._evidence = together
         return self._shapes
 
-    def _told(self, column: pa.StructArray) -> _Evidence:
+    def _observed(self, column: pa.StructArray) -> _Evidence:
         values, present = values_of(column)
         return _Evidence(float(present.sum()), seen(values.some(present), self._limits.depth))
 

@@ -24,8 +24,8 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
-from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
+from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write

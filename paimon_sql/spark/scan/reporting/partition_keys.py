@@ -96,13 +96,13 @@ class PartitionKeys:
         self.in_order = in_order
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartitionKeys) and self._told == other._told
+        return isinstance(other, PartitionKeys) and self._reported == other._reported
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash(self._reported)
 
     @property
-    def _told(self) -> tuple[Bucketing, bool, bool]:
+    def _reported(self) -> tuple[Bucketing, bool, bool]:
         return self._bucketing, self._partitioned, self.in_order
 
     def of(self, split: Split) -> Key:
@@ -115,7 +115,7 @@ class PartitionKeys:
         assert made is not None, "files that are left of one sorted run are one, too"
         return made
 
-    def told_in_order(self) -> PartitionKeys:
+    def reported_in_order(self) -> PartitionKeys:
         """The same keys for partitions whose rows are in order."""
         return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
 

@@ -151,7 +151,7 @@ class StoragePartitioning(PlanRule):
         if not sides or not self._is_asked_for():
             return plan
         groups = _Wishes(self.jvm, sides).of(plan)
-        told = {side.leaf: self._told(side, keys) for group in groups for side, keys in self._keyed(group)}
+        told = {side.leaf: self._reported(side, keys) for group in groups for side, keys in self._keyed(group)}
         return with_leaves(self.jvm, plan, told) if told else plan
 
     def _may_shuffle(self, plan: Any) -> bool:
@@ -202,7 +202,7 @@ class StoragePartitioning(PlanRule):
         # Spark may divide the rows of a key again.
         return not few or self._is_on(_DIVIDED, "false")
 
-    def _told(self, side: _Side, keys: PartitionKeys) -> Any:
+    def _reported(self, side: _Side, keys: PartitionKeys) -> Any:
         """A relation whose scan says how it is partitioned."""
         jvm, plan = self.jvm, side.scan.plan
         schema = plan.table.schema
@@ -215,7 +215,7 @@ class StoragePartitioning(PlanRule):
         in_order = None if not columns or self._is_on(_DIVIDED, "false") else in_key_order(plan, keys.of)
         if in_order is not None:
             told["ordering"] = jvm.some(jvm.seq([ascending(jvm, attributes[name]) for name in columns]))
-            keys, plan = keys.told_in_order(), in_order
+            keys, plan = keys.reported_in_order(), in_order
         return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **told)
 
 

@@ -32,7 +32,7 @@ def in_commit_order(proposal: Proposal) -> Changes:
     if not fresh:
         return changes
     names = {e.file.file_name for e in fresh}
-    known = _by_bucket(_alike(proposal.left, fresh))
+    known = _by_bucket(_overlapping_sequences(proposal.left, fresh))
     raised: dict[str, DataFileMeta] = {}
     for place, mine in _by_bucket(fresh).items():
         rivals = [f for f in known[place] if f.file_name not in names and any(_meet(f, m) for m in mine)]
@@ -55,7 +55,7 @@ def _check_order(proposal: Proposal) -> None:
     if not gone:
         return
     names = {e.file.file_name for e in gone}
-    for files in _by_bucket(_alike(proposal.live, gone)).values():
+    for files in _by_bucket(_overlapping_sequences(proposal.live, gone)).values():
         merged = [f for f in files if f.file_name in names]
         for f in (f for f in files if f.file_name not in names):
             newer = [m for m in merged if age(f) < age(m) and _meet(f, m)]
@@ -74,7 +74,7 @@ def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
     return [e for e in proposal.changes.entries if e.kind is kind and e.file.level == 0 and e.bucket >= 0]
 
 
-def _alike(known: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+def _overlapping_sequences(known: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """The files of level 0 whose sequence numbers may be among those of files that change."""
     first = min(e.file.min_sequence_number for e in changed)
     return entries(

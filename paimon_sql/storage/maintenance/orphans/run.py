@@ -17,10 +17,10 @@ from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes
 from paimon_sql.storage.maintenance.orphans.candidates import Listed, Picker, list_candidates
-from paimon_sql.storage.maintenance.orphans.census import Flags, UsageScan
 from paimon_sql.storage.maintenance.orphans.folders import Folder, external_roots, folders_of
 from paimon_sql.storage.maintenance.orphans.names import WriterNames
 from paimon_sql.storage.maintenance.orphans.removal import Removed, remove_files, remove_folders
+from paimon_sql.storage.maintenance.orphans.usage_scan import Flags, UsageScan
 from paimon_sql.storage.retention.files_to_delete import DEFAULT_THREADS
 from paimon_sql.storage.retention.retained_references import other_branches, retry_on_concurrent_change
 from paimon_sql.storage.table.table import Table
@@ -62,7 +62,7 @@ class OrphanPlan:
     picker: Picker
     folders: tuple[Folder, ...]
     listed: Listed
-    census: UsageScan
+    usage_scan: UsageScan
     orphans: Hashes
 
 
@@ -81,8 +81,8 @@ def find_orphans(table: Table, search: Search) -> OrphanPlan:
     external = [root for root in external_roots(branches) if root not in search.foreign]
     folders = tuple(folders_of(main, branches, external, threads))
     listed = list_candidates(table.file_io, picker, folders, search.executor, search.parallelism, threads)
-    census = UsageScan(main, np.unique(listed.hashes), search.executor, search.parallelism, threads)
-    return OrphanPlan(main, search, picker, folders, listed, census, _unused(main, census))
+    usage_scan = UsageScan(main, np.unique(listed.hashes), search.executor, search.parallelism, threads)
+    return OrphanPlan(main, search, picker, folders, listed, usage_scan, _unused(main, usage_scan))
 
 
 def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
@@ -98,7 +98,7 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
     table, search, listed = plan.table, plan.search, plan.listed
     orphans = plan.orphans
     if len(orphans) and not dry_run:
-        orphans = np.intersect1d(orphans, _unused(table, plan.census))
+        orphans = np.intersect1d(orphans, _unused(table, plan.usage_scan))
     removed, chosen = Removed(), []
     if len(orphans):
         going = np.isin(listed.hashes, orphans)
@@ -113,7 +113,7 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
             chosen,
             search.executor,
             search.parallelism,
-            plan.census.threads,
+            plan.usage_scan.threads,
             dry_run=dry_run,
         )
     if not dry_run:
@@ -123,15 +123,15 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
     return removed
 
 
-def _unused(table: Table, census: UsageScan) -> Hashes:
+def _unused(table: Table, usage_scan: UsageScan) -> Hashes:
     """The candidates that nobody uses; tags and branches must not come, go or change while it is found out."""
 
     def used() -> Flags:
         table.snapshots.forget()
-        return census.used([table, *other_branches(table)])
+        return usage_scan.used([table, *other_branches(table)])
 
     try:
-        return census.candidates[~retry_on_concurrent_change(table, used)]
+        return usage_scan.candidates[~retry_on_concurrent_change(table, used)]
     except CommitConflictError:
         raise
     except PaimonError as error:

@@ -77,11 +77,11 @@ def expire_changelogs(
         return result
     staying = [c for c in map(find, kept) if c is not None]
 
-    def doomed() -> FilesToDelete:
+    def files_to_delete() -> FilesToDelete:
         earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
         return _files(table, going, staying, earliest or 0)
 
-    files = retry_on_concurrent_change(table, doomed)
+    files = retry_on_concurrent_change(table, files_to_delete)
     result.changelogs, result.files = [c.id for c in going], files
     if dry_run:
         return result

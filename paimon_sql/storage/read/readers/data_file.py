@@ -28,7 +28,7 @@ from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, ab
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
-from paimon_sql.storage.read.readers.lenient import forgiven
+from paimon_sql.storage.read.readers.lenient import ignoring_failures
 from paimon_sql.storage.table.table import Table
 
 
@@ -204,7 +204,7 @@ def _opened(
         batch_rows=batch_rows,
         row_ranges=row_ranges,
     )
-    return plan, forgiven(table, path, read) if table.forgiving else read()
+    return plan, ignoring_failures(table, path, read) if table.forgiving else read()
 
 
 def _partition_columns(

@@ -16,13 +16,13 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def as_forgiving(table: Table) -> Table:
+def ignoring_files(table: Table) -> Table:
     """The table as a query sees it, which passes over files if the options say so."""
     asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
     return replace(table, forgiving=True) if asked else table
 
 
-def forgiven(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:
+def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:
     """What a read of a data file gives until the file proves to be lost or damaged, if the options pass over that.
 
     What is left out is told in the log.

@@ -32,7 +32,7 @@ from paimon_sql.storage.data_files.file_groups import (
 from paimon_sql.storage.data_files.live_files import ScanMetrics, filter_partitions, live_files, partition_predicate
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.changes.range import count_files, differences, told_by_commit
+from paimon_sql.storage.scan.changes.range import count_files, differences, splits_by_commit
 from paimon_sql.storage.scan.data_evolution import data_evolution_splits, grown_splits, whole_and_beside
 from paimon_sql.storage.scan.single_bucket import in_scanned_bucket
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
@@ -122,7 +122,7 @@ class _Commit:
             return self._of_files() if changes_state else []
         if tells_changelog(self.table) and kind is not CommitKind.OVERWRITE:
             by_partition = partition_predicate(self.table, self.predicate)
-            told = told_by_commit(self.table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
+            told = splits_by_commit(self.table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
             return [CommitSplit(self.snapshot, split) for split in told]
         if not changes_state:
             return []

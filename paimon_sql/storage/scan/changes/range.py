@@ -46,19 +46,19 @@ def plan_changes(
         return [], metrics
     if span.mode == DIFF and table.schema.primary_keys:
         return list(differences(table, span.before, span.end, predicate, metrics)), metrics
-    return list(_told(table, span, predicate, metrics, split_bytes)), metrics
+    return list(_split_by_commit(table, span, predicate, metrics, split_bytes)), metrics
 
 
-def _told(
+def _split_by_commit(
     table: Table, span: ChangeRange, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
 ) -> Iterable[Split]:
     """A split holds files of one bucket, but never of two commits, so that a reader could tell them in order."""
     by_partition = partition_predicate(table, predicate)
     for snapshot in span.commits(table):
-        yield from told_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
+        yield from splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
 
 
-def told_by_commit(
+def splits_by_commit(
     table: Table, mode: str, snapshot: Snapshot, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
 ) -> Iterable[Split]:
     """The splits of the files that a commit added to its changelog or to the table.

@@ -13,7 +13,7 @@ from paimon_sql.format.options.table.bucket import BUCKET_FUNCTION_TYPE
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
-from paimon_sql.storage.scan.seen import is_told_by_snapshot
+from paimon_sql.storage.scan.seen import depends_on_snapshot_alone
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
@@ -66,7 +66,7 @@ def bucketing_of(plan: ScanPlan, columns: Collection[str]) -> Bucketing | None:
     if column not in columns or count < 2 or not all(_is_in_place(split, count) for split in plan.splits):
         return None
     form = form_of(table.schema.field(column).type)
-    if form is None or not is_told_by_snapshot(table) or not _was_always(table, plan):
+    if form is None or not depends_on_snapshot_alone(table) or not _was_always(table, plan):
         return None
     return Bucketing(column, table.options.get(BUCKET_FUNCTION_TYPE), form, count)
 

@@ -58,10 +58,12 @@ class HashAssigner:
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         for rows in np.split(order, starts[1:]):
             code, number = divmod(int(groups[rows[0]]), self._lanes)
-            buckets[rows] = self._lane(partitions[code], number, groups, code).assign(hashes[rows])
+            buckets[rows] = self._assigner_partition(partitions[code], number, groups, code).assign(hashes[rows])
         return buckets
 
-    def _lane(self, partition: bytes, number: int, groups: npt.NDArray[np.int64], code: int) -> _KnownAssignerPartition:
+    def _assigner_partition(
+        self, partition: bytes, number: int, groups: npt.NDArray[np.int64], code: int
+    ) -> _KnownAssignerPartition:
         known = self._known.setdefault(partition, {})
         if number not in known:
             present = np.unique(groups[groups // self._lanes == code] % self._lanes)
@@ -90,7 +92,7 @@ class _KnownAssignerPartition:
     """
 
     def __init__(self, lane: AssignerPartition, parts: Sequence[_Known]) -> None:
-        self._lane = lane
+        self._assigner_partition = lane
         self._old = _sorted(parts)
         self._new = _sorted([])
 
@@ -105,7 +107,7 @@ class _KnownAssignerPartition:
         missing = np.flatnonzero(buckets < 0)
         if len(missing):
             in_order = missing[np.argsort(first[missing])]
-            buckets[in_order] = self._lane.place(len(in_order))
+            buckets[in_order] = self._assigner_partition.place(len(in_order))
             self._learn(distinct[missing], buckets[missing])
         return buckets[codes]
 

@@ -123,7 +123,7 @@ class DynamicTask(WriteTask):
         return HashAssigner(
             self.table,
             self.index,
-            self.lanes or lanes_of(self.table, 1),
+            self.lanes or assigner_count(self.table, 1),
             max(1, options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)),
             options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
         )
@@ -152,7 +152,7 @@ class DynamicTask(WriteTask):
         return *super().validations(messages), indexes
 
 
-def lanes_of(table: Table, tasks: int) -> int:
+def assigner_count(table: Table, tasks: int) -> int:
     """How many assigners share the keys of a partition.
 
     Args:

@@ -84,10 +84,10 @@ class ShareSubqueryColumns(AnalysisRule):
         instead: dict[Any, Any] = {}
         for subqueries in alike.values():
             if len({names for _, names in subqueries}) > 1:
-                instead |= self._reading_alike(found, subqueries)
+                instead |= self._sharing_columns(found, subqueries)
         return plan.transformAllExpressions(self._exchange(instead)) if instead else plan
 
-    def _reading_alike(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
+    def _sharing_columns(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
         """What stands for subqueries with the same conditions, as far as they read one table in one way.
 
         Args:
