@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.spark.execution import executor, small_plans
-from paimon_sql.spark.scan import deletion_mask
+from paimon_sql.spark.scan.proxies import deletion_mask
 
 Answers = dict[str, list[list[str]]]
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from paimon_sql.spark.conversion import internal_rows as crossing
-from paimon_sql.spark.scan import local
+from paimon_sql.spark.scan.proxies import local
 from paimon_sql.system_tables.cached_values import RememberedColumns
 from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql

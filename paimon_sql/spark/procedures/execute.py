@@ -9,7 +9,7 @@ import pyarrow as pa
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
-from paimon_sql.spark.scan.local import LocalScanProxy
+from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.statements import StatementContext, run_statement
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE, decode
 

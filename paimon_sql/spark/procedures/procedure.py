@@ -23,7 +23,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
-from paimon_sql.spark.scan.local import LocalScanProxy
+from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.system_tables.whole_catalog import Offered
 
 RESULTS_SETTING = "spark.paimon.procedure.results"

@@ -166,9 +166,9 @@ class RowLevelRun:
     ) -> Counts | None:
         """Take whole partitions away, if the condition asks for nothing else; None if it does."""
         every = rows_of_scan(changed.frame) is Rows.ALL
-        if not every or target.scan is None or not target.scan.takes_whole_partitions:
+        if not every or target.scan is None or not target.scan.request.is_about_partitions:
             return None
-        predicate = target.scan.predicate
+        predicate = target.scan.request.predicate
         count = changed.frame.count()
         remove_partitions(table, base, predicate)
         return Counts(deleted=count)

@@ -7,7 +7,7 @@ another; the writer that they would ask for next is never built, as the query al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,16 +17,17 @@ from paimon_sql.format.options.table.row_tracking import (
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
 )
+from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
 from paimon_sql.spark.conversion.references import references_to
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, behind
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
-from paimon_sql.spark.scan.planned import PlannedScanProxy
-from paimon_sql.spark.scan.python import PythonScanProxy
+from paimon_sql.spark.scan.factory import ScanFactory, read_tasks
+from paimon_sql.spark.scan.path import ScanDecision, ScanPath
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.columns.blobs import descriptor_columns, view_columns
-from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.read.metadata_columns import hidden_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -115,43 +116,31 @@ class TargetScanProxy(ScanBuilderProxy):
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
+        # Rows that are written by who reads their bucket must be read by Python workers.
+        self.request = replace(self.request, by_workers=self.request.by_workers or by_bucket)
         self.buckets: list[list[ReadTask]] | None = None
 
-    def _likeness(self, snapshot: Snapshot | None) -> None:
-        """None: which bucket each of its tasks reads is known of this scan alone."""
+    def _scan(self, decision: ScanDecision) -> ScanInterface:
+        plan = decision.plan
+        if self._by_bucket and decision.path is ScanPath.WORKERS and isinstance(plan, ScanPlan):
+            return self._scan_of_buckets(decision, plan)
+        # No runtime filters: what is to be changed is found by the statement's own conditions. Nor must Spark divide
+        # the reads of its tasks anew.
+        return ScanFactory(self.jvm, self.session, self._pushed, self._variants, is_divisible=False).scan(decision)
 
-    def _decides(self) -> bool:
-        return self._by_bucket or super()._decides()
-
-    def _runtime_filters(self, plan: ScanPlan) -> None:
-        """None: what is to be changed is found by the statement's own conditions."""
-
-    def _bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> None:
-        """None: Spark must not divide the reads of its tasks anew."""
-
-    def _by_workers(
-        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
-    ) -> PlannedScanProxy:
-        if not self._by_bucket:
-            return super()._by_workers(plan, tasks_of, tasks, what)
+    def _scan_of_buckets(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
+        tasks = read_tasks(decision.request, plan)
         buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
         # With fewer buckets than workers some of those would be idle.
-        if len(buckets) >= min(len(tasks), self.parallelism):
+        if len(buckets) >= min(len(tasks), self._planner.parallelism):
             self.buckets = list(buckets.values())
-        return PythonScanProxy(self.jvm, self.buckets or [[t] for t in tasks], self._columns, what, plan)
+        partitions = self.buckets or [[task] for task in tasks]
+        return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
 
-    @property
-    def takes_whole_partitions(self) -> bool:
-        """Whether its conditions are all about partitions, as far as it was told of them."""
-        keys = set(self.table.schema.partition_keys)
-        return all(p.is_exact and p.columns() <= keys for p in self._predicates)
-
-    @property
-    def predicate(self) -> Predicate | None:
-        """The conditions that it was given, as far as they could be read."""
-        return all_of(self._predicates)
+    def _equality(self, snapshot: Snapshot | None) -> None:
+        """None: which bucket each of its tasks reads is known of this scan alone."""
 
 
 class OperationProxy(JavaObject):

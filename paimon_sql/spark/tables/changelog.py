@@ -16,9 +16,9 @@ from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.options.read import given_options, under_options
-from paimon_sql.spark.scan.builder import describe
+from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.scan.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.read.commit_task import TOLD, CommitTask

@@ -13,8 +13,8 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.options.read import given_options, under_options
-from paimon_sql.spark.scan.builder import describe
-from paimon_sql.spark.scan.python import PythonScanProxy
+from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy

@@ -16,7 +16,7 @@ from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
 from paimon_sql.spark.options.read import given_options, under_options
-from paimon_sql.spark.scan.local import LocalScanProxy
+from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.read_only import ReadOnlyTable
 from paimon_sql.storage.expressions.predicates import Predicate, all_of

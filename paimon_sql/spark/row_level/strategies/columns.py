@@ -134,7 +134,7 @@ def change_columns(
     kept = (*carried, FILE_PATH.name, ROW_INDEX.name, ROW_ID.name, VALUE_KIND.name)
     frame = changed.frame.select(*(quoted(name) for name in kept))
     batches = few_rows(jvm, frame)
-    predicate = target.scan.predicate if target.scan is not None else None
+    predicate = target.scan.request.predicate if target.scan is not None else None
     groups = tuple(bucketed_groups(table, base, predicate))
     work = _Work(ColumnTask(table, columns, groups), plan_write(table))
     with Transaction(table, operation, base=base) as transaction:

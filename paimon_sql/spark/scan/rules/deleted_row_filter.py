@@ -11,8 +11,8 @@ from typing import Any
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.node_exchange import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.deletion_mask import DEAD, POSITION
-from paimon_sql.spark.scan.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.deletion_mask import DEAD, POSITION
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"

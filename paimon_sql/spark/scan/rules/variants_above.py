@@ -15,9 +15,9 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, with_structs
-from paimon_sql.spark.scan.python import PythonScanProxy
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"

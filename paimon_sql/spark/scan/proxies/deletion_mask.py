@@ -16,7 +16,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.scan.native import NativeScanProxy, reads_in_batches
+from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import spread
@@ -135,26 +135,6 @@ class MaskedScanProxy(NativeScanProxy):
     def _rows(self) -> dict[str, Any]:
         """What the rows of each file have in common, by its path."""
         return {}
-
-
-def marking_scan(
-    jvm: Jvm,
-    session: Any,
-    fields: Sequence[DataField],
-    filters: Any,
-    what: str,
-    plan: ScanPlan,
-    predicate: Predicate | None,
-    structs: Structs | None = None,
-) -> MaskedScanProxy | None:
-    """A scan by Spark's own reader that tells of each row whether it is dead; None if that cannot be.
-
-    It cannot where Spark's reader tells no positions, where merging makes new rows, or where the driver would hold the
-    bits of too many rows.
-    """
-    if not can_mark(jvm, plan, fields):
-        return None
-    return MaskedScanProxy(jvm, session, fields, filters, what, plan, predicate, structs)
 
 
 def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:

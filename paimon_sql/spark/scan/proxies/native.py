@@ -18,7 +18,7 @@ from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
 from paimon_sql.spark.jvm.settings import under_settings
-from paimon_sql.spark.scan.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan

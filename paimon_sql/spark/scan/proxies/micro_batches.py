@@ -9,7 +9,7 @@ from typing import Any
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, JavaObject, Jvm
-from paimon_sql.spark.scan.python import Task, input_partitions, reader_factory
+from paimon_sql.spark.scan.proxies.python import Task, input_partitions, reader_factory
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.position import Position, parse_position
 from paimon_sql.storage.streams.source import StreamSource

@@ -1,0 +1,161 @@
+"""Scans made of decisions: one class of Spark's ``Scan`` for each path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hadoop_files import reads
+from paimon_sql.spark.scan.counting import count_tasks, row_counter
+from paimon_sql.spark.scan.path import ScanDecision, ScanPath
+from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mark
+from paimon_sql.spark.scan.proxies.local import LocalScanProxy
+from paimon_sql.spark.scan.proxies.native import NativeScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, answer_fields
+from paimon_sql.spark.scan.pushdown.nested_columns import parts_of
+from paimon_sql.spark.scan.pushdown.variants import VariantsWanted
+from paimon_sql.spark.scan.request import ScanRequest
+from paimon_sql.spark.scan.rules.variants_above import PromisedScanProxy
+from paimon_sql.storage.expressions.predicates import all_of
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
+from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.write.buckets.reported_partitioning import bucketing_of
+
+
+@dataclass(frozen=True)
+class JvmReader:
+    """Spark's own Parquet reader."""
+
+    jvm: Jvm
+
+    def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
+        """Whether it reads these columns, and reaches the files."""
+        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
+
+    def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
+        """Whether it can leave out the rows that are deleted or overwritten by newer ones of their keys."""
+        return can_mark(self.jvm, plan, columns)
+
+
+@dataclass(frozen=True)
+class ScanFactory:
+    """Makes scans.
+
+    Attributes:
+        jvm: the JVM.
+        session: the JVM's session.
+        pushed: Catalyst expressions that Spark's own reader may use to leave out row groups and pages.
+        variants: what is wanted of variants; None if Spark did not say.
+        is_divisible: Spark may divide the reads anew by the buckets of the rows.
+    """
+
+    jvm: Jvm
+    session: Any
+    pushed: Any
+    variants: VariantsWanted | None
+    is_divisible: bool = True
+
+    def scan(self, decision: ScanDecision) -> ScanInterface:
+        """The scan that carries out a decision."""
+        request, plan = decision.request, decision.plan
+        if isinstance(plan, MetadataAggregates):
+            return self._from_metadata(decision, plan)
+        if request.aggregation is not None:
+            return self._partial_aggregates(decision, plan)
+        if request.counts_rows:
+            return self._count(decision, plan)
+        if decision.path is ScanPath.DRIVER:
+            return self._on_driver(decision, plan)
+        return self._rows(decision, plan)
+
+    def _on_driver(self, decision: ScanDecision, plan: ScanPlan) -> LocalScanProxy:
+        request = decision.request
+        tasks, schema = read_tasks(request, plan), arrow_schema(request.columns)
+
+        def rows() -> pa.Table:
+            return pa.Table.from_batches([b.cast(schema) for task in tasks for b in task.batches()], schema)
+
+        return LocalScanProxy(self.jvm, self.session, request.columns, rows, decision.describe())
+
+    def _rows(self, decision: ScanDecision, plan: ScanPlan) -> PlannedScanProxy:
+        """A scan whose tasks run all over the cluster."""
+        request, what = decision.request, decision.describe()
+        structs = self.variants.structs if self.variants is not None else None
+        given = (self.jvm, self.session, request.columns, self.pushed, what, plan)
+        if decision.path is ScanPath.NATIVE:
+            return self._divisible(NativeScanProxy(*given, structs), request)
+        twin = None
+        if decision.path is ScanPath.MASKED:
+            twin = MaskedScanProxy(*given, request.predicate, structs)
+
+        def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
+            return [[task] for task in read_tasks(request, plan)]
+
+        given_tasks = (self.jvm, partitions_of(plan), request.columns, what, plan)
+        if self.variants is not None and structs:
+            whole = PythonScanProxy(*given_tasks, partitions_of=partitions_of)
+            return self._divisible(PromisedScanProxy(whole, twin, self.variants), request)
+        return self._divisible(PythonScanProxy(*given_tasks, twin, partitions_of), request)
+
+    def _divisible(self, scan: PlannedScanProxy, request: ScanRequest) -> PlannedScanProxy:
+        if self.is_divisible:
+            scan.bucketing = bucketing_of(scan.plan, request.names)
+            for other in scan.stand_ins:
+                other.bucketing = scan.bucketing
+        return scan
+
+    def _partial_aggregates(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
+        """A scan that gives partial aggregates, which Spark puts together."""
+        request = decision.request
+        wanted = request.aggregation
+        assert wanted is not None
+
+        def partitions_of(plan: ScanPlan) -> list[list[AggregateTask]]:
+            reads = (ReadTask(request.table, split, wanted.columns, request.predicate) for split in plan.splits)
+            return [[AggregateTask(read, wanted)] for read in reads]
+
+        fields = answer_fields(wanted, request.table.schema.fields)
+        what = decision.describe()
+        scan = PythonScanProxy(self.jvm, partitions_of(plan), fields, what, plan, partitions_of=partitions_of)
+        if {f.name for f in fields[len(wanted.groups) :]}.isdisjoint(request.table.schema.names):
+            scan.bucketing = bucketing_of(plan, wanted.groups)
+        return scan
+
+    def _count(self, decision: ScanDecision, plan: ScanPlan) -> ScanInterface:
+        """A scan that gives the number of rows."""
+        request, what = decision.request, decision.describe()
+        count = row_counter(self.jvm, request, plan)
+        if decision.path is ScanPath.WORKERS or count is None:
+            return PythonScanProxy(self.jvm, [[task] for task in count_tasks(request, plan)], COUNT, what, plan)
+        counted = count
+
+        def rows() -> pa.Table:
+            return pa.table({COUNT[0].name: pa.array([counted()], pa.int64())})
+
+        return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
+
+    def _from_metadata(self, decision: ScanDecision, answer: MetadataAggregates) -> LocalScanProxy:
+        """A scan that gives whole aggregates from metadata."""
+        wanted = decision.request.aggregation
+        assert wanted is not None
+        fields = answer_fields(wanted, decision.request.table.schema.fields)
+        return LocalScanProxy(self.jvm, self.session, fields, lambda: answer.rows, decision.describe())
+
+
+def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:
+    """A task for each split of a plan."""
+    wanted = all_of([p for p in (request.predicate, plan.condition) if p is not None])
+    parts = parts_of(request.columns, request.table.schema.fields)
+    return [
+        ReadTask(request.table, split, request.names, wanted, request.row_id_predicate, parts) for split in plan.splits
+    ]
