@@ -32,6 +32,7 @@ from paimon_sql.spark.scan.planner import ScanPlanner
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.unplanned import UnplannedScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import (
     JUST_COUNT,
     partial_aggregation,
@@ -84,6 +85,7 @@ class ScanBuilderProxy(JavaObject):
         table = table if self.thorough else ignoring_files(table)
         by_workers = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self.request = ScanRequest(table, table.schema.fields, by_workers=by_workers, thorough=self.thorough)
+        self._untouched = self.request
         self.session = session
         self._note = note
         self._also = also
@@ -245,15 +247,17 @@ class ScanBuilderProxy(JavaObject):
             and is_native(plan, self._native, self.request.columns)
         )
 
-    def _decision(self) -> ScanDecision:
-        """The plan of the request, and who carries it out."""
+    def _decision(self, *, is_local: bool = True) -> ScanDecision:
+        """The plan of the request, and who carries it out: the driver only if the scan may be a local one."""
         request = self.request
         if self._from_metadata is not None:
             return ScanDecision(request, self._from_metadata, ScanPath.METADATA)
         plan = self._planner.plan(request)
         self._refuse_full_scan(plan)
         counts = request.counts_rows and row_counter(self.jvm, request, plan) is not None
-        path = choose_path(request, plan, self._native, counts_on_driver=counts, extracts=self._extracts)
+        path = choose_path(
+            request, plan, self._native, counts_on_driver=counts, extracts=self._extracts or not is_local
+        )
         return ScanDecision(request, plan, path)
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -271,18 +275,30 @@ class ScanBuilderProxy(JavaObject):
     # -- the scan ----------------------------------------------------------------------------------------------------
 
     def build(self) -> Any:
+        request = self.request
         try:
-            decision = self._decision()
-            scan = self._scan(decision)
-            scan.likeness = self._equality(decision.plan.snapshot)
-            if isinstance(scan, PlannedScanProxy):
-                for other in scan.stand_ins:
-                    other.likeness = scan.likeness
-            if self._note is not None:
-                self._note(decision.plan.snapshot)
+            if request is self._untouched:
+                scan: ScanInterface = UnplannedScanProxy(self.jvm, self.table.name, request.columns, self._whole)
+            else:
+                scan = self._planned(self._decision())
         except NoSuchSnapshotError as error:
-            scan = LocalScanProxy(self.jvm, self.session, self.request.columns, partial(_raise, error), self.table.name)
+            scan = LocalScanProxy(self.jvm, self.session, request.columns, partial(_raise, error), self.table.name)
         scan.stream = self._stream
+        return scan
+
+    def _whole(self) -> PlannedScanProxy:
+        scan = self._planned(self._decision(is_local=False))
+        assert isinstance(scan, PlannedScanProxy)
+        return scan
+
+    def _planned(self, decision: ScanDecision) -> ScanInterface:
+        scan = self._scan(decision)
+        scan.likeness = self._equality(decision.plan.snapshot)
+        if isinstance(scan, PlannedScanProxy):
+            for other in scan.stand_ins:
+                other.likeness = scan.likeness
+        if self._note is not None:
+            self._note(decision.plan.snapshot)
         return scan
 
     def _scan(self, decision: ScanDecision) -> ScanInterface:

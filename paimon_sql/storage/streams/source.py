@@ -135,6 +135,8 @@ class StreamSource:
             or (not table.schema.primary_keys and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
         )
         self._took = time.monotonic()
+        self._ahead: tuple[Position, Position, list[Split]] | None = None
+        """The step that `end` found last, and its splits, which are asked for next."""
 
     def start(self) -> Position:
         """Where the stream begins without a checkpoint."""
@@ -165,13 +167,15 @@ class StreamSource:
             until: a position behind which nothing is taken.
         """
         left, rows, last = limits or Limits(), 0, None
+        taken: list[Split] = []
         for position, split in self._after(start):
             if not left.has_room or (until is not None and position.order > until.order):
                 break
             left, rows, last = left.without(split), rows + split.row_count, position
+            taken.append(split)
         if last is None or left.waits(rows, time.monotonic() - self._took):
             return None
-        self._took = time.monotonic()
+        self._took, self._ahead = time.monotonic(), (start, last, taken)
         return last
 
     def splits(self, start: Position, end: Position) -> list[Split]:
@@ -180,6 +184,8 @@ class StreamSource:
         Raises:
             NoSuchSnapshotError: a snapshot between them is not retained any more.
         """
+        if self._ahead is not None and self._ahead[:2] == (start, end):
+            return self._ahead[2]
         within = takewhile(lambda found: found[0].order <= end.order, self._after(start, end.snapshot_id))
         return [split for _, split in within]
 
