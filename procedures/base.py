@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
@@ -12,7 +13,8 @@ from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.schema.types import DataField, DataType, string_type
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.procedures.declaration import Argument, arguments_of, columns_of
 from paimon_sql.procedures.refresher import Refresher
 from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.copy.migration import PlainTable
@@ -21,22 +23,8 @@ from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.table.table import Table
 
 
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a procedure; one that is not ``required`` may be left out and is None then."""
-
-    name: str
-    type: DataType
-    meaning: str
-    required: bool = False
-
-
-TABLE = Argument("table", string_type(), "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.", required=True)
-
-
-def result(name: str, data_type: DataType, meaning: str) -> DataField:
-    """A result column of a procedure."""
-    return DataField(-1, name, data_type, meaning)
+THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
+"""What the argument ``table`` means."""
 
 
 class PlainTables(Protocol):
@@ -159,27 +147,39 @@ def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
 class Procedure(ABC):
     """A stored procedure.
 
-    Attributes:
-        name: its name in ``sys``.
+    Class attributes:
+        name: its name in ``sys``; that of the class in lower case by default.
         summary: what it does, in one sentence.
-        arguments: its arguments in their order.
-        results: the columns of its answer that Apache Paimon's connector has, in its order.
-        details: columns behind them that say what was done.
         example: a call.
+        Arguments: a dataclass of its arguments in their order (see `declaration`).
+        Result: a dataclass of the columns of its answer, those of Apache Paimon's connector first.
+        arguments: what ``Arguments`` declares.
+        results: the columns that the connector has, too.
+        details: the columns behind them, which say what was done.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    example: ClassVar[str]
+    Arguments: ClassVar[type]
+    Result: ClassVar[type]
     arguments: ClassVar[tuple[Argument, ...]]
     results: ClassVar[tuple[DataField, ...]]
-    details: ClassVar[tuple[DataField, ...]] = ()
-    example: ClassVar[str]
+    details: ClassVar[tuple[DataField, ...]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "Arguments" in vars(cls):
+            cls.name = vars(cls).get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+            cls.arguments = arguments_of(cls.Arguments)
+            cls.results = columns_of(cls.Result, details=False)
+            cls.details = columns_of(cls.Result, details=True)
 
     @abstractmethod
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        """Do it; the rows of the answer, with the columns of ``results`` and ``details``.
+    def call(self, context: Context, arguments: Any) -> Iterable[Any]:
+        """Do it; the rows of the answer, as ``Result``.
 
         Args:
             context: where the call stands.
-            **arguments: a value for each argument, None for those left out.
+            arguments: its ``Arguments``.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
@@ -75,7 +75,7 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     with begun(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
-            rows = procedure.call(watched, **arguments)
+            rows = [_values(row) for row in procedure.call(watched, procedure.Arguments(**arguments))]
         except BaseException as error:
             recorder.failed(error)
             raise
@@ -83,6 +83,10 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     answer = Answer(columns, rows, len(procedure.results))
     recorder.done(answer)
     return answer
+
+
+def _values(row: Any) -> tuple[Any, ...]:
+    return tuple(getattr(row, f.name) for f in fields(row))
 
 
 class _Recorder:

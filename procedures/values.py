@@ -8,13 +8,14 @@ from datetime import timedelta, tzinfo
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.options import find_option, nearest_key
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.schema.types import BooleanType, string_type
 from paimon_sql.format.text.durations import parse_duration
 from paimon_sql.format.text.instants import parse_instant
-from paimon_sql.procedures.base import Argument
 
-OPTIONS = Argument("options", string_type(), "Options for this call, as 'k=v,k=v'.")
-DRY_RUN = Argument("dry_run", BooleanType(), "Only say what would be done.")
+OPTIONS = "Options for this call, as 'k=v,k=v'."
+DRY_RUN = "Only say what would be done."
+OLDER_THAN = "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock."
+MAX_DELETES = "How many go at most in this call."
+"""What the arguments of these names mean."""
 NOTHING_DONE = "dry run, nothing was changed"
 
 

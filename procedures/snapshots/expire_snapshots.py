@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.types import BigIntType, DoubleType, IntType, string_type
 from paimon_sql.format.text.instants import present_millis
-from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
-from paimon_sql.procedures.retention import MAX_DELETES, OLDER_THAN, asked
-from paimon_sql.procedures.values import DRY_RUN, OPTIONS, options_of
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import retention_of
 
@@ -20,55 +20,60 @@ class ExpireSnapshots(Procedure):
     What is left out comes from the table. Tags, branches and consumers hold on to what they need.
     """
 
-    name = "expire_snapshots"
     summary = "Let old snapshots go, and the files that only they needed."
-    arguments = (
-        TABLE,
-        Argument("retain_max", IntType(), "How many snapshots stay at most; not less than retain_min."),
-        Argument("retain_min", IntType(), "How many stay at least."),
-        OLDER_THAN,
-        MAX_DELETES,
-        OPTIONS,
-        DRY_RUN,
-    )
-    results = (result("deleted_snapshots_count", IntType(False), "how many snapshots went"),)
-    details = (
-        result("first_expired_snapshot", BigIntType(), "the first of them"),
-        result("last_expired_snapshot", BigIntType(), "the last of them"),
-        result("deleted_data_files", BigIntType(), "data files deleted, with their extra files"),
-        result("deleted_changelog_files", BigIntType(), "changelog files deleted"),
-        result("deleted_manifests", BigIntType(), "manifests and manifest lists deleted"),
-        result("deleted_index_files", BigIntType(), "index and statistics files deleted"),
-        result("deleted_bytes", BigIntType(), "the bytes of all these files, as far as the metadata tells them"),
-        result("expired_changelogs", BigIntType(), "changelogs that had outlived their snapshots and went"),
-        result("earliest_snapshot", BigIntType(), "the first snapshot that is left"),
-        result("latest_snapshot", BigIntType(), "the last one"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why no more snapshots went"),
-    )
     example = "CALL sys.expire_snapshots(table => 'db.t', retain_max => 20, retain_min => 10)"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, now = time.monotonic(), present_millis()
-        table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
-        retention = asked(table.options, now, arguments, context.zone, retention_of)
-        dry_run = bool(arguments["dry_run"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        retain_max: Int | None = optional("How many snapshots stay at most; not less than retain_min.")
+        retain_min: Int | None = optional("How many stay at least.")
+        older_than: str | None = optional(OLDER_THAN)
+        max_deletes: Int | None = optional(MAX_DELETES)
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        deleted_snapshots_count: Int = column("how many snapshots went", nullable=False)
+        first_expired_snapshot: Long | None = detail("the first of them")
+        last_expired_snapshot: Long | None = detail("the last of them")
+        deleted_data_files: Long = detail("data files deleted, with their extra files")
+        deleted_changelog_files: Long = detail("changelog files deleted")
+        deleted_manifests: Long = detail("manifests and manifest lists deleted")
+        deleted_index_files: Long = detail("index and statistics files deleted")
+        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
+        expired_changelogs: Long = detail("changelogs that had outlived their snapshots and went")
+        earliest_snapshot: Long | None = detail("the first snapshot that is left")
+        latest_snapshot: Long | None = detail("the last one")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why no more snapshots went")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, now, dry_run = time.monotonic(), present_millis(), bool(arguments.dry_run)
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
+        retention = retention_of(
+            table.options,
+            now,
+            retain_max=arguments.retain_max,
+            retain_min=arguments.retain_min,
+            older_than_millis=instant_of(arguments.older_than, context.zone),
+            max_deletes=arguments.max_deletes,
+        )
         done = expire_snapshots(table, retention, dry_run=dry_run, now_millis=now)
         files, note = done.files, f"snapshot {done.earliest} stays: {done.reason}" if done.earliest else done.reason
-        return [
-            (
-                len(done.snapshots),
-                done.snapshots[0] if done.snapshots else None,
-                done.snapshots[-1] if done.snapshots else None,
-                files.data,
-                files.changelog,
-                files.manifests + files.lists,
-                files.indexes + files.statistics,
-                files.bytes,
-                done.changelogs,
-                done.earliest,
-                done.latest,
-                round(time.monotonic() - started, 3),
-                f"dry run, nothing was deleted; {note}" if dry_run else note,
-            )
-        ]
+        yield self.Result(
+            deleted_snapshots_count=len(done.snapshots),
+            first_expired_snapshot=done.snapshots[0] if done.snapshots else None,
+            last_expired_snapshot=done.snapshots[-1] if done.snapshots else None,
+            deleted_data_files=files.data,
+            deleted_changelog_files=files.changelog,
+            deleted_manifests=files.manifests + files.lists,
+            deleted_index_files=files.indexes + files.statistics,
+            deleted_bytes=files.bytes,
+            expired_changelogs=done.changelogs,
+            earliest_snapshot=done.earliest,
+            latest_snapshot=done.latest,
+            seconds=round(time.monotonic() - started, 3),
+            note=f"dry run, nothing was deleted; {note}" if dry_run else note,
+        )
