@@ -22,7 +22,6 @@ from paimon_sql.storage.execution.progress import Work
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.table.table import Table
 
-
 THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
 """What the argument ``table`` means."""
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
-from paimon_sql.procedures.base import Argument, Procedure
+from paimon_sql.procedures.base import Procedure
+from paimon_sql.procedures.declaration import Argument
 
 _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}
 _TRUTHS = {"true": True, "false": False}

@@ -71,8 +71,7 @@ def arguments_of(declared: type) -> tuple[Argument, ...]:
     """The arguments that a dataclass declares, in their order."""
     hints = get_type_hints(declared, include_extras=True)
     return tuple(
-        Argument(f.name, _type_of(hints[f.name]), f.metadata["meaning"], f.default is MISSING)
-        for f in fields(declared)
+        Argument(f.name, _type_of(hints[f.name]), f.metadata["meaning"], f.default is MISSING) for f in fields(declared)
     )
 
 

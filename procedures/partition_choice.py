@@ -14,14 +14,13 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.types import string_type
 from paimon_sql.format.text.values import parse_text
-from paimon_sql.procedures.base import Argument
 from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.table.table import Table
 
-PARTITIONS = Argument("partitions", string_type(), "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default.")
-WHERE = Argument("where", string_type(), "A condition on partition columns.")
+PARTITIONS = "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default."
+WHERE = "A condition on partition columns."
+"""What the arguments of these names mean."""
 
 _COMPARED: dict[type, tuple[str, str]] = {
     exp.EQ: ("=", "="),

@@ -9,8 +9,8 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, find_procedure
-from paimon_sql.procedures.base import Argument
 from paimon_sql.procedures.binding import bound, read_value
+from paimon_sql.procedures.declaration import Argument
 from paimon_sql.sql.statements.call import ARGUMENTS, PROCEDURES
 
 _OF_ACTIONS = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.catalog_objects.view import ViewSchema
-from paimon_sql.format.schema.types import BooleanType, string_type
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 _ENGINE = "spark"
@@ -16,25 +17,26 @@ _ENGINE = "spark"
 class AlterViewDialect(Procedure):
     """Engines read the query that is theirs; one that has none reads the query that the view was made with."""
 
-    name = "alter_view_dialect"
     summary = "Add, replace or take away the query of a view for one engine."
-    arguments = (
-        Argument("view", string_type(), "The view: v, db.v or catalog.db.v.", required=True),
-        Argument("action", string_type(), "add, update or drop.", required=True),
-        Argument("engine", string_type(), f"The engine, such as flink; {_ENGINE} by default."),
-        Argument("query", string_type(), "The query as that engine writes it, for add and update."),
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "always true"),)
-    details = (
-        result("dialects", string_type(), "the engines that have a query of their own now"),
-        result("note", string_type(), "whether this was a dry run"),
-    )
     example = "CALL sys.alter_view_dialect('db.v', 'add', 'flink', 'SELECT id FROM t')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        action, engine = arguments["action"].strip().lower(), (arguments["engine"] or "").strip() or _ENGINE
-        query, dry_run = arguments["query"] or "", bool(arguments["dry_run"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        view: str = required("The view: v, db.v or catalog.db.v.")
+        action: str = required("add, update or drop.")
+        engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
+        query: str | None = optional("The query as that engine writes it, for add and update.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        dialects: str | None = detail("the engines that have a query of their own now")
+        note: str | None = detail("whether this was a dry run")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        action, engine = arguments.action.strip().lower(), (arguments.engine or "").strip() or _ENGINE
+        query, dry_run = arguments.query or "", bool(arguments.dry_run)
         if action not in ("add", "update", "drop"):
             raise InvalidInputError(f"A view has no action '{action}'.", remedy="Use add, update or drop.")
         if action != "drop" and not query.strip():
@@ -45,6 +47,6 @@ class AlterViewDialect(Procedure):
                 return view.without_dialect(engine)
             return view.with_dialect(engine, query, is_new=action == "add")
 
-        catalog, identifier = context.locate_object(arguments["view"], "view")
+        catalog, identifier = context.locate_object(arguments.view, "view")
         changed = change(catalog.view(identifier)) if dry_run else catalog.alter_view(identifier, change)
-        return [(True, ", ".join(sorted(changed.dialects)) or None, NOTHING_DONE if dry_run else None)]
+        yield self.Result(True, ", ".join(sorted(changed.dialects)) or None, NOTHING_DONE if dry_run else None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, string_type
-from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, length_of, options_of
 from paimon_sql.storage.commit.transaction import Transaction
@@ -33,56 +33,51 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 class Compact(Procedure):
     """Reads have less to merge afterwards; space is freed once the snapshots expire that still use the old files."""
 
-    name = "compact"
     summary = (
         "Merge the files of a table: sorted runs as deep as asked or due, small files of an append table together."
     )
-    arguments = (
-        TABLE,
-        PARTITIONS,
-        Argument(
-            "compact_strategy",
-            string_type(),
-            "How far: full, the default, or minor, which does only what is due and is the default of clustered tables.",
-        ),
-        Argument(
-            "order_strategy",
-            string_type(),
-            "The order that the rows of each partition get: order, zorder, hilbert, or none, the default; for append"
-            " tables without buckets.",
-        ),
-        Argument("order_by", string_type(), "The columns to order by, with commas."),
-        WHERE,
-        OPTIONS,
-        Argument(
-            "partition_idle_time", string_type(), "Only partitions to which no file has come for so long, as '1 d'."
-        ),
-        Argument("buckets", string_type(), "Only these buckets of a fixed number, as '0-3,7'."),
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "always true"),)
-    details = (
-        result("compacted_files", BigIntType(), "files that were merged"),
-        result("compacted_bytes", BigIntType(), "their bytes"),
-        result("new_files", BigIntType(), "files that were made of them; null in a dry run"),
-        result("new_bytes", BigIntType(), "their bytes; null in a dry run"),
-        result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why nothing was to do"),
-    )
     example = "CALL sys.compact(table => 'db.t', compact_strategy => 'full')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partitions: str | None = optional(PARTITIONS)
+        compact_strategy: str | None = optional(
+            "How far: full, the default, or minor, which does only what is due and is the default of clustered tables."
+        )
+        order_strategy: str | None = optional(
+            "The order that the rows of each partition get: order, zorder, hilbert, or none, the default; for append"
+            " tables without buckets."
+        )
+        order_by: str | None = optional("The columns to order by, with commas.")
+        where: str | None = optional(WHERE)
+        options: str | None = optional(OPTIONS)
+        partition_idle_time: str | None = optional("Only partitions to which no file has come for so long, as '1 d'.")
+        buckets: str | None = optional("Only these buckets of a fixed number, as '0-3,7'.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        compacted_files: Long = detail("files that were merged")
+        compacted_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that were made of them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
-        table = context.table(arguments["table"]).with_options(options_of(arguments["options"]))
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
         clustered = clusters(table)
-        strategy = (arguments["compact_strategy"] or "").strip().lower() or ("minor" if clustered else "full")
+        strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
         scope = Scope(
-            chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone),
-            length_of(arguments["partition_idle_time"], "partition_idle_time"),
-            _buckets(table, arguments["buckets"]),
+            chosen_partitions(table, arguments.partitions, arguments.where, context.zone),
+            length_of(arguments.partition_idle_time, "partition_idle_time"),
+            _buckets(table, arguments.buckets),
             frozenset(expired_partitions(table))
             if table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)
             else frozenset(),
@@ -96,13 +91,22 @@ class Compact(Procedure):
             plan = plan_sort(table, order, columns, scope=scope)
             nothing = "no rows to order"
         else:
-            told = bool((arguments["compact_strategy"] or "").strip())
+            told = bool((arguments.compact_strategy or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=told)
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
-        if arguments["dry_run"]:
-            size = sum(f.file_size for f in plan.files)
-            seconds = round(time.monotonic() - started, 3)
-            return [(True, len(plan.files), size, None, None, None, seconds, NOTHING_DONE if plan.files else nothing)]
+        if arguments.dry_run:
+            return [
+                self.Result(
+                    result=True,
+                    compacted_files=len(plan.files),
+                    compacted_bytes=sum(f.file_size for f in plan.files),
+                    new_files=None,
+                    new_bytes=None,
+                    snapshot_id=None,
+                    seconds=round(time.monotonic() - started, 3),
+                    note=NOTHING_DONE if plan.files else nothing,
+                )
+            ]
         with Transaction(table) as transaction:
             messages = transaction.staged.take(plan.run(context.executor))
             if order is None:
@@ -112,23 +116,23 @@ class Compact(Procedure):
         before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
         after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
         return [
-            (
-                True,
-                len(before),
-                sum(f.file_size for f in before),
-                len(after),
-                sum(f.file_size for f in after),
-                made.id if made else None,
-                round(time.monotonic() - started, 3),
-                None if made else nothing,
+            self.Result(
+                result=True,
+                compacted_files=len(before),
+                compacted_bytes=sum(f.file_size for f in before),
+                new_files=len(after),
+                new_bytes=sum(f.file_size for f in after),
+                snapshot_id=made.id if made else None,
+                seconds=round(time.monotonic() - started, 3),
+                note=None if made else nothing,
             )
         ]
 
 
-def _order(arguments: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:
     """The order asked for, None for none, and the columns."""
-    name = (arguments["order_strategy"] or "").strip().lower()
-    columns = [column.strip().strip("`") for column in (arguments["order_by"] or "").split(",") if column.strip()]
+    name = (arguments.order_strategy or "").strip().lower()
+    columns = [part.strip().strip("`") for part in (arguments.order_by or "").split(",") if part.strip()]
     if name not in ("", "none"):
         return name, columns
     if columns:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, string_type
-from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
@@ -22,58 +23,57 @@ from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescaled
 class Rescale(Procedure):
     """Writes the rows of partitions into another number of buckets, which new rows then go to."""
 
-    name = "rescale"
     summary = "Bring the rows of a table or of some partitions into another number of buckets."
-    arguments = (
-        TABLE,
-        Argument("bucket_num", IntType(), "How many buckets; by default what the option 'bucket' says."),
-        PARTITIONS,
-        WHERE,
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "always true"),)
-    details = (
-        result("rescaled_partitions", BigIntType(), "partitions whose rows were brought into other buckets"),
-        result("old_files", BigIntType(), "files that were replaced"),
-        result("old_bytes", BigIntType(), "their bytes"),
-        result("new_files", BigIntType(), "files that replace them; null in a dry run"),
-        result("new_bytes", BigIntType(), "their bytes; null in a dry run"),
-        result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why nothing was to do"),
-    )
     example = "CALL sys.rescale(table => 'db.t', bucket_num => 16, partitions => 'dt=2024-01-01')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        bucket_num: Int | None = optional("How many buckets; by default what the option 'bucket' says.")
+        partitions: str | None = optional(PARTITIONS)
+        where: str | None = optional(WHERE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        rescaled_partitions: Long = detail("partitions whose rows were brought into other buckets")
+        old_files: Long = detail("files that were replaced")
+        old_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that replace them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
-        table = context.table(arguments["table"])
-        buckets = _wanted(table, arguments["bucket_num"])
-        chosen = chosen_partitions(table, arguments["partitions"], arguments["where"], context.zone)
+        table = context.table(arguments.table)
+        buckets = _wanted(table, arguments.bucket_num)
+        chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
         snapshot = table.snapshots.latest()
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")
         live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
-        dry_run, made, files = bool(arguments["dry_run"]), None, []
+        dry_run, made, files = bool(arguments.dry_run), None, []
         if plan.replaced and not dry_run:
             with Transaction(table, Operation.OVERWRITE) as transaction:
                 messages = transaction.staged.take(rescaled(table, plan, context.executor))
                 made = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"
-        return [
-            (
-                True,
-                len({e.partition for e in plan.replaced}),
-                len(plan.replaced),
-                sum(e.file.file_size for e in plan.replaced),
-                None if dry_run else len(files),
-                None if dry_run else sum(f.file_size for f in files),
-                made.id if made else None,
-                round(time.monotonic() - started, 3),
-                nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
-            )
-        ]
+        yield self.Result(
+            result=True,
+            rescaled_partitions=len({e.partition for e in plan.replaced}),
+            old_files=len(plan.replaced),
+            old_bytes=sum(e.file.file_size for e in plan.replaced),
+            new_files=None if dry_run else len(files),
+            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            snapshot_id=made.id if made else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
+        )
 
 
 def _wanted(table: Table, said: int | None) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.types import BigIntType, DoubleType, string_type
-from paimon_sql.procedures.base import TABLE, Context, Procedure, result
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.purge import purge
 
@@ -17,44 +18,46 @@ class PurgeFiles(Procedure):
     The table itself, its columns and options stay, with one snapshot that holds nothing.
     """
 
-    name = "purge_files"
     summary = "Empty a table and forget its whole history, tags and branches among it."
-    arguments = (TABLE, DRY_RUN)
-    results = (result("result", string_type(), "always Success"),)
-    details = (
-        result("removed_snapshots", BigIntType(), "snapshots that went, those of other branches among them"),
-        result("removed_changelogs", BigIntType(), "changelogs that had outlived their snapshots and went"),
-        result("removed_tags", string_type(), "the tags that went; null without any"),
-        result("removed_branches", string_type(), "the branches that went; null without any"),
-        result("removed_consumers", string_type(), "the consumers that went; null without any"),
-        result("deleted_data_files", BigIntType(), "data and changelog files deleted"),
-        result("deleted_metadata_files", BigIntType(), "manifests, index files and statistics deleted"),
-        result("deleted_bytes", BigIntType(), "the bytes of all these files, as far as the metadata tells them"),
-        result("snapshot_id", BigIntType(), "the snapshot that is left, which holds nothing"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why nothing was to do"),
-    )
     example = "CALL sys.purge_files(table => 'db.t', dry_run => true)"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        done = purge(context.table(arguments["table"]), dry_run=dry_run)
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: str = column("always Success")
+        removed_snapshots: Long = detail("snapshots that went, those of other branches among them")
+        removed_changelogs: Long = detail("changelogs that had outlived their snapshots and went")
+        removed_tags: str | None = detail("the tags that went; null without any")
+        removed_branches: str | None = detail("the branches that went; null without any")
+        removed_consumers: str | None = detail("the consumers that went; null without any")
+        deleted_data_files: Long = detail("data and changelog files deleted")
+        deleted_metadata_files: Long = detail("manifests, index files and statistics deleted")
+        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
+        snapshot_id: Long | None = detail("the snapshot that is left, which holds nothing")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        done = purge(context.table(arguments.table), dry_run=dry_run)
         files = done.files
         data = len(files.data) + len(files.changelog)
         held = done.snapshots or files.count or done.tags or done.branches or done.consumers
-        return [
-            (
-                "Success",
-                done.snapshots,
-                done.changelogs,
-                ", ".join(done.tags) or None,
-                ", ".join(done.branches) or None,
-                ", ".join(done.consumers) or None,
-                data,
-                files.count - data,
-                files.bytes,
-                done.snapshot.id if done.snapshot else None,
-                round(time.monotonic() - started, 3),
-                NOTHING_DONE if dry_run else None if held else "the table holds nothing",
-            )
-        ]
+        yield self.Result(
+            result="Success",
+            removed_snapshots=done.snapshots,
+            removed_changelogs=done.changelogs,
+            removed_tags=", ".join(done.tags) or None,
+            removed_branches=", ".join(done.branches) or None,
+            removed_consumers=", ".join(done.consumers) or None,
+            deleted_data_files=data,
+            deleted_metadata_files=files.count - data,
+            deleted_bytes=files.bytes,
+            snapshot_id=done.snapshot.id if done.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=NOTHING_DONE if dry_run else None if held else "the table holds nothing",
+        )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, string_type
 from paimon_sql.format.text.instants import present_millis, show_instant
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
-from paimon_sql.procedures.values import instant_of
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, instant_of
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.maintenance.orphans.folders import external_roots, shared_roots
 from paimon_sql.storage.maintenance.orphans.removal import Removed
@@ -31,52 +30,42 @@ class RemoveOrphanFiles(Procedure):
     First all tables are searched: if somebody who may need files cannot be read, nothing is deleted.
     """
 
-    name = "remove_orphan_files"
     summary = "Delete the files that no snapshot, tag or branch uses."
-    arguments = (
-        Argument(
-            "table",
-            string_type(),
-            "The table; `db.*` stands for all tables of a database, `*.*` for those of the catalog.",
-            required=True,
-        ),
-        Argument(
-            "older_than",
-            string_type(),
-            "Only files older than this go: '2024-01-31 08:00:00' of the session's clock; a day by default.",
-        ),
-        Argument("dry_run", BooleanType(), "Only say what would be done."),
-        Argument("parallelism", IntType(), "Into how many tasks each step is cut."),
-        Argument(
-            "mode", string_type(), "distributed, the default: tasks of Spark where there is much to do; or local."
-        ),
-    )
-    results = (
-        result("deletedFileCount", BigIntType(), "how many files were deleted"),
-        result("deletedFileTotalLenInBytes", BigIntType(), "their bytes"),
-    )
-    details = (
-        result("data_files", BigIntType(), "data and changelog files among them"),
-        result("metadata_files", BigIntType(), "manifests, index files and statistics among them"),
-        result("temporary_files", BigIntType(), "half-made files among them"),
-        result("empty_folders", BigIntType(), "folders of buckets that were removed, as they were empty"),
-        result("tables", BigIntType(), "tables that were searched"),
-        result("checked_files", BigIntType(), "files that stand in their folders"),
-        result("unknown_files", BigIntType(), "old files that no writer of the table made, which stay"),
-        result("manifests_read", BigIntType(), "manifests that were read to learn what is in use"),
-        result("examples", string_type(), "the first few of the deleted files"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "which files were looked at, and why others were not"),
-    )
     example = "CALL sys.remove_orphan_files(table => 'db.t', older_than => '2024-01-31 08:00:00', dry_run => true)"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        older_than = _older_than(context, arguments["older_than"])
-        executor = _executor(context, arguments["mode"], arguments["parallelism"])
-        search = Search(older_than, executor, arguments["parallelism"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required("The table; `db.*` stands for all tables of a database, `*.*` for those of the catalog.")
+        older_than: str | None = optional(
+            "Only files older than this go: '2024-01-31 08:00:00' of the session's clock; a day by default."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+        parallelism: Int | None = optional("Into how many tasks each step is cut.")
+        mode: str | None = optional("distributed, the default: tasks of Spark where there is much to do; or local.")
+
+    @dataclass(frozen=True)
+    class Result:
+        deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
+        deletedFileTotalLenInBytes: Long = column("their bytes")  # noqa: N815
+        data_files: Long = detail("data and changelog files among them")
+        metadata_files: Long = detail("manifests, index files and statistics among them")
+        temporary_files: Long = detail("half-made files among them")
+        empty_folders: Long = detail("folders of buckets that were removed, as they were empty")
+        tables: Long = detail("tables that were searched")
+        checked_files: Long = detail("files that stand in their folders")
+        unknown_files: Long = detail("old files that no writer of the table made, which stay")
+        manifests_read: Long = detail("manifests that were read to learn what is in use")
+        examples: str | None = detail("the first few of the deleted files")
+        seconds: float = detail("how long it took")
+        note: str = detail("which files were looked at, and why others were not")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        older_than = _older_than(context, arguments.older_than)
+        executor = _executor(context, arguments.mode, arguments.parallelism)
+        search = Search(older_than, executor, arguments.parallelism)
         plans, foreign = [], set()
-        for table in _tables(context, arguments["table"]):
+        for table in _tables(context, arguments.table):
             shared = _shared(context, table)
             foreign |= shared
             plans.append(find_orphans(table, replace(search, foreign=shared)))
@@ -88,23 +77,21 @@ class RemoveOrphanFiles(Procedure):
             notes.insert(0, "dry run, nothing was deleted")
         if foreign:
             notes.append(f"{', '.join(sorted(foreign))} left alone: other tables have files there too")
-        return [
-            (
-                removed.count,
-                removed.bytes,
-                removed.data,
-                removed.metadata,
-                removed.temporary,
-                removed.folders,
-                len(plans),
-                sum(plan.listed.files for plan in plans),
-                sum(plan.listed.strange for plan in plans),
-                sum(plan.usage_scan.manifests_read for plan in plans),
-                "\n".join(removed.shown) or None,
-                round(time.monotonic() - started, 3),
-                "; ".join(notes),
-            )
-        ]
+        yield self.Result(
+            deletedFileCount=removed.count,
+            deletedFileTotalLenInBytes=removed.bytes,
+            data_files=removed.data,
+            metadata_files=removed.metadata,
+            temporary_files=removed.temporary,
+            empty_folders=removed.folders,
+            tables=len(plans),
+            checked_files=sum(plan.listed.files for plan in plans),
+            unknown_files=sum(plan.listed.strange for plan in plans),
+            manifests_read=sum(plan.usage_scan.manifests_read for plan in plans),
+            examples="\n".join(removed.shown) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note="; ".join(notes),
+        )
 
 
 def _older_than(context: Context, text: str | None) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, string_type
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.repair.repair import Findings, repair
 from paimon_sql.storage.table.table import Table
@@ -28,32 +28,30 @@ class Repair(Procedure):
     What else is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
     """
 
-    name = "repair"
     summary = "Look through the metadata of tables: set hints right and torn files aside, say what is missing."
-    arguments = (
-        Argument(
-            "database_or_table",
-            string_type(),
-            "Databases and tables with commas between: db, db.t; blank for the whole catalog.",
-            required=True,
-        ),
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "whether all is well now"),)
-    details = (
-        result("tables", BigIntType(), "tables that were looked through"),
-        result("repaired", BigIntType(), "what was put right"),
-        result("problems", BigIntType(), "what could not be"),
-        result("findings", string_type(), "both, a line each; null if all was well"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "whether this was a dry run"),
-    )
     example = "CALL sys.repair(database_or_table => 'db.t')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        database_or_table: str = required(
+            "Databases and tables with commas between: db, db.t; blank for the whole catalog."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("whether all is well now")
+        tables: Long = detail("tables that were looked through")
+        repaired: Long = detail("what was put right")
+        problems: Long = detail("what could not be")
+        findings: str | None = detail("both, a line each; null if all was well")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("whether this was a dry run")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
         found, count = Findings(), 0
-        text = arguments["database_or_table"] or ""
+        text = arguments.database_or_table or ""
         adopted = _adopted(context, text, dry_run=dry_run)
         found.repaired += [f"{name}: {said}" for name, said in adopted.items()]
         for name, opened in _tables(context, text):
@@ -64,17 +62,15 @@ class Repair(Procedure):
                 found.take(repair(opened, dry_run=dry_run))
             else:
                 found.problems.append(f"{name}: {opened}")
-        return [
-            (
-                not found.problems,
-                count,
-                len(found.repaired),
-                len(found.problems),
-                "\n".join([*found.repaired, *found.problems]) or None,
-                round(time.monotonic() - started, 3),
-                NOTHING_DONE if dry_run else None,
-            )
-        ]
+        yield self.Result(
+            result=not found.problems,
+            tables=count,
+            repaired=len(found.repaired),
+            problems=len(found.problems),
+            findings="\n".join([*found.repaired, *found.problems]) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note=NOTHING_DONE if dry_run else None,
+        )
 
 
 def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:

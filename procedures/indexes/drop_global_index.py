@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, string_type
-from paimon_sql.procedures.base import TABLE, Context, Procedure, result
-from paimon_sql.procedures.indexes.create_global_index import INDEX_COLUMN, INDEX_TYPE
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.indexes.create_global_index import THE_COLUMN, THE_TYPE
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
@@ -19,35 +20,38 @@ from paimon_sql.storage.operations import operations
 class DropGlobalIndex(Procedure):
     """The files themselves go when the last snapshot that names them expires."""
 
-    name = "drop_global_index"
     summary = "Drop a global index over a column, of all or of some partitions."
-    arguments = (TABLE, INDEX_COLUMN, INDEX_TYPE, PARTITIONS, DRY_RUN)
-    results = (
-        result("result", BooleanType(), "always true"),
-        result("dropped_file_count", BigIntType(), "index files that were dropped, or would be"),
-    )
-    details = (
-        result("bytes", BigIntType(), "their bytes"),
-        result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why nothing was to do"),
-    )
     example = "CALL sys.drop_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        table = context.table(arguments["table"])
-        chosen = chosen_partitions(table, arguments["partitions"], None, context.zone)
-        entries = index_files_of(table, arguments["index_column"], arguments["index_type"], chosen)
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        index_column: str = required(THE_COLUMN)
+        index_type: str = required(THE_TYPE)
+        partitions: str | None = optional(PARTITIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        dropped_file_count: Long = column("index files that were dropped, or would be")
+        bytes: Long = detail("their bytes")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table)
+        chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
+        entries = index_files_of(table, arguments.index_column, arguments.index_type, chosen)
         with Transaction(table) as transaction:
             made = None if dry_run else operations.change_indexes(transaction, dropped(entries))
-        return [
-            (
-                True,
-                len(entries),
-                sum(e.file.file_size for e in entries),
-                made.id if made else None,
-                round(time.monotonic() - started, 3),
-                "there is no such index" if not entries else NOTHING_DONE if dry_run else None,
-            )
-        ]
+        yield self.Result(
+            result=True,
+            dropped_file_count=len(entries),
+            bytes=sum(e.file.file_size for e in entries),
+            snapshot_id=made.id if made else None,
+            seconds=round(time.monotonic() - started, 3),
+            note="there is no such index" if not entries else NOTHING_DONE if dry_run else None,
+        )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from dataclasses import dataclass
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, string_type
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.branches.management import on_its_branch
@@ -27,36 +27,35 @@ class Copy(Procedure):
     where it has partitions of what it holds in theirs. Tags, branches and older snapshots are not copied.
     """
 
-    name = "copy"
     summary = "Copy a table, or some of its partitions, file by file."
-    arguments = (
-        Argument("source_table", string_type(), "The table; a branch is `t$branch_b`.", required=True),
-        Argument(
-            "target_table", string_type(), "The table that gets the files: t, db.t or catalog.db.t.", required=True
-        ),
-        WHERE,
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "always true"),)
-    details = (
-        result("copied_files", BigIntType(), "data files that were copied"),
-        result("copied_index_files", BigIntType(), "index files that were copied"),
-        result("copied_bytes", BigIntType(), "their bytes"),
-        result("copied_records", BigIntType(), "the records in the data files, before merging"),
-        result("partitions", BigIntType(), "the partitions that they are of"),
-        result("source_snapshot_id", BigIntType(), "the snapshot that was copied"),
-        result("snapshot_id", BigIntType(), "the snapshot made; null if nothing was to do"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "why nothing was to do, or that the table was made"),
-    )
     example = "CALL sys.copy(source_table => 'db.t', target_table => 'db.t_copy', where => \"dt = '2024-01-31'\")"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        origin, name = context.locate(arguments["source_table"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        source_table: str = required("The table; a branch is `t$branch_b`.")
+        target_table: str = required("The table that gets the files: t, db.t or catalog.db.t.")
+        where: str | None = optional(WHERE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        copied_files: Long = detail("data files that were copied")
+        copied_index_files: Long = detail("index files that were copied")
+        copied_bytes: Long = detail("their bytes")
+        copied_records: Long = detail("the records in the data files, before merging")
+        partitions: Long = detail("the partitions that they are of")
+        source_snapshot_id: Long | None = detail("the snapshot that was copied")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do, or that the table was made")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        origin, name = context.locate(arguments.source_table)
         source = on_its_branch(origin.table(name))
-        plan = plan_copy(source, chosen_partitions(source, None, arguments["where"], context.zone))
-        catalog, identifier = context.locate(arguments["target_table"])
+        plan = plan_copy(source, chosen_partitions(source, None, arguments.where, context.zone))
+        catalog, identifier = context.locate(arguments.target_table)
         target = _existing(catalog, identifier)
         notes = [f"{catalog.name}.{identifier} is made"] if target is None else []
         if target is not None:
@@ -69,20 +68,18 @@ class Copy(Procedure):
         else:
             with _target(catalog, identifier, plan, target) as opened:
                 made = copy_files(plan, opened, context.executor)
-        return [
-            (
-                True,
-                len(plan.files),
-                len(plan.indexes),
-                plan.bytes,
-                sum(e.file.row_count for e in plan.files),
-                plan.partitions,
-                plan.snapshot.id if plan.snapshot else None,
-                made.id if made else None,
-                round(time.monotonic() - started, 3),
-                "; ".join(notes) or None,
-            )
-        ]
+        yield self.Result(
+            result=True,
+            copied_files=len(plan.files),
+            copied_index_files=len(plan.indexes),
+            copied_bytes=plan.bytes,
+            copied_records=sum(e.file.row_count for e in plan.files),
+            partitions=plan.partitions,
+            source_snapshot_id=plan.snapshot.id if plan.snapshot else None,
+            snapshot_id=made.id if made else None,
+            seconds=round(time.monotonic() - started, 3),
+            note="; ".join(notes) or None,
+        )
 
 
 def _existing(catalog: Catalog, identifier: Identifier) -> Table | None:

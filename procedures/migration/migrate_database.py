@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.format.schema.types import BigIntType, DoubleType, string_type
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
 from paimon_sql.procedures.migration.migrate_table import (
     OPTIONS_MAP,
     PARALLELISM,
@@ -27,39 +28,40 @@ class MigrateDatabase(Procedure):
     A table that cannot be migrated stays what it is and does not keep the others from it.
     """
 
-    name = "migrate_database"
     summary = "Make all tables of plain files of a database tables of Paimon."
-    arguments = (
-        SOURCE_TYPE,
-        Argument("database", string_type(), "The database, of Spark's own catalog.", required=True),
-        Argument("options", string_type(), "Options of the new tables, as 'k=v,k=v'."),
-        OPTIONS_MAP,
-        PARALLELISM,
-        DRY_RUN,
-    )
-    results = (result("result", string_type(), "how many tables were migrated, and how many could not be"),)
-    details = (
-        result("migrated_tables", BigIntType(), "tables that were migrated"),
-        result("failed_tables", BigIntType(), "tables that could not be"),
-        result("migrated_files", BigIntType(), "files that were moved"),
-        result("migrated_bytes", BigIntType(), "their bytes"),
-        result("migrated_records", BigIntType(), "the rows in them"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("tables", string_type(), "what became of each table, a line each; null without any"),
-        result("note", string_type(), "why nothing was done"),
-    )
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        options = options_of_table(arguments["options"], arguments["options_map"])
-        threads = threads_of(arguments["parallelism"])
-        plain, kind = known_tables(context, arguments["source_type"])
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        source_type: str = required(SOURCE_TYPE)
+        database: str = required("The database, of Spark's own catalog.")
+        options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
+        options_map: StringMap | None = optional(OPTIONS_MAP)
+        parallelism: Int | None = optional(PARALLELISM)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: str = column("how many tables were migrated, and how many could not be")
+        migrated_tables: Long = detail("tables that were migrated")
+        failed_tables: Long = detail("tables that could not be")
+        migrated_files: Long = detail("files that were moved")
+        migrated_bytes: Long = detail("their bytes")
+        migrated_records: Long = detail("the rows in them")
+        seconds: float = detail("how long it took")
+        tables: str | None = detail("what became of each table, a line each; null without any")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        options = options_of_table(arguments.options, arguments.options_map)
+        threads = threads_of(arguments.parallelism)
+        plain, kind = known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
                 f"A database cannot be a folder of {kind} files.", remedy="Its source_type is 'hive'."
             )
-        database = arguments["database"]
+        database = arguments.database
         names = plain.names(database)
         done, failed, lines = [], 0, []
         for name in names:
@@ -74,16 +76,14 @@ class MigrateDatabase(Procedure):
             done.append(migrated)
             lines.append(f"{source}: {len(migrated.source.files)} files, {migrated.records} records")
         note = NOTHING_DONE if dry_run else None if names else f"{database} has no tables"
-        return [
-            (
-                f"migrate database is finished, success cnt: {len(done)} , failed cnt: {failed}",
-                len(done),
-                failed,
-                sum(len(m.source.files) for m in done),
-                sum(m.source.bytes for m in done),
-                sum(m.records for m in done),
-                round(time.monotonic() - started, 3),
-                "\n".join(lines) or None,
-                note,
-            )
-        ]
+        yield self.Result(
+            result=f"migrate database is finished, success cnt: {len(done)} , failed cnt: {failed}",
+            migrated_tables=len(done),
+            failed_tables=failed,
+            migrated_files=sum(len(m.source.files) for m in done),
+            migrated_bytes=sum(m.source.bytes for m in done),
+            migrated_records=sum(m.records for m in done),
+            seconds=round(time.monotonic() - started, 3),
+            tables="\n".join(lines) or None,
+            note=note,
+        )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH
 from paimon_sql.catalog.table_types import taking_rows
@@ -21,8 +20,8 @@ from paimon_sql.errors import (
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, MapType, string_type
-from paimon_sql.procedures.base import Argument, Context, PlainTables, Procedure, result
+from paimon_sql.procedures.base import Context, PlainTables, Procedure
+from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
 from paimon_sql.storage.copy.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
 from paimon_sql.storage.file_io.paths import parent_of
@@ -30,16 +29,10 @@ from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 
-SOURCE_TYPE = Argument(
-    "source_type",
-    string_type(),
-    "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files.",
-    required=True,
-)
-OPTIONS_MAP = Argument(
-    "options_map", MapType(True, string_type(), string_type()), "Options of the new table, as a map."
-)
-PARALLELISM = Argument("parallelism", IntType(), "How many files are moved at once; 4 by default.")
+SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files."
+OPTIONS_MAP = "Options of the new table, as a map."
+PARALLELISM = "How many files are moved at once; 4 by default."
+"""What the arguments of these names mean."""
 _THREADS = 4
 
 
@@ -50,60 +43,59 @@ class MigrateTable(Procedure):
     are copied; without it nothing is left of the source.
     """
 
-    name = "migrate_table"
     summary = "Make a table of plain Parquet, ORC or Avro files a table of Paimon, without writing its rows anew."
-    arguments = (
-        SOURCE_TYPE,
-        Argument("table", string_type(), "The source: db.t of Spark's own catalog, or a folder.", required=True),
-        Argument("options", string_type(), "Options of the new table, as 'k=v,k=v'."),
-        Argument("delete_origin", BooleanType(), "Whether the source goes; it does by default."),
-        Argument("target_table", string_type(), "The table that gets the files; db.t of this catalog by default."),
-        OPTIONS_MAP,
-        PARALLELISM,
-        DRY_RUN,
-    )
-    results = (result("result", BooleanType(), "always true"),)
-    details = (
-        result("target", string_type(), "the table that got the files"),
-        result("migrated_files", BigIntType(), "files that were moved or copied"),
-        result("migrated_bytes", BigIntType(), "their bytes"),
-        result("migrated_records", BigIntType(), "the rows in them"),
-        result("partitions", BigIntType(), "the partitions that they are of"),
-        result("snapshot_id", BigIntType(), "the snapshot made; null without any file"),
-        result("seconds", DoubleType(), "how long it took"),
-        result("note", string_type(), "what became of the source"),
-    )
     example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        started, dry_run = time.monotonic(), bool(arguments["dry_run"])
-        keep = arguments["delete_origin"] is False
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        source_type: str = required(SOURCE_TYPE)
+        table: str = required("The source: db.t of Spark's own catalog, or a folder.")
+        options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
+        delete_origin: bool | None = optional("Whether the source goes; it does by default.")
+        target_table: str | None = optional("The table that gets the files; db.t of this catalog by default.")
+        options_map: StringMap | None = optional(OPTIONS_MAP)
+        parallelism: Int | None = optional(PARALLELISM)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        target: str = detail("the table that got the files")
+        migrated_files: Long = detail("files that were moved or copied")
+        migrated_bytes: Long = detail("their bytes")
+        migrated_records: Long = detail("the rows in them")
+        partitions: Long = detail("the partitions that they are of")
+        snapshot_id: Long | None = detail("the snapshot made; null without any file")
+        seconds: float = detail("how long it took")
+        note: str = detail("what became of the source")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        keep = arguments.delete_origin is False
         done = migrate(
             context,
             Request(
-                arguments["source_type"],
-                arguments["table"],
-                arguments["target_table"],
-                options_of_table(arguments["options"], arguments["options_map"]),
+                arguments.source_type,
+                arguments.table,
+                arguments.target_table,
+                options_of_table(arguments.options, arguments.options_map),
                 keep=keep,
-                threads=threads_of(arguments["parallelism"]),
+                threads=threads_of(arguments.parallelism),
                 dry_run=dry_run,
             ),
         )
         note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
-        return [
-            (
-                True,
-                done.target,
-                len(done.source.files),
-                done.source.bytes,
-                done.records,
-                done.partitions,
-                done.snapshot.id if done.snapshot else None,
-                round(time.monotonic() - started, 3),
-                note,
-            )
-        ]
+        yield self.Result(
+            result=True,
+            target=done.target,
+            migrated_files=len(done.source.files),
+            migrated_bytes=done.source.bytes,
+            migrated_records=done.records,
+            partitions=done.partitions,
+            snapshot_id=done.snapshot.id if done.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )
 
 
 @dataclass(frozen=True)

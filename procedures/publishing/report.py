@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, IntType, string_type
-from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, optional, required
 from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.report.facts import Orphans, facts_of
@@ -22,59 +23,57 @@ class Report(Procedure):
     table is not changed. The files are written where the procedure runs: on Spark's driver.
     """
 
-    name = "report"
     summary = "Write a page with pictures of how a table is doing."
-    arguments = (
-        TABLE,
-        Argument("path", string_type(), "The page, or a folder for it; by default `<db>.<table>-report.html` here."),
-        Argument("pictures", string_type(), "A folder that each chart is written into as well, as PNG."),
-        Argument("orphans", BooleanType(), "Whether to search for files that nobody uses, which lists all folders."),
-        DRY_RUN,
-    )
-    results = (
-        result("path", string_type(False), "the page"),
-        result("charts", IntType(False), "how many charts are on it"),
-        result("bytes", BigIntType(False), "its size"),
-        result("pictures", string_type(), "the folder of the pictures; null where none was asked for"),
-        result("advice", string_type(), "what could be done for the table, a line each"),
-        result("seconds", DoubleType(False), "how long it took"),
-        result("note", string_type(), "whether nothing was written"),
-    )
     example = "CALL sys.report(table => 'db.t', path => '/tmp/t.html')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        path: str | None = optional("The page, or a folder for it; by default `<db>.<table>-report.html` here.")
+        pictures: str | None = optional("A folder that each chart is written into as well, as PNG.")
+        orphans: bool | None = optional("Whether to search for files that nobody uses, which lists all folders.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        path: str = column("the page", nullable=False)
+        charts: Int = column("how many charts are on it", nullable=False)
+        bytes: Long = column("its size", nullable=False)
+        pictures: str | None = column("the folder of the pictures; null where none was asked for")
+        advice: str | None = column("what could be done for the table, a line each")
+        seconds: float = column("how long it took", nullable=False)
+        note: str | None = column("whether nothing was written")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         # What draws takes half a second to import, which those who call other procedures need not wait for.
         from paimon_sql.report.page import html_of, pictures_of
 
         started = time.monotonic()
-        table = context.table(arguments["table"])
-        page = _page_path(arguments["path"], f"{table.name.partition('.')[2] or table.name}-report.html")
-        folder = None if arguments["pictures"] is None else _local(arguments["pictures"], "pictures").absolute()
-        facts = facts_of(table, _orphans(context, arguments["table"]) if arguments["orphans"] else None)
+        table = context.table(arguments.table)
+        page = _page_path(arguments.path, f"{table.name.partition('.')[2] or table.name}-report.html")
+        folder = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
+        facts = facts_of(table, _orphans(context, arguments.table) if arguments.orphans else None)
         data = html_of(facts).encode()
         pictures = pictures_of(facts) if folder else {}
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InvalidInputError(f"pictures is {folder}, which is no folder.", remedy="Say another one.")
         files = {page: data, **{folder / f"{name}.png": picture for name, picture in pictures.items() if folder}}
-        for path, content in () if arguments["dry_run"] else files.items():
+        for path, content in () if arguments.dry_run else files.items():
             _write(path, content)
-        return [
-            (
-                str(page),
-                data.count(b'<div class="wide">'),
-                len(data),
-                str(folder) if folder else None,
-                "\n".join(advice for _, advice in facts.advice) or None,
-                round(time.monotonic() - started, 3),
-                "dry run, nothing was written" if arguments["dry_run"] else None,
-            )
-        ]
+        yield self.Result(
+            path=str(page),
+            charts=data.count(b'<div class="wide">'),
+            bytes=len(data),
+            pictures=str(folder) if folder else None,
+            advice="\n".join(advice for _, advice in facts.advice) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note="dry run, nothing was written" if arguments.dry_run else None,
+        )
 
 
 def _orphans(context: Context, name: str) -> Orphans:
-    rest = {argument.name: None for argument in RemoveOrphanFiles.arguments}
-    ((files, size, *_),) = RemoveOrphanFiles().call(context, **{**rest, "table": name, "dry_run": True})
-    return Orphans(files, size)
+    (found,) = RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table=name, dry_run=True))
+    return Orphans(found.deletedFileCount, found.deletedFileTotalLenInBytes)
 
 
 def _page_path(text: str | None, name: str) -> Path:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
-from paimon_sql.format.schema.types import string_type
 from paimon_sql.format.text.instants import present_millis, show_instant
-from paimon_sql.procedures.base import Argument, Context, Procedure, result
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import column, optional
 from paimon_sql.procedures.patterns import pattern_of
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable, refresh_row
 from paimon_sql.procedures.refresher import NONE, Refreshed, Refresher
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.materialized.definition import definition_of
 from paimon_sql.storage.materialized.state import is_due, last_refresh
-
-Row = tuple[Any, ...]
 
 
 class RefreshMaterializedTables(Procedure):
@@ -30,39 +28,37 @@ class RefreshMaterializedTables(Procedure):
     refreshed does not keep the others from it.
     """
 
-    name = "refresh_materialized_tables"
     summary = "Bring the materialized tables up to date that are due, in the order in which they read each other."
-    arguments = (
-        Argument("including_databases", string_type(), "A regular expression for databases; all by default."),
-        Argument("including_tables", string_type(), "A regular expression for tables, as 'db.t'; all by default."),
-        Argument("excluding_tables", string_type(), "A regular expression for tables to leave out."),
-        DRY_RUN,
-    )
-    results = (
-        RefreshMaterializedTable.results[0],
-        result("mode", string_type(), "FULL, INCREMENTAL, NONE if nothing was to do, SKIPPED or FAILED"),
-        *RefreshMaterializedTable.results[2:],
-    )
     example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
 
-    def call(self, context: Context, **arguments: Any) -> list[Row]:
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        including_databases: str | None = optional("A regular expression for databases; all by default.")
+        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
+        excluding_tables: str | None = optional("A regular expression for tables to leave out.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result(RefreshMaterializedTable.Result):
+        mode: str = column("FULL, INCREMENTAL, NONE if nothing was to do, SKIPPED or FAILED")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         refresher = context.the_refresher()
         chosen = _chosen(context, arguments)
         if context.work is not None:
             context.work.expect(len(chosen))
-        rows = []
         for identifier in _ordered(context, refresher, chosen):
-            rows.append(_refreshed(context, refresher, identifier, dry_run=bool(arguments["dry_run"])))
+            done = _refreshed(context, refresher, identifier, dry_run=bool(arguments.dry_run))
             if context.work is not None:
                 context.work.advance()
-        return rows
+            yield self.Result(*refresh_row(identifier, done))
 
 
-def _chosen(context: Context, arguments: Mapping[str, Any]) -> list[Identifier]:
+def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:
     """The materialized tables that the expressions choose, by their names."""
-    databases = pattern_of(arguments["including_databases"], "including_databases", ".*")
-    including = pattern_of(arguments["including_tables"], "including_tables", ".*")
-    excluding = pattern_of(arguments["excluding_tables"], "excluding_tables", "(?!)")
+    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
+    including = pattern_of(arguments.including_tables, "including_tables", ".*")
+    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
     found = []
     for database in context.catalog.list_databases():
         for name in context.catalog.list_tables(database) if databases.accepts(database) else ():
@@ -98,19 +94,19 @@ def _sources(refresher: Refresher, identifier: Identifier) -> set[str]:
         return set()
 
 
-def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *, dry_run: bool) -> Row:
+def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *, dry_run: bool) -> Refreshed:
     started = time.monotonic()
     try:
         reason = _reason_to_skip(context, identifier)
         if reason is not None:
-            return refresh_row(identifier, Refreshed("SKIPPED", None, None, None, 0.0, reason))
-        return refresh_row(identifier, refresher.refresh(identifier, scheduled=True, dry_run=dry_run))
+            return Refreshed("SKIPPED", None, None, None, 0.0, reason)
+        return refresher.refresh(identifier, scheduled=True, dry_run=dry_run)
     except NotFoundError as error:
         gone = not context.catalog.table_exists(identifier)
         mode, note = (NONE, "it was dropped meanwhile") if gone else ("FAILED", str(error))
     except (PaimonError, OSError) as error:
         mode, note = "FAILED", str(error)
-    return refresh_row(identifier, Refreshed(mode, None, None, None, round(time.monotonic() - started, 3), note))
+    return Refreshed(mode, None, None, None, round(time.monotonic() - started, 3), note)
 
 
 def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:

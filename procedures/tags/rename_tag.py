@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.types import BooleanType, string_type
-from paimon_sql.procedures.base import TABLE, Argument, Context, Procedure, result
-from paimon_sql.procedures.tags.create_tag import KEPT, NOTE, TAG, kept
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import (
+    RECORDS_KEPT,
+    RETAINED,
+    SNAPSHOT_KEPT,
+    THE_TAG,
+    WHY_NOTHING,
+    kept_by,
+)
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.tags.management import rename_tag
 
@@ -14,14 +22,25 @@ from paimon_sql.storage.maintenance.tags.management import rename_tag
 class RenameTag(Procedure):
     """The tag keeps what it kept; its new name must be free."""
 
-    name = "rename_tag"
     summary = "Give a tag another name."
-    arguments = (TABLE, TAG, Argument("target_tag", string_type(), "Its new name.", required=True), DRY_RUN)
-    results = (result("result", BooleanType(), "always true"),)
-    details = (*KEPT, NOTE)
     example = "CALL sys.rename_tag(table => 'db.t', tag => 'draft', target_tag => 'release')"
 
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        table, dry_run = context.table(arguments["table"]), bool(arguments["dry_run"])
-        tag = rename_tag(table, arguments["tag"], arguments["target_tag"], dry_run=dry_run)
-        return [(True, *kept(tag), NOTHING_DONE if dry_run else None)]
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        tag: str = required(THE_TAG)
+        target_tag: str = required("Its new name.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        snapshot_id: Long = detail(SNAPSHOT_KEPT)
+        record_count: Long | None = detail(RECORDS_KEPT)
+        retained: str | None = detail(RETAINED)
+        note: str | None = detail(WHY_NOTHING)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        tag = rename_tag(table, arguments.tag, arguments.target_tag, dry_run=dry_run)
+        yield self.Result(True, *kept_by(tag), NOTHING_DONE if dry_run else None)

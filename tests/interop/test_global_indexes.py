@@ -80,11 +80,10 @@ def test_java_finds_rows_by_our_btrees(java: JavaPaimon, warehouse: Path, tmp_pa
     context = made(warehouse, name)
     options = f"btree-index.compression={compression}"
     for column in COLUMNS:
-        arguments = {"table": name, "index_column": column, "index_type": "btree", "partitions": None}
-        ((result, rows, *_),) = procedures()["create_global_index"].call(
-            context, **arguments, options=options, dry_run=None
-        )
-        assert (result, rows) == (True, ROWS)
+        procedure = procedures()["create_global_index"]
+        arguments = procedure.Arguments(table=name, index_column=column, index_type="btree", options=options)
+        (row,) = procedure.call(context, arguments)
+        assert (row.result, row.rows) == (True, ROWS)
     questions, expected = [], []
     for column in COLUMNS:
         held = values(column)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,8 @@ def call(context: Context) -> Call:
     def run(name: str, *values: Any, **given: Any) -> dict[str, Any]:
         procedure = procedures()[name]
         by_name = dict(zip((a.name for a in procedure.arguments), values, strict=False))
-        arguments = {a.name: given.pop(a.name, by_name.get(a.name)) for a in procedure.arguments}
-        assert not given
-        (row,) = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return dict(zip(names, row, strict=True))
+        (row,) = procedure.call(context, procedure.Arguments(**by_name, **given))
+        return asdict(row)
 
     return run
 

@@ -13,8 +13,9 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import IntType, MapType, string_type
-from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.procedures.base import Context
 from paimon_sql.procedures.binding import read_value
+from paimon_sql.procedures.declaration import Argument
 from paimon_sql.storage.execution.progress import running
 from tests.storage.small_tables import COLUMNS, insert
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,8 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(table: str, **given: Any) -> dict[str, Any]:
         procedure = procedures()["compact"]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments} | {"table": table}
-        assert not given
-        (row,) = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return dict(zip(names, row, strict=True))
+        (row,) = procedure.call(context, procedure.Arguments(table=table, **given))
+        return asdict(row)
 
     return run
 

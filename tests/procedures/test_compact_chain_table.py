@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,8 @@ def read(context: Context, name: str, day: str | None = None) -> list[Row]:
 def call(context: Context, partition: str, **given: Any) -> dict[str, Any]:
     procedure = procedures()["compact_chain_table"]
     arguments = {"table": "t", "partition": partition, **given}
-    (row,) = procedure.call(context, **{a.name: arguments.get(a.name) for a in procedure.arguments})
-    return dict(zip([c.name for c in (*procedure.results, *procedure.details)], row, strict=True))
+    (row,) = procedure.call(context, procedure.Arguments(**arguments))
+    return asdict(row)
 
 
 def test_a_partition_becomes_whole(context: Context) -> None:

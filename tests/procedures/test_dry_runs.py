@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,7 @@ def context(tmp_path: Path) -> Context:
 
 def called(context: Context, name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     procedure = procedures()[name]
-    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
-    names = [c.name for c in (*procedure.results, *procedure.details)]
-    return [dict(zip(names, row, strict=True)) for row in procedure.call(context, **given)]
+    return [asdict(row) for row in procedure.call(context, procedure.Arguments(**arguments))]
 
 
 def files(context: Context) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,7 @@ def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
         procedure = procedures()[name]
         assert procedure.arguments[-1].name == "dry_run"
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        rows = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
 
     return run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,7 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
         procedure = procedures()[name]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return [dict(zip(names, row, strict=True)) for row in procedure.call(context, **arguments)]
+        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
 
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,8 @@ def context(tmp_path: Path) -> Context:
 
 def call(context: Context, name: str, **arguments: Any) -> dict[str, Any]:
     procedure = procedures()[name]
-    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
-    (row,) = procedure.call(context, **given)
-    return dict(zip([c.name for c in (*procedure.results, *procedure.details)], row, strict=True))
+    (row,) = procedure.call(context, procedure.Arguments(**arguments))
+    return asdict(row)
 
 
 def delete_first_rows(context: Context, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,8 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> dict[str, Any]:
         procedure = procedures()[name]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        (row,) = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return dict(zip(names, row, strict=True))
+        (row,) = procedure.call(context, procedure.Arguments(**given))
+        return asdict(row)
 
     return run
 

@@ -369,8 +369,8 @@ def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
 ) -> None:
     done: list[int] = []
 
-    def endless(procedure: Procedure, context: Context, **_: object) -> list[tuple[object, ...]]:
-        return [(n,) for n in context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000))]
+    def endless(procedure: Procedure, context: Context, _: object) -> list[object]:
+        return list(context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)))
 
     monkeypatch.setattr(type(procedures()["clear_consumers"]), "call", endless)
     statement = connection.createStatement()

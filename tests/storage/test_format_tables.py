@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 import pyarrow as pa
@@ -187,16 +188,16 @@ def test_what_needs_snapshots_is_refused_and_maintenance_passes_over(tmp_path: P
     with pytest.raises(WrongKindError, match=r"paimon\.db\.t is a format table"):
         catalog.table(_NAME)
     context = Context(catalog, "db")
-    given = dict.fromkeys(a.name for a in RemoveOrphanFiles.arguments)
     with pytest.raises(WrongKindError):
-        RemoveOrphanFiles().call(context, **{**given, "table": "db.t"})
-    (row,) = RemoveOrphanFiles().call(context, **{**given, "table": "*.*", "older_than": "2024-01-01 00:00:00"})
-    assert row[0] == 0
+        list(RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table="db.t")))
+    given = RemoveOrphanFiles.Arguments(table="*.*", older_than="2024-01-01 00:00:00")
+    (row,) = RemoveOrphanFiles().call(context, given)
+    assert row.deletedFileCount == 0
     assert file.exists()
-    (row,) = CompactDatabase().call(context, **dict.fromkeys(a.name for a in CompactDatabase.arguments))
-    assert row[0] == "Compact database finished. Success: 0, Failed: 0"
-    (row,) = Repair().call(context, **dict.fromkeys(a.name for a in Repair.arguments))
-    assert not any("db.t" in str(value) for value in row)
+    (compacted,) = CompactDatabase().call(context, CompactDatabase.Arguments())
+    assert compacted.result == "Compact database finished. Success: 0, Failed: 0"
+    (repaired,) = Repair().call(context, Repair.Arguments(database_or_table=""))
+    assert not any("db.t" in str(value) for value in astuple(repaired))
 
 
 def test_a_folder_shared_with_a_format_table_is_not_searched_for_orphans(tmp_path: Path) -> None:
@@ -206,10 +207,9 @@ def test_a_folder_shared_with_a_format_table_is_not_searched_for_orphans(tmp_pat
     fields, options = [t.DataField(0, "a", t.IntType())], {"data-file.external-paths": str(place)}
     catalog.create_table(Identifier("db", "own"), new_schema(fields, options=options))
     made(catalog, {"path": str(place / "bucket-0")}, keys=())
-    given = dict.fromkeys(a.name for a in RemoveOrphanFiles.arguments)
-    (row,) = RemoveOrphanFiles().call(Context(catalog, "db"), **{**given, "table": "db.own"})
-    assert row[0] == 0
-    assert "left alone" in row[-1]
+    (row,) = RemoveOrphanFiles().call(Context(catalog, "db"), RemoveOrphanFiles.Arguments(table="db.own"))
+    assert row.deletedFileCount == 0
+    assert "left alone" in row.note
     assert file.exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -115,16 +116,16 @@ def test_files_come_in_batches_whatever_the_folders(place: Path) -> None:
 
 def test_the_call_says_what_changed(catalog: FileSystemCatalog, place: Path) -> None:
     context = Context(catalog, "db")
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=True)
-    assert row[:7] == (3, 3, 0, 0, 28, str(place), None)
-    assert row[-1] == "dry run, nothing was changed"
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=None)
-    assert (row[0], row[6], row[-1]) == (3, 1, None)
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=None)
-    assert (row[6], row[-1]) == (None, "nothing changed")
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o", dry_run=True))
+    assert astuple(row)[:7] == (3, 3, 0, 0, 28, str(place), None)
+    assert row.note == "dry run, nothing was changed"
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    assert (row.file_number, row.snapshot_id, row.note) == (3, 1, None)
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    assert (row.snapshot_id, row.note) == (None, "nothing changed")
     catalog.create_table(Identifier("db", "t"), new_schema([DataField(0, "a", IntType())]))
     with pytest.raises(UnsupportedError, match="is no object table"):
-        RefreshObjectTable().call(context, table="t", dry_run=None)
+        list(RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="t")))
 
 
 def test_no_rows_are_taken_and_a_definition_says_no_columns(catalog: FileSystemCatalog) -> None:

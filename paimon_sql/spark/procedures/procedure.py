@@ -14,7 +14,8 @@ from paimon_sql.errors import NotFoundError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DataType
 from paimon_sql.procedures import Procedure, procedures, run
-from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.procedures.base import Context
+from paimon_sql.procedures.declaration import Argument
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
