@@ -15,3 +15,6 @@ SELECT * FROM readings;
 SELECT celsius FROM readings /*+ OPTIONS('scan.snapshot-id' = '1') */;
 SELECT file_format, level, record_count FROM readings$files;
 CALL sys.compact(`table` => 'default.readings');
+-- What becomes of a statement:
+EXPLAIN REWRITE ALTER TABLE readings ADD (raw BYTES);
+EXPLAIN REWRITE SELECT * FROM readings$files /*+ OPTIONS('scan.snapshot-id' = '1') */;

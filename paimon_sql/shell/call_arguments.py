@@ -11,7 +11,7 @@ from paimon_sql.format.types import BooleanType
 from paimon_sql.procedures import Procedure, find_procedure
 from paimon_sql.procedures.base import Argument
 from paimon_sql.procedures.binding import bound, read_value
-from paimon_sql.sql.call import ARGUMENTS, PROCEDURES
+from paimon_sql.sql.statements.call import ARGUMENTS, PROCEDURES
 
 _OF_ACTIONS = {
     "branch_name": "branch",

@@ -17,7 +17,8 @@ from paimon_sql.shell.formats import formats
 from paimon_sql.shell.keywords import KEYWORDS, OPENING
 from paimon_sql.shell.names import Names
 from paimon_sql.shell.splitter import split, tokens_of
-from paimon_sql.sql.scan import Token, name_sql, unquote_name
+from paimon_sql.shell.tokens import Token, unquote_name
+from paimon_sql.sql.names import name_sql
 from paimon_sql.system_tables import catalog_tables, system_tables
 
 _PIECE = re.compile(r"((?:`[^`]*(?:`|\Z)|[\w$.])+)|[^`\w$.]+")

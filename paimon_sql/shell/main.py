@@ -7,6 +7,7 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import pyspark
@@ -28,7 +29,8 @@ from paimon_sql.shell.report import Report
 from paimon_sql.shell.runner import Leave, Runner, Settings
 from paimon_sql.shell.serving import Serving, address
 from paimon_sql.shell.setup import Setup
-from paimon_sql.shell.sources import Source, from_file, from_stream, from_text
+from paimon_sql.shell.sources import Source, from_file, from_stream, from_text, text_of
+from paimon_sql.shell.translate import LAYOUT, TRANSLATIONS, Translation, UntranslatedError, translated
 from paimon_sql.spark.session import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
 
@@ -298,6 +300,58 @@ def thriftserver(
     )
     serving = Serving(setup, {**address(host, port, http=http), **options}, report)
     raise typer.Exit(_ended(serving.run, lambda error: report.problem(describe(error))))
+
+
+_Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]
+
+
+@app.command("transpile", help="Print statements as Spark or Flink write them, without Spark.")
+def transpile(
+    files: _Files,
+    to: Annotated[
+        str, typer.Option("--to", metavar="NAME", help=f"Whose spelling: {', '.join(TRANSLATIONS)}.")
+    ] = "spark",
+) -> None:
+    """What ``paimon-sql transpile`` does."""
+    if to not in TRANSLATIONS:
+        raise typer.BadParameter(f"'{to}' is none of {', '.join(TRANSLATIONS)}.", param_hint="--to")
+    _translate(files, TRANSLATIONS[to])
+
+
+@app.command("format", help="Print statements laid out over lines, without Spark; their comments stay.")
+def format_files(
+    files: _Files,
+    write: Annotated[bool, typer.Option("--write", help="Change the files instead of printing them.")] = False,
+) -> None:
+    """What ``paimon-sql format`` does."""
+    _translate(files, LAYOUT, write=write)
+
+
+def _translate(files: Sequence[str], translation: Translation, *, write: bool = False) -> None:
+    """Translate all files, and only then print or write any."""
+    report, name = _report(), ""
+
+    def fail(error: Exception) -> None:
+        if isinstance(error, UntranslatedError):
+            problem = describe(error.__cause__ or error, error.statement)
+            report.problem(problem, error.statement, origin=name, line=error.line)
+        else:
+            report.problem(describe(error))
+
+    def work() -> None:
+        nonlocal name
+        done: list[tuple[str, str, str]] = []
+        for name in files:
+            text = (sys.stdin.read() if sys.stdin else "") if name == "-" else text_of(name)
+            done.append((name, text, translated(text, translation)))
+        for name, text, new in done:
+            if not write or name == "-":
+                typer.echo(new, nl=not new.endswith("\n"))
+            elif new != text:
+                Path(name).expanduser().write_text(new, encoding="utf-8")
+                report.note(f"{name} changed")
+
+    raise typer.Exit(_ended(work, fail))
 
 
 def _call(

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from paimon_sql.shell.engine import Engine
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 
 T = TypeVar("T")
 

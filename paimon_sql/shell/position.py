@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from paimon_sql.shell.splitter import tokens_of
-from paimon_sql.sql.scan import Token, unquote_name
+from paimon_sql.shell.tokens import Token, unquote_name
 
 Span = tuple[int, int]
 """Offsets of the first character and behind the last one."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 
 
 @dataclass(frozen=True)

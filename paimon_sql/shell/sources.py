@@ -29,8 +29,17 @@ def from_file(name: str) -> Source:
     Raises:
         InvalidInputError: it cannot be read or is not UTF-8.
     """
+    return Source(split(text_of(name)), origin=name)
+
+
+def text_of(name: str) -> str:
+    """The text of a file.
+
+    Raises:
+        InvalidInputError: it cannot be read or is not UTF-8.
+    """
     try:
-        return Source(split(Path(name).expanduser().read_text(encoding="utf-8-sig")), origin=name)
+        return Path(name).expanduser().read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InvalidInputError(f"The file {name} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:

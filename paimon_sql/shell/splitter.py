@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from paimon_sql.sql.scan import Token, scan
+from paimon_sql.shell.tokens import Token, cut
 
 
 class Piece(NamedTuple):
@@ -37,6 +37,7 @@ _COMMAND = re.compile(
     """,
     re.VERBOSE,
 )
+_QUOTE = re.compile(r"['\"`]")
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")
 
 
@@ -72,7 +73,7 @@ def tokens_of(text: str, start: int = 0) -> tuple[list[Token], bool]:
 
     An open string or name is the last token, up to the end of the text.
     """
-    tokens = scan(text, start)
+    tokens = cut(text, start)
     if tokens is None:
         tokens = _tokens_of_open(text, start)
         return tokens, True
@@ -84,15 +85,21 @@ def tokens_of(text: str, start: int = 0) -> tuple[list[Token], bool]:
 
 def _tokens_of_open(text: str, start: int) -> list[Token]:
     # Whatever is open first is open up to the end, so that the one sign which closes it makes the text whole.
-    for closing in ("'", '"', "`", "*/" * text.count("/*", start), "'*/", '"*/', "`*/"):
+    dollars = _DOLLAR_QUOTE.findall(text, start)[-1:]
+    for closing in ("'", '"', "`", *dollars, "*/" * text.count("/*", start), "'*/", '"*/', "`*/"):
         # The line break keeps the sign out of a comment at the end and takes the sense of a last backslash.
-        tokens = scan(f"{text}\n{closing}", start)
+        tokens = cut(f"{text}\n{closing}", start)
         if tokens is not None:
             tokens = [token for token in tokens if token.start < len(text)]
             if tokens and tokens[-1].end > len(text):
                 last = tokens[-1]
                 tokens[-1] = last._replace(text=text[last.start :], end=len(text))
             return tokens
+    # What is behind the first quote makes no sense whatever closes it: it is open from there on.
+    for quote in _QUOTE.finditer(text, start):
+        tokens = cut(text[: quote.end()] + quote[0], start)
+        if tokens is not None and tokens[-1].start == quote.start():
+            return [*tokens[:-1], tokens[-1]._replace(text=text[quote.start() :], end=len(text))]
     return []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.spark.java import EXECUTION, Jvm
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 
 
 def inserted_rows(jvm: Jvm, session: Any, table: Sequence[str], rows: DataFrame) -> DataFrame:

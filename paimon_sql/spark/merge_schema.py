@@ -18,7 +18,7 @@ from paimon_sql.format.options.spark import (
     WRITE_MERGE_SCHEMA_TYPE_WIDENING,
 )
 from paimon_sql.spark.nested_fields import NestedFields
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.schema_change import SchemaChange, apply_changes
 from paimon_sql.storage.schema_change.incoming import IncomingColumns
 from paimon_sql.storage.table import Table

@@ -10,7 +10,7 @@ from typing import Any
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.types import ArrayType, DataField, DataType, MapType, RowType
 from paimon_sql.spark.types import paimon_fields, spark_type
-from paimon_sql.sql.scan import quote_name, string_sql
+from paimon_sql.sql.names import quote_name, string_sql
 
 _NOTHING = "void"
 """Spark's type of a bare NULL."""

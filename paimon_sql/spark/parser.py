@@ -110,7 +110,7 @@ class ParserProxy(JavaObject):
             bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
             rewritten = rewrite(bound, context)
         self._check(rewritten)
-        return rewritten.sql, binds
+        return (text if rewritten.sql == told else rewritten.sql), binds
 
     def _with_variables(self, text: str) -> str:
         """The text with the values of ``${name}``, which may hold something of ours."""

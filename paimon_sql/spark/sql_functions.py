@@ -25,7 +25,7 @@ from paimon_sql.spark.java import CATALYST, Jvm
 from paimon_sql.spark.origins import Origin
 from paimon_sql.spark.types import CURRENT_DEFAULT, paimon_fields, paimon_type, row_struct
 from paimon_sql.spark.views import DIALECT
-from paimon_sql.sql.functions_ddl import called_names, with_stand_ins
+from paimon_sql.sql.calls import called_names, with_stand_ins
 from paimon_sql.sql.types import spark_type as spark_sql_type
 
 T = TypeVar("T")

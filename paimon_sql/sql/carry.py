@@ -10,17 +10,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql import statements
-from paimon_sql.sql.scan import name_sql, quote_name
-from paimon_sql.sql.statements import Node, Statement
+from paimon_sql.sql.names import name_sql, quote_name
+from paimon_sql.sql.statements.base import Node, Statement
 
 INTERNAL_PROCEDURE = "__execute"
 """The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""
 
 _KIND, _MAPPING = "is", "map"
-_CLASSES = {
-    name: c for name, c in vars(statements).items() if isinstance(c, type) and issubclass(c, Node) and c is not Node
-}
 # What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
 _UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
 
@@ -74,4 +70,13 @@ def _from_json(value: Any) -> Any:
         return value
     if _MAPPING in value:
         return {k: _from_json(v) for k, v in value[_MAPPING].items()}
-    return _CLASSES[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})
+    return classes()[value[_KIND]](**{k: _from_json(v) for k, v in value.items() if k != _KIND})
+
+
+def classes() -> dict[str, type[Node]]:
+    found, todo = {}, [Node]
+    while todo:
+        for each in todo.pop().__subclasses__():
+            found[each.__name__] = each
+            todo.append(each)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.sql.dialect.errors import RefusedError
 
 
 class SqlSyntaxError(InvalidInputError):
@@ -28,6 +29,11 @@ class SqlSyntaxError(InvalidInputError):
         self.column = self.start - (text.rfind("\n", 0, self.start) + 1) + 1
         super().__init__(f"{problem} (line {self.line}, column {self.column})", remedy=remedy)
         self.problem = problem
+
+    @classmethod
+    def of(cls, error: RefusedError, text: str) -> SqlSyntaxError:
+        """The error of a text that the dialect refused."""
+        return cls(f"{error.problem}.", text=text, start=error.start, end=error.end + 1, remedy=error.remedy)
 
     def highlight(self) -> str:
         """The line of the statement that holds the wrong part, and below it a line of carets under that part."""

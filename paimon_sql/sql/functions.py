@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.sql.calls import FunctionCall, calls_in
 from paimon_sql.sql.context import RewriteContext
-from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.scan import scan, string_value, unquote_name
 
 BUCKET_FUNCTIONS = {"bucket": "default", "mod_bucket": "mod", "hive_bucket": "hive"}
 """The functions of ``sys``, with the bucket function of tables that each stands for."""
@@ -27,6 +28,10 @@ _NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
 _WORDS = ("bucket", "descriptor", BLOB_VIEW)
 """The names have one of these in them."""
 _ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
+_TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+_LITERALS = frozenset(
+    (TokenType.NUMBER, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.HEX_STRING)
+) | {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
 SESSION_PREFIX = "__paimon_"
 """What the names of a session's functions begin with."""
 
@@ -61,53 +66,42 @@ def calls_functions(text: str) -> bool:
 
 def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
     """The text with the calls over columns rewritten, and the functions that the session needs for it."""
-    source = Source(text, scan(text) or [])
     edits: list[Edit] = []
     used: list[str] = []
-    for index in range(len(source.tokens)):
-        found = _call(source, index, context)
-        if found is not None:
-            name, edit = found
-            edits.append(edit)
+    for call in calls_in(text):
+        name = _session_name(call, context)
+        if name is not None:
+            edits.append(Edit(call.start, call.end, session_function(name)))
             used.append(name)
     return (apply(text, edits), used) if edits else (text, [])
 
 
-def _call(source: Source, index: int, context: RewriteContext) -> tuple[str, Edit] | None:
-    """The function that is called at a token over more than constants, and what its name becomes."""
-    tokens = source.tokens
-    if tokens[index].kind not in ("word", "quoted") or unquote_name(tokens[index]).lower() not in _NAMES:
-        return None
-    start = index
-    while start >= 2 and tokens[start - 1].word == "." and tokens[start - 2].kind in ("word", "quoted"):
-        start -= 2
-    before = [unquote_name(t) for t in tokens[start:index:2]]
+def _session_name(call: FunctionCall, context: RewriteContext) -> str | None:
+    """The session's function for a call over more than constants; None where it is none of ours."""
+    *before, name = call.name
+    name = name.lower()
     catalog = before[0] if len(before) == 2 else context.current_catalog
-    if not before or before[-1].lower() != _SYSTEM or len(before) > 2 or catalog not in context.catalogs:
+    if name not in _NAMES or not before or before[-1].lower() != _SYSTEM or len(before) > 2:
         return None
-    inside = Cursor(source, index + 1).group() if index + 1 < len(tokens) else None
-    pieces = inside.split() if inside is not None else []
-    if inside is None or all(_is_constant(piece.fork()) for piece in pieces):
+    if catalog not in context.catalogs or all(map(_is_constant, call.arguments)):
         return None
-    name = unquote_name(tokens[index]).lower()
-    if name == BLOB_VIEW:
-        name = _view(pieces, catalog, context)
-    return name, Edit(tokens[start].start, tokens[index].end, session_function(name))
+    return _view(call, catalog, context) if name == BLOB_VIEW else name
 
 
-def _view(pieces: Sequence[Cursor], catalog: str, context: RewriteContext) -> str:
+def _view(call: FunctionCall, catalog: str, context: RewriteContext) -> str:
     """The function that a call of ``blob_view`` over rows becomes."""
-    if len(pieces) != 3 or any(piece.peek().kind != "string" for piece in pieces[:2]):
+    named = call.arguments[:2]
+    if len(call.arguments) != 3 or any([t.token_type for t in each] != [TokenType.STRING] for each in named):
         raise InvalidInputError(
             "blob_view takes a table and a column as literal texts, and the id of a row.",
             remedy="Write sys.blob_view('db.t', 'column', _ROW_ID).",
         )
-    table, column = (string_value(piece.peek()) for piece in pieces[:2])
+    table, column = (each[0].text for each in named)
     return view_function(*context.blob_column(catalog, table, column))
 
 
-def _is_constant(piece: Cursor) -> bool:
-    piece.accept("-") or piece.accept("DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X")
-    is_value = piece.peek().kind in ("number", "string") or piece.sees("NULL|TRUE|FALSE")
-    piece.position += 1
-    return is_value and piece.done
+def _is_constant(argument: Sequence[Token]) -> bool:
+    kinds = [token.token_type for token in argument]
+    if kinds[:1] == [TokenType.DASH] or (len(argument) == 2 and argument[0].text.upper() in _TYPED):
+        kinds = kinds[1:]
+    return bool(kinds) and kinds[0] in _LITERALS and (len(kinds) == 1 or kinds[1] is TokenType.DCOLON)

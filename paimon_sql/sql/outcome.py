@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from paimon_sql.sql.context import RewriteContext
-from paimon_sql.sql.cursor import Cursor
+from sqlglot import exp
+
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.statements import Statement
+from paimon_sql.sql.reading import Reading
+
+if TYPE_CHECKING:
+    from paimon_sql.sql.statements.base import Statement
 
 
 @dataclass
@@ -27,5 +31,18 @@ class Carried:
 
 
 Outcome = list[Edit] | Carried
-Reader = Callable[[Cursor, RewriteContext], Outcome | None]
-"""Reads the statement at a cursor, whose end is the statement's; None where it is for Spark as it stands."""
+Rewrite = Callable[[Any, Reading], Outcome | None]
+"""What becomes of a node; None where it is for Spark as it stands."""
+
+REWRITES: dict[type[exp.Expr], Rewrite] = {}
+"""By the class of a statement's node."""
+
+
+def rewrites(node: type[exp.Expr]) -> Callable[[Rewrite], Rewrite]:
+    """Register what becomes of the nodes of a class."""
+
+    def register(rewrite: Rewrite) -> Rewrite:
+        REWRITES[node] = rewrite
+        return rewrite
+
+    return register

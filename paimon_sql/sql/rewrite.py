@@ -1,7 +1,8 @@
 """From a statement in Paimon's, Flink's or Spark's spelling to the text that goes to Spark's own parser.
 
-Text that holds nothing of ours comes back as it is. Everything else is changed in as few places as can be, found on
-tokens: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is evaluated.
+Text that holds nothing of ours comes back as it is. Everything else is read into a tree, whose nodes yield edits at
+their places: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is
+evaluated.
 """
 
 from __future__ import annotations
@@ -9,82 +10,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from paimon_sql.sql.alter_table import alter_table
-from paimon_sql.sql.analyze import analyze_table
-from paimon_sql.sql.call import call
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
 from paimon_sql.sql.carry import call_sql
-from paimon_sql.sql.catalogs import (
-    create_catalog,
-    database_options,
-    drop_catalog,
-    set_option,
-    show_create_view,
-    use_catalog,
-)
-from paimon_sql.sql.changes import delete_from, update
 from paimon_sql.sql.context import RewriteContext
-from paimon_sql.sql.copy_into import copy_into
-from paimon_sql.sql.create_table import create_table
-from paimon_sql.sql.ctes import skip_ctes
-from paimon_sql.sql.cursor import Cursor, Source
-from paimon_sql.sql.describe_function import describe_function
-from paimon_sql.sql.describe_partition import describe_partition
+from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.nodes import Explain, Script, span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.registry import READERS
+from paimon_sql.sql.dialect.tokenizer import behind_comments
 from paimon_sql.sql.edits import Edit, apply, outside
-from paimon_sql.sql.functions_ddl import create_function, drop_function
-from paimon_sql.sql.insert import insert
-from paimon_sql.sql.materialized import (
-    alter_materialized,
-    create_materialized,
-    drop_materialized,
-    show_create_materialized,
-    show_materialized,
-)
-from paimon_sql.sql.merge import merge_into
-from paimon_sql.sql.outcome import Carried, Outcome, Reader
-from paimon_sql.sql.parameters import has_parameters
-from paimon_sql.sql.partitions import repair_table
-from paimon_sql.sql.queries import read_queries
-from paimon_sql.sql.scan import behind_comments, scan
-from paimon_sql.sql.statements import ExplainChange, RowChange, Statement
-from paimon_sql.sql.tags import show_tags
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.names import string_sql
+from paimon_sql.sql.outcome import REWRITES, Carried
+from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.relation_edits import relation_edits
+from paimon_sql.sql.statements.base import RowChange, Statement
+from paimon_sql.sql.statements.explain import ExplainChange
 
-__all__ = ["RewriteContext", "Rewritten", "holds_ours", "rewrite"]
+__all__ = ["RewriteContext", "Rewritten", "holds_ours", "read", "rewrite"]
 
-READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
-    (("CREATE", "CATALOG"), create_catalog),
-    (("CREATE", "DATABASE|SCHEMA|NAMESPACE"), database_options),
-    (("CREATE", "FUNCTION"), create_function),
-    (("CREATE", "MATERIALIZED", "TABLE"), create_materialized),
-    (("CREATE", "OR", "ALTER|REPLACE", "MATERIALIZED", "TABLE"), create_materialized),
-    (("CREATE", "OR", "REPLACE", "FUNCTION"), create_function),
-    (("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL"), create_table),
-    (("ALTER", "TABLE"), alter_table),
-    (("ALTER", "MATERIALIZED", "TABLE"), alter_materialized),
-    (("ALTER", "DATABASE|SCHEMA|NAMESPACE"), database_options),
-    (("DROP", "CATALOG"), drop_catalog),
-    (("DROP", "MATERIALIZED", "TABLE"), drop_materialized),
-    (("DROP", "FUNCTION"), drop_function),
-    (("DELETE", "FROM"), delete_from),
-    (("UPDATE",), update),
-    (("MERGE", "INTO|WITH"), merge_into),
-    (("INSERT", "INTO|OVERWRITE|WITH"), insert),
-    (("ANALYZE", "TABLE"), analyze_table),
-    (("MSCK", "REPAIR", "TABLE"), repair_table),
-    (("REPAIR", "TABLE"), repair_table),
-    (("SHOW", "TAGS|BRANCHES"), show_tags),
-    (("SHOW", "CREATE", "VIEW"), show_create_view),
-    (("SHOW", "CREATE", "MATERIALIZED", "TABLE"), show_create_materialized),
-    (("SHOW", "MATERIALIZED", "TABLES"), show_materialized),
-    (("DESCRIBE|DESC", "FUNCTION"), describe_function),
-    (("DESCRIBE|DESC", "TABLE|EXTENDED|FORMATTED"), describe_partition),
-    (("CALL",), call),
-    (("COPY", "INTO"), copy_into),
-    (("USE", "CATALOG"), use_catalog),
-    (("SET|RESET",), set_option),
-)
-"""The statements that are more than queries, by the words that they begin with; a choice of words is ``A|B``."""
-
-_BEGINNINGS = frozenset(w for words, _ in READERS for w in words[0].split("|")) - {"INSERT"} | {"EXPLAIN", "BEGIN"}
+_BEGINNINGS = frozenset(READERS) | {"DELETE", "UPDATE", "MERGE", "EXPLAIN", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(|\bwith\s+schema\s+evolution\b", re.IGNORECASE)
 """What an INSERT of ours may have behind that word."""
@@ -93,9 +41,8 @@ _ORDERED_WORDS = ("name", "partition", "evolution")
 _BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
+_EXPLAIN_REWRITE = re.compile(r"explain\s+rewrite\s+", re.IGNORECASE)
 _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
-_OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
-"""The words of a script behind which a statement may begin."""
 
 
 @dataclass(frozen=True)
@@ -129,16 +76,43 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     """
     if not holds_ours(text) or _keeps_insert(text, context):
         return Rewritten(text)
-    tokens = scan(text)
-    source = Source(text, tokens or [])
-    if tokens is None or not source.tokens:
+    if explained := _EXPLAIN_REWRITE.match(text, _start(text)):
+        return Rewritten(_told(rewrite(text[explained.end() :], context)))
+    try:
+        trees = read(text)
+    except RefusedError as error:
+        about = error.about and Reading(text, context).table(error.about)
+        if error.about is not None and about is None:
+            return Rewritten(text)
+        raise SqlSyntaxError.of(error, text) from None
+    except (ParseError, TokenError):
         return Rewritten(text)
-    if not _is_raw(Cursor(source)):
-        read_queries(source, tokens)
-    draft = _Draft(source, context)
-    for cursor in _statements(source):
-        draft.add(cursor)
+    draft = _Draft(text, context, trees)
+    for tree in trees:
+        draft.add(tree)
     return draft.result()
+
+
+def read(text: str) -> list[exp.Expr]:
+    """The trees of a text's statements, read shallowly.
+
+    Raises:
+        ParseError: it cannot be read; a `RefusedError` where that is for us to say.
+        TokenError: something in it is never closed.
+    """
+    dialect = Paimon()
+    parser = PaimonParser(dialect=dialect)
+    parser.shallow = True
+    return [tree for tree in parser.parse(dialect.tokenize(text), text) if tree is not None]
+
+
+def _told(rewritten: Rewritten) -> str:
+    """A query whose rows tell what a statement became: what Spark parses, and what we execute."""
+    rows = [("executed by paimon-sql", repr(statement)) for statement in rewritten.statements]
+    if not rows or rewritten.spark_sql is not None:
+        rows.insert(0, ("parsed by Spark", rewritten.sql if not rows else rewritten.spark_sql or ""))
+    values = ", ".join(f"({string_sql(who)}, {string_sql(what)})" for who, what in rows)
+    return f"SELECT * FROM VALUES {values} AS rewritten(step, statement)"
 
 
 class _Draft:
@@ -147,59 +121,66 @@ class _Draft:
     Attributes:
         edits: what it needs to become canonical.
         plain: the same without CALLs.
-        done: the offset up to which statements are carried, so that nothing inside them is looked at again.
     """
 
-    def __init__(self, source: Source, context: RewriteContext) -> None:
-        self.source, self.context = source, context
-        self.edits, self.plain = list(source.edits), list(source.edits)
+    def __init__(self, text: str, context: RewriteContext, trees: list[exp.Expr]) -> None:
+        self.text, self.context = text, context
+        self.edits = [edit for tree in trees for edit in relation_edits(tree, text)]
+        self.plain = list(self.edits)
+        self.reading = Reading(text, context, tuple(self.edits))
         self.carried: list[Carried] = []
         self.has_parameters = False
-        self.done = 0
 
-    def add(self, cursor: Cursor) -> None:
-        """Take in the statement at the cursor."""
-        start, last = cursor.peek().start, self.source.tokens[cursor.end - 1].end
-        stop = self.source.hinted.get(last, last)
-        outcome = _read(cursor, self.context) if start >= self.done else None
+    def add(self, tree: exp.Expr) -> None:
+        """Take in a statement, or those of a script."""
+        if isinstance(tree, Script):
+            for each in tree.expressions:
+                self.add(each)
+            return
+        node = tree.this if isinstance(tree, Explain) else tree
+        rewrite = REWRITES.get(type(node))
+        outcome = rewrite(node, self.reading) if rewrite is not None else None
         if not isinstance(outcome, Carried):
             self.edits += outcome or []
             self.plain += outcome or []
             return
         catalog = _catalog(outcome.statement, self.context)
-        if catalog is not None:
-            self.done = stop
-            for edit in outcome.plain:
-                self.plain = [*outside(self.plain, edit.start, edit.end), edit]
-            if isinstance(outcome.statement, RowChange):
-                change = replace(outcome.statement, text=self._in_place(start, stop))
-                explained = _explained(self.source)
-                outcome.statement = change if explained is None else ExplainChange(change, explained[1])
-                start = start if explained is None else explained[0]
-            self.carried.append(outcome)
-            self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
-            self.has_parameters = self.has_parameters or has_parameters(self.source.tokens, start, stop)
+        if catalog is None:
+            return
+        start, stop = span(node)
+        for edit in outcome.plain:
+            self.plain = [*outside(self.plain, edit.start, edit.end), edit]
+        if isinstance(outcome.statement, RowChange):
+            change = replace(outcome.statement, text=self._in_place(start, stop))
+            outcome.statement = change
+            if isinstance(tree, Explain):
+                outcome.statement, start = (
+                    ExplainChange(change, (tree.args.get("mode") or "simple").lower()),
+                    span(tree).start,
+                )
+        self.carried.append(outcome)
+        self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
+        self.has_parameters = self.has_parameters or bool(node.meta.get("has_parameters"))
 
     def _in_place(self, start: int, stop: int) -> str:
         """A statement as Spark's parser takes it, with blanks for all that stands before it."""
-        before = "".join(c if c == "\n" else " " for c in self.source.text[:start])
-        return before + apply(self.source.text, self.plain, start, stop)
+        before = "".join(c if c == "\n" else " " for c in self.text[:start])
+        return before + apply(self.text, self.plain, start, stop)
 
     def result(self) -> Rewritten:
         """The text as it is now."""
-        text = self.source.text
         knows_all = bool(self.carried) and all(c.spark_parses for c in self.carried)
         return Rewritten(
-            apply(text, self.edits) if self.edits else text,
+            apply(self.text, self.edits) if self.edits else self.text,
             tuple(c.statement for c in self.carried),
-            apply(text, self.plain) if knows_all else None,
+            apply(self.text, self.plain) if knows_all else None,
             self.has_parameters,
         )
 
 
 def holds_ours(text: str) -> bool:
     """A quick look: False where nothing of ours can be in the text; most statements need no more."""
-    first = behind_comments(text)
+    first = _start(text)
     if "$" in text or "/*" in text[first:]:
         return True
     match = _FIRST_WORD.match(text, first)
@@ -218,63 +199,25 @@ def holds_ours(text: str) -> bool:
 
 def _keeps_insert(text: str, context: RewriteContext) -> bool:
     """Whether a text is an INSERT BY NAME for Spark, by its beginning alone: rows may follow by the thousand."""
-    first = behind_comments(text)
+    first = _start(text)
     match = _FIRST_WORD.match(text, first)
     name = _BY_NAME.search(text, first)
     if match is None or match[1].upper() != "INSERT" or name is None or "$" in text or "/*" in text[first:]:
         return False
-    tokens = scan(text, first, name.end())
-    if tokens is None or "paimon_incremental" in text.lower():
+    if "paimon_incremental" in text.lower():
         return False
-    return insert(Cursor(Source(text, tokens)), context) is None
-
-
-def _is_raw(cursor: Cursor) -> bool:
-    """Whether the rest of the statement is no SQL, such as the path behind ADD JAR."""
-    if cursor.sees("SET", "VAR|VARIABLE") or cursor.sees("REFRESH", "TABLE|FUNCTION"):
+    head = f"{text[: name.end()]} TABLE x"
+    try:
+        (tree,) = read(head)
+    except (ParseError, TokenError):
         return False
-    return cursor.sees("SET|RESET|ADD|LIST|DFS|REFRESH")
+    return isinstance(tree, exp.Insert) and REWRITES[exp.Insert](tree, Reading(head, context)) is None
 
 
-def _statements(source: Source) -> list[Cursor]:
-    """A cursor for each statement: one, or in a script one for each place where a statement may begin."""
-    cursor = Cursor(source)
-    while cursor.end and source.tokens[cursor.end - 1].word == ";":
-        cursor.end -= 1
-    if cursor.accept("EXPLAIN"):
-        cursor.accept("LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST")
-    begins = cursor.sees("BEGIN") or (cursor.peek(1).word == ":" and cursor.peek(2).word == "BEGIN")
-    if not begins:
-        return [] if cursor.done else [cursor]
-    found: list[Cursor] = []
-    while not cursor.done:
-        if cursor.peek(-1 if cursor.position else 0).word in _OPENINGS:
-            inner = cursor.fork()
-            inner.seek((";",))
-            found.append(cursor.fork(end=inner.position))
-        cursor.skip()
-    return found
-
-
-def _explained(source: Source) -> tuple[int, str] | None:
-    """Where EXPLAIN begins and its mode, if the text is one."""
-    cursor = Cursor(source)
-    if not cursor.accept("EXPLAIN"):
-        return None
-    mode = cursor.peek().word if cursor.sees("EXTENDED|FORMATTED|CODEGEN|COST") else "SIMPLE"
-    return source.tokens[0].start, mode.lower()
-
-
-def _read(cursor: Cursor, context: RewriteContext) -> Outcome | None:
-    ahead = cursor.fork()
-    if cursor.sees("WITH"):
-        skip_ctes(ahead)
-        if not ahead.sees("DELETE|UPDATE|MERGE|INSERT"):
-            return None
-    for words, reader in READERS:
-        if ahead.sees(*words):
-            return reader(cursor, context)
-    return None
+def _start(text: str) -> int:
+    """The offset of what comes first behind blanks and comments."""
+    found = behind_comments(text)
+    return len(text) if found is None else found
 
 
 def _catalog(statement: Statement, context: RewriteContext) -> str | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions import SESSION_PREFIX
-from paimon_sql.sql.scan import scan
+from paimon_sql.sql.paimon import walk
 
 _INSTEAD = {
     "VIEW": ("view", "Call it in the query that reads the view, or make a TEMPORARY VIEW."),
@@ -30,12 +29,12 @@ def check_lasting(text: str, function: str) -> None:
     Raises:
         UnsupportedError: the statement makes a view, a function or a materialized table of a catalog.
     """
-    cursor = _cursor(text)
-    if not cursor.accept("CREATE|ALTER"):
+    parser = walk(text)
+    if not parser.accept("CREATE|ALTER"):
         return
-    cursor.accept("OR", "REPLACE|ALTER")
-    if cursor.peek().word in _INSTEAD:
-        kept, instead = _INSTEAD[cursor.peek().word]
+    parser.accept("OR", "REPLACE|ALTER")
+    if parser.word in _INSTEAD:
+        kept, instead = _INSTEAD[parser.word]
         raise UnsupportedError(
             f"A {kept} cannot hold sys.{function} over columns, which only this session can work out.", remedy=instead
         )
@@ -45,25 +44,20 @@ def without_ours(text: str) -> str:
     """A SHOW FUNCTIONS that leaves out the functions which the session has for calls over columns."""
     if not _SHOWS.search(text):
         return text
-    cursor = _cursor(text)
-    if not cursor.accept("SHOW"):
+    parser = walk(text)
+    if not parser.accept("SHOW"):
         return text
-    cursor.accept("USER|SYSTEM|ALL")
-    if not cursor.accept("FUNCTIONS"):
+    parser.accept("USER|SYSTEM|ALL")
+    if not parser.accept("FUNCTIONS"):
         return text
-    if cursor.accept("FROM|IN"):
-        cursor.names()
-    cursor.accept("LIKE")
-    if cursor.done:
-        end = cursor.peek(-1).end
+    if parser.accept("FROM|IN"):
+        parser.parts()
+    parser.accept("LIKE")
+    if not parser.token:
+        end = parser.before().end + 1
         return apply(text, [Edit(end, end, f" LIKE '{_OTHERS}*'")])
-    pattern = cursor.peek()
-    if pattern.kind != "string" or not pattern.text.startswith(("'", '"')):
+    pattern, start = parser.text_of_token(), parser.token.start
+    if not pattern.startswith(("'", '"')):
         return text  # it names one function
-    quote = pattern.text[0]
-    others = "|".join(_OTHERS + part.lstrip() for part in pattern.text[1:-1].split("|"))
-    return apply(text, [Edit(pattern.start, pattern.end, f"{quote}{others}{quote}")])
-
-
-def _cursor(text: str) -> Cursor:
-    return Cursor(Source(text, scan(text) or []))
+    others = "|".join(_OTHERS + part.lstrip() for part in pattern[1:-1].split("|"))
+    return apply(text, [Edit(start, start + len(pattern), f"{pattern[0]}{others}{pattern[0]}")])

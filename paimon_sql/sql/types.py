@@ -27,7 +27,7 @@ from paimon_sql.format.types import (
     VectorType,
     parse_type,
 )
-from paimon_sql.sql.scan import quote_name, string_sql
+from paimon_sql.sql.names import quote_name, string_sql
 
 TYPE_PROPERTY = "paimon-sql.type."
 """The beginning of the reserved properties; the column's name follows, its letter case kept."""

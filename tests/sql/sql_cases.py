@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimon_sql.sql import statements as s
+from statement_classes import s
+
 from paimon_sql.sql.kept_values import keep
 
 FOLDER = Path(__file__).parent / "cases"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from sql_cases import T
 
-from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns, Statement
+from paimon_sql.sql.statements.alter_table import AddColumns, ColumnChange, ModifyColumns
+from paimon_sql.sql.statements.base import Statement
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from sql_cases import REWRITES, STATEMENTS, pairs, plain
+from statement_classes import s
 
-from paimon_sql.sql import statements as s
+from paimon_sql.sql.names import quote_name
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.scan import quote_name
 
 Statements = Callable[[str], Iterator[tuple[str, str]]]
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import pytest
-import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot import exp
 
 from paimon_sql.format import types as p
-from paimon_sql.sql.dialect import Paimon, SparkStylePaimon
+from paimon_sql.sql.dialect.types import ExactType
+from paimon_sql.sql.paimon import walk
 from paimon_sql.sql.types import TYPE_PROPERTY, is_exact, read_type_text, spark_type, take_types, type_text
 
 
-def read(text: str, dialect: type[Paimon] = Paimon) -> p.DataType:
-    schema = sqlglot.parse_one(f"(c {text})", into=exp.Schema, dialect=dialect)
-    found = schema.expressions[0].args["kind"].meta["paimon"]
-    assert isinstance(found, p.DataType)
-    return found
+def read(text: str, *, like_spark: bool = False) -> p.DataType:
+    parser = walk(f"c {text}")
+    parser.spark_timestamps = like_spark
+    column = parser.column()
+    assert column is not None and isinstance(column.args["kind"], ExactType)
+    return column.args["kind"].paimon
 
 
 ROW = p.RowType(True, (p.DataField(0, "a", p.IntType(False), "it's"), p.DataField(1, "b c", p.TimeType(True, 3))))
@@ -72,22 +72,24 @@ def test_types_are_read_and_declared_to_spark(text: str, data_type: p.DataType, 
 
 
 def test_timestamp_alone_is_sparks_in_sparks_style() -> None:
-    assert read("TIMESTAMP", SparkStylePaimon) == p.LocalZonedTimestampType()
-    assert read("ARRAY<TIMESTAMP>", SparkStylePaimon) == p.ArrayType(True, p.LocalZonedTimestampType())
-    assert read("TIMESTAMP(3) WITHOUT TIME ZONE", SparkStylePaimon) == p.TimestampType(True, 3)
+    assert read("TIMESTAMP", like_spark=True) == p.LocalZonedTimestampType()
+    assert read("ARRAY<TIMESTAMP>", like_spark=True) == p.ArrayType(True, p.LocalZonedTimestampType())
+    assert read("TIMESTAMP(3) WITHOUT TIME ZONE", like_spark=True) == p.TimestampType(True, 3)
 
 
 def test_a_timestamp_of_a_size_that_spark_has_not_is_flinks_in_every_style() -> None:
-    assert read("TIMESTAMP(3)", SparkStylePaimon) == p.TimestampType(True, 3)
-    assert read("ROW<t TIMESTAMP(0)>", SparkStylePaimon).fields[0].type == p.TimestampType(True, 0)
+    assert read("TIMESTAMP(3)", like_spark=True) == p.TimestampType(True, 3)
+    assert read("ROW<t TIMESTAMP(0)>", like_spark=True).fields[0].type == p.TimestampType(True, 0)
 
 
 @pytest.mark.parametrize("text", ["INTERVAL YEAR TO MONTH", "VOID", "ARRAY<INTERVAL DAY>", "RAW('a', 'b')"])
 def test_a_type_that_paimon_has_not_is_left_to_spark(text: str) -> None:
-    schema = sqlglot.parse_one(f"(c {text}, d INT)", into=exp.Schema, dialect=Paimon)
-    first, second = schema.expressions
-    assert "paimon" not in (first.args.get("kind") or exp.Null()).meta
-    assert second.args["kind"].meta["paimon"] == p.IntType()
+    parser = walk(f"c {text}, d INT")
+    first = parser.column()
+    assert first is not None and not isinstance(first.args.get("kind"), ExactType)
+    assert parser.accept(",")
+    second = parser.column()
+    assert second is not None and second.args["kind"].paimon == p.IntType()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ MADE = "CREATE MATERIALIZED TABLE t"
         (f"{MADE} FRESHNESS = '3' DAY AS SELECT 1", "'3'", "needs an interval"),
         (f"{MADE} REFRESH_MODE = NONE AS SELECT 1", "NONE", "CONTINUOUS or FULL"),
         (f"{MADE} (a INT) AS SELECT 1", "INT", "types of its query"),
-        (f"{MADE} DISTRIBUTED BY (a) AS SELECT 1", "DISTRIBUTED", "cannot stand"),
-        (f"{MADE} COMMENT 'a' COMMENT 'b' AS SELECT 1", "'b'", "twice"),
+        (f"{MADE} DISTRIBUTED BY (a) AS SELECT 1", "DISTRIBUTED", "needs AS and a query"),
+        (f"{MADE} COMMENT 'a' COMMENT 'b' AS SELECT 1", "COMMENT 'b'", "twice"),
         (f"{MADE} WITH 'a' AS SELECT 1", "'a'", "brackets"),
         (f"{MADE} PARTITIONED BY a AS SELECT 1", "a AS", "names of columns"),
         (f"{MADE} AS INSERT INTO x SELECT 1", "INSERT", "defined by a query"),
@@ -31,7 +31,7 @@ MADE = "CREATE MATERIALIZED TABLE t"
         ("ALTER MATERIALIZED TABLE t SUSPEND now", "now", "Nothing more"),
         ("ALTER MATERIALIZED TABLE t REFRESH PARTITION (a = b)", "b)", "literal"),
         ("ALTER MATERIALIZED TABLE t REFRESH PARTITION ()", "()", "columns and values"),
-        ("SHOW MATERIALIZED TABLES LIKE x", "x", "pattern in quotes"),
+        ("SHOW MATERIALIZED TABLES LIKE x", "x", "text in quotes"),
     ],
 )
 def test_a_mistake_is_told_at_its_place(text: str, at: str, problem: str, context: RewriteContext) -> None:

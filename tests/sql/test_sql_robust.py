@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from sql_cases import REWRITES, STATEMENTS, pairs
 
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.scan import scan
 
 
 def broken(tokens: list[str], words: list[str], dice: random.Random) -> str:
@@ -35,7 +35,7 @@ def test_broken_statements_are_rewritten_or_refused(
 ) -> None:
     texts = [text for _, text in conformance("dialect")]
     texts += [text for name in REWRITES for text, _ in pairs(name)] + [text for text, _ in STATEMENTS]
-    statements = [[token.text for token in scan(text) or []] for text in texts]
+    statements = [[text[t.start : t.end + 1] for t in Paimon().tokenize(text)] for text in texts]
     words = [word for statement in statements for word in statement]
     dice = random.Random(7)
     refused = 0

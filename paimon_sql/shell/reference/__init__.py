@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.format.options import generate_docs
 from paimon_sql.shell.reference.command import command_page
 from paimon_sql.shell.reference.procedures import procedures_page
+from paimon_sql.shell.reference.statements import statements_page
 from paimon_sql.shell.reference.system_tables import system_tables_page
 
 __all__ = ["pages"]
@@ -17,4 +18,5 @@ def pages() -> dict[str, str]:
         "procedures.md": procedures_page(),
         "system_tables.md": system_tables_page(),
         "cli.md": command_page(),
+        "statements.md": statements_page(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.sql.file_format import Value
+from paimon_sql.sql.statements.copy_into import Value
 
 _SPARK = {
     "FIELD_DELIMITER": "sep",

@@ -25,8 +25,8 @@ from paimon_sql.spark.session_options import session_options
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.spark.types import row_struct
 from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import CopyIntoTable
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.copy_into import CopyIntoTable
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.instants import present_millis

@@ -27,7 +27,7 @@ from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import literal_path
 from paimon_sql.spark.hadoop_files import hadoop_text
 from paimon_sql.spark.types import row_struct
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.load_history import SourceFile
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)

@@ -16,8 +16,8 @@ from paimon_sql.spark.java import EXECUTION, Jvm
 from paimon_sql.spark.reads_alone import reads_alone
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.sql.scan import string_sql
-from paimon_sql.sql.statements import CopyIntoLocation
+from paimon_sql.sql.names import string_sql
+from paimon_sql.sql.statements.copy_into import CopyIntoLocation
 
 _DDL = f"{EXECUTION}.command.DDLUtils"
 _ROWS = "rows"

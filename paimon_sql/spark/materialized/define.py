@@ -40,7 +40,7 @@ from paimon_sql.spark.reads_alone import reads_alone
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.spark.types import paimon_fields
-from paimon_sql.sql.statements import ChangeMaterializedQuery, CreateMaterializedTable
+from paimon_sql.sql.statements.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (
     ACTIVATED,
     SUSPENDED,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
 from paimon_sql.spark.java import CATALYST, Jvm
+from paimon_sql.sql.calls import calls_in
 from paimon_sql.sql.context import SESSION_CATALOG
-from paimon_sql.sql.ctes import scopes
-from paimon_sql.sql.cursor import Cursor, Source
 from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.functions_ddl import calls
-from paimon_sql.sql.scan import quote_name, scan
+from paimon_sql.sql.name_places import NamePlaces
+from paimon_sql.sql.names import quote_name
 
 _REGISTRIES = f"{CATALYST}.analysis"
 _RELATION, _TRAVEL, _WITH = "UnresolvedRelation", "RelationTimeTravel", "UnresolvedWith"
@@ -54,27 +52,22 @@ class WholeNames:
         Raises:
             InvalidInputError: it names what only this session has: a temporary view or function.
         """
-        source = Source(text, scan(text) or [])
-        starts = [token.start for token in source.tokens]
-        ctes = scopes(Cursor(source))
+        places = NamePlaces(text)
         edits: dict[int, Edit] = {}
         for node in self._relations(plan):
             parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]
             start = node.origin().startIndex()
-            index = bisect_left(starts, start.get()) if start.isDefined() else len(starts)
-            cursor = Cursor(source, index)
-            if index == len(starts) or list(cursor.names() or ()) != parts:
+            place = places.at(start.get()) if start.isDefined() else None
+            if place is None or list(place.parts) != parts:
                 raise InvalidInputError(
                     f"The query names {'.'.join(parts)} in a roundabout way.", remedy="Write the table's name plainly."
                 )
-            is_cte = len(parts) == 1 and any(c.name == parts[0].lower() and c.start <= index < c.end for c in ctes)
-            if not is_cte:
-                end = source.tokens[cursor.position - 1].end
-                edits[index] = Edit(starts[index], end, self._table(parts))
-        for name, start, bracket in calls(source):
-            whole = self._function(name)
+            if not place.is_common_table:
+                edits[place.start] = Edit(place.start, place.end, self._table(parts))
+        for call in calls_in(text):
+            whole = self._function(call.name)
             if whole is not None:
-                edits[bisect_left(starts, start)] = Edit(start, source.tokens[bracket - 1].end, whole)
+                edits[call.start] = Edit(call.start, call.end, whole)
         return apply(text, edits.values()).strip()
 
     def _relations(self, plan: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.types import row_struct
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.materialized.sources import Compared, Since, compared, is_tracked, state_of
 from paimon_sql.storage.materialized.state import SourceState
 from paimon_sql.storage.span import DELTA

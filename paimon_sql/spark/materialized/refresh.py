@@ -25,7 +25,7 @@ from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.session_options import session_zone
 from paimon_sql.spark.types import row_struct
 from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.history import changes_since
 from paimon_sql.storage.commit.overwrite import Overwrite

@@ -19,7 +19,7 @@ from paimon_sql.spark.analysis_rules import RELATION
 from paimon_sql.spark.java import CATALOG, CATALYST, EXECUTION, Jvm, private_field
 from paimon_sql.spark.row_level.hidden_attributes import hidden_attributes_rule
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.read.hidden_columns import hidden_fields
 
 _PLANS = f"{CATALYST}.plans.logical"

@@ -24,7 +24,7 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.table_columns import quoted
-from paimon_sql.sql.statements import MergeInto, Update
+from paimon_sql.sql.statements.rows import MergeInto, Update
 from paimon_sql.storage.blob_columns import has_blobs
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.messages import CommitMessage

@@ -7,7 +7,7 @@ from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.java import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import Counts
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks

@@ -11,7 +11,7 @@ from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.evolving_change import EvolvingChange
 from paimon_sql.spark.row_level.evolving_merge import EvolvingMerge
 from paimon_sql.spark.row_level.evolving_update import EvolvingUpdate
-from paimon_sql.sql.statements import MergeInto, Update
+from paimon_sql.sql.statements.rows import MergeInto, Update
 from paimon_sql.storage.table import Table
 
 _EVOLVING: dict[type[Any], type[EvolvingChange]] = {MergeInto: EvolvingMerge, Update: EvolvingUpdate}

@@ -16,8 +16,8 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.nested_fields import NestedFields
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import Assignment
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.rows import Assignment
 from paimon_sql.storage.schema_change import apply_changes
 from paimon_sql.storage.schema_change.incoming import IncomingColumns
 from paimon_sql.storage.table import Table

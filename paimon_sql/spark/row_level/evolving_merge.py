@@ -14,8 +14,8 @@ from functools import cached_property
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.nested_fields import NestedFields
 from paimon_sql.spark.row_level.evolving_change import EvolvingChange
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import MergeClause, MergeInto
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.rows import MergeClause, MergeInto
 from paimon_sql.storage.table import Table
 
 _SOURCE = "__source"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from paimon_sql.format.types import DataField
 from paimon_sql.spark.row_level.evolving_change import EvolvingChange
-from paimon_sql.sql.statements import Update
+from paimon_sql.sql.statements.rows import Update
 from paimon_sql.storage.table import Table
 
 

@@ -31,7 +31,7 @@ from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.table import TableProxy
 from paimon_sql.spark.types import spark_struct
-from paimon_sql.sql.statements import EvolvingInsert
+from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 from paimon_sql.storage.travel import TRAVEL_KEYS

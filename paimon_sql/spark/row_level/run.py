@@ -31,7 +31,8 @@ from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.row_level.upsert import upsert
 from paimon_sql.spark.session_options import session_options, under_session
-from paimon_sql.sql.statements import DeleteFrom, MergeInto, RowChange, Update
+from paimon_sql.sql.statements.base import RowChange
+from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.buckets.registry import bound_partition_keys
 from paimon_sql.storage.buckets.relocation import moves_rows

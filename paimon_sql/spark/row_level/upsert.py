@@ -25,7 +25,7 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.shares import shared_out
 from paimon_sql.spark.small_plans import few_rows
 from paimon_sql.spark.write_job import write_rows
-from paimon_sql.sql.scan import quote_name
+from paimon_sql.sql.names import quote_name
 from paimon_sql.storage.buckets.fixed import FixedTask
 from paimon_sql.storage.buckets.registry import bound_partition_keys
 from paimon_sql.storage.commit import operations

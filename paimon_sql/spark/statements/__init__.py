@@ -25,7 +25,7 @@ from paimon_sql.spark.statements.partitions import RunDropPartitions, RunRepairP
 from paimon_sql.spark.statements.row_changes import RunDelete, RunEvolvingInsert, RunExplainChange, RunMerge, RunUpdate
 from paimon_sql.spark.statements.tables import RunCreateTableLike
 from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
-from paimon_sql.sql.statements import Statement
+from paimon_sql.sql.statements.base import Statement
 
 __all__ = ["Answer", "Surroundings", "run_statement"]
 

@@ -13,8 +13,8 @@ from paimon_sql.format.value_text import cast_text, java_text
 from paimon_sql.spark.java import EXECUTION, Jvm
 from paimon_sql.spark.statements.analyze_partitions import analyze_partitions
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import AnalyzeTable
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.partitions import AnalyzeTable
 from paimon_sql.storage.chains import Chain
 from paimon_sql.storage.commit import operations
 from paimon_sql.storage.commit.transaction import Transaction

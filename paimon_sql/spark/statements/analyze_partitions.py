@@ -6,8 +6,8 @@ from paimon_sql.errors import InvalidInputError, NoSuchPartitionError, Unsupport
 from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.spark.statements.base import Surroundings
 from paimon_sql.spark.statements.partitions import read_partition
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import AnalyzeTable
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.partitions import AnalyzeTable
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
 from paimon_sql.storage.format_tables.figures import measured
 from paimon_sql.storage.format_tables.registration import report_figures

@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.spark.java import Jvm
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.statements import Statement
+from paimon_sql.sql.statements.base import Statement
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.table import Table
 

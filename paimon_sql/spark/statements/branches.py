@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
+from paimon_sql.sql.statements.tags import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
 from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
 
 

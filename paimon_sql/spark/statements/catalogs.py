@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.kept_values import kept, release
-from paimon_sql.sql.statements import CreateCatalog, DropCatalog
+from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
 
 
 class RunCreateCatalog(Runner):

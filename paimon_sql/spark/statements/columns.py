@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.spark.alter import alter_table
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.statements import AddColumns, ColumnChange, ModifyColumns
+from paimon_sql.sql.statements.alter_table import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.types import read_type_text
 from paimon_sql.storage.schema_change import AddColumn, ModifyColumn, Position, SchemaChange
 

@@ -6,7 +6,7 @@ from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.spark.copy_into.load import LoadRun
 from paimon_sql.spark.copy_into.unload import UnloadRun
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import CopyIntoLocation, CopyIntoTable
+from paimon_sql.sql.statements.copy_into import CopyIntoLocation, CopyIntoTable
 
 _LOADED = (
     DataField(-1, "file_name", string_type(False)),

@@ -9,8 +9,8 @@ from paimon_sql.format.schema import TableSchema
 from paimon_sql.format.types import DataField, string_type
 from paimon_sql.spark.java import EXECUTION
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import DescribePartition
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.partitions import DescribePartition
 from paimon_sql.sql.types import spark_type
 
 _COLUMNS = ("col_name", "data_type", "comment")

@@ -19,7 +19,7 @@ from paimon_sql.spark.sql_functions import CONTAINS_SQL, FunctionMaker
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.spark.views import DIALECT
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.statements import CreateFunction, DescribeFunction, DropFunction
+from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from paimon_sql.sql.types import spark_type
 
 

@@ -14,8 +14,8 @@ from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.placement import refuse_parts
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.scan import quote_name, string_sql
-from paimon_sql.sql.statements import (
+from paimon_sql.sql.names import quote_name, string_sql
+from paimon_sql.sql.statements.materialized import (
     ChangeMaterializedQuery,
     CreateMaterializedTable,
     DropMaterializedTable,

@@ -18,8 +18,8 @@ from paimon_sql.spark.partitions import empty_table, having_values, holds_partit
 from paimon_sql.spark.session_options import session_options, under_session
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.scan import quote_name
-from paimon_sql.sql.statements import DropPartitions, RepairPartitions
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.statements.partitions import DropPartitions, RepairPartitions
 from paimon_sql.storage.branching import on_its_branch
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
 from paimon_sql.storage.format_tables.changes import drop_partitions

@@ -7,7 +7,10 @@ from paimon_sql.format.types import BigIntType, DataField, string_type
 from paimon_sql.spark.row_level.insert import EvolvingInsertRun
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import DeleteFrom, EvolvingInsert, ExplainChange, MergeInto, RowChange, Update
+from paimon_sql.sql.statements.base import RowChange
+from paimon_sql.sql.statements.explain import ExplainChange
+from paimon_sql.sql.statements.insert import EvolvingInsert
+from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 
 
 class RunRowChange(Runner):

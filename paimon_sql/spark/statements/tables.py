@@ -6,7 +6,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.ddl import schema_like
 from paimon_sql.spark.placement import placed
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import CreateTableLike
+from paimon_sql.sql.statements.create_table_like import CreateTableLike
 
 
 class RunCreateTableLike(Runner):

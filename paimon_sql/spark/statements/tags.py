@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.statements import CreateTag, DeleteTag, RenameTag, ShowTags
+from paimon_sql.sql.statements.tags import CreateTag, DeleteTag, RenameTag, ShowTags
 from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_sql.sql.scan import name_sql
+from paimon_sql.sql.names import name_sql
 
 _LONGEST = 2**31 - 1
 _WITH_LENGTH = re.compile(r"(decimal|char|varchar)\((\d+)(?:,(-?\d+))?\)")

@@ -1,0 +1,81 @@
+"""Paimon's generator, as a difference to sqlglot's Spark: definitions of tables are written as Flink writes them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+from sqlglot.generators.spark import SparkGenerator
+
+from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
+from paimon_sql.sql.dialect.registry import writes
+from paimon_sql.sql.dialect.types import ExactType
+
+
+class PaimonGenerator(SparkGenerator):
+    """Writes trees as Paimon's dialect reads them."""
+
+    WITH_PROPERTIES_PREFIX = "WITH"
+    EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
+    TRANSFORMS = {
+        **SparkGenerator.TRANSFORMS,
+        exp.PrimaryKey: lambda generator, node: f"{generator.primarykey_sql(node)} NOT ENFORCED",
+        exp.NotNullColumnConstraint: lambda generator, node: "NULL" if node.args.get("allow_null") else "NOT NULL",
+        exp.PrimaryKeyColumnConstraint: lambda generator, node: "PRIMARY KEY NOT ENFORCED",
+    }
+
+    def version_sql(self, expression: exp.Version) -> str:
+        if expression.name == "TIMESTAMP":
+            return f"FOR SYSTEM_TIME {expression.text('kind')} {self.sql(expression, 'expression')}"
+        return super().version_sql(expression)
+
+
+@writes(Verbatim, Script)
+def as_written(generator: Generator, node: exp.Expr) -> str:
+    """The text as it is."""
+    return node.name
+
+
+@writes(Parts)
+def parts_sql(generator: Generator, node: exp.Expr) -> str:
+    """``a.b``."""
+    return ".".join(map(generator.sql, node.expressions))
+
+
+@writes(Names)
+def names_sql(generator: Generator, node: exp.Expr) -> str:
+    """``(a, b)``."""
+    return f"({', '.join(map(generator.sql, node.expressions))})"
+
+
+@writes(Options)
+def options_sql(generator: Generator, node: exp.Expr) -> str:
+    """``('key' = 'value')``."""
+    pairs = (f"{generator.sql(p.this)} = {generator.sql(p.args['value'])}" for p in node.expressions)
+    return f"({', '.join(pairs)})"
+
+
+@writes(Travel)
+def travel_sql(generator: Generator, node: Travel) -> str:
+    """The hints with the options, and then the version."""
+    hints = [f"/*+ OPTIONS{generator.sql(each)} */" for each in node.args["options"]]
+    return " ".join((*hints, *([generator.version_sql(node)] if node.this else [])))
+
+
+@writes(Incremental)
+def incremental_sql(generator: Generator, node: Incremental) -> str:
+    """The call of the table function."""
+    return generator.anonymous_sql(node)
+
+
+@writes(Explain)
+def explain_sql(generator: Generator, node: exp.Expr) -> str:
+    """EXPLAIN with its mode."""
+    return " ".join(filter(None, ("EXPLAIN", node.args.get("mode"), generator.sql(node.this))))
+
+
+@writes(ExactType)
+def type_sql(generator: Generator, node: ExactType) -> str:
+    """Paimon's own name of the type."""
+    return node.paimon.sql()

@@ -1,0 +1,383 @@
+"""Paimon's parser, as a difference to sqlglot's Spark.
+
+It has two depths. Read deeply, a text becomes a whole tree, as sqlglot makes it. Read shallowly, queries and
+expressions stay text (`Verbatim`) with the tables of ours that are in them: that is fast, and takes whatever Spark
+takes. A statement that sqlglot cannot read deeply is read shallowly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.dialect.columns import ColumnParser
+from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
+from paimon_sql.sql.dialect.registry import readers
+from paimon_sql.sql.dialect.walking import whole_brackets
+
+_CHANGES = "DELETE|UPDATE|MERGE|INSERT"
+_MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"
+_RAW = "SET|RESET|ADD|LIST|DFS|REFRESH"
+"""How commands begin whose rest is no SQL, such as the path behind ADD JAR."""
+_OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
+"""The words of a script behind which a statement may begin."""
+_COMMANDS = frozenset(["ADD", "CALL", "DFS", "LIST", "MSCK", "REFRESH", "REPAIR", "RESET", "SET", "SHOW"])
+"""The first words of what sqlglot has no tree for, or none that says enough."""
+
+
+class PaimonParser(ColumnParser):
+    """Reads the statements of Paimon, Flink and Spark."""
+
+    _target_end: int | None = None
+    _only_new = False
+
+    # -- statements --------------------------------------------------------------------------------------------------
+
+    def _parse(self, parse_method: Any, raw_tokens: list[Token], sql: str | None = None) -> list[exp.Expr | None]:
+        words = [token.text.upper() for token in raw_tokens[:3]]
+        if words[:1] != ["BEGIN"] and words[1:] != [":", "BEGIN"]:
+            return super()._parse(parse_method, whole_brackets(raw_tokens), sql)
+        self.reset()
+        self.sql = sql or ""
+        self._chunks = [raw_tokens]
+        self._advance_chunk()
+        return [self._parse_script()]
+
+    def _parse_statement(self) -> exp.Expr | None:
+        if not self._curr:
+            return None
+        start = self._index
+        if start:  # one inside of another
+            stays_text = self.shallow and not self.sees(_CHANGES)
+            return self.query() if stays_text else super()._parse_statement()
+        if self.shallow:
+            return self._parse_ours() or self._parse_shallowly()
+        try:
+            node = self._parse_ours() or (None if self._word() in _COMMANDS else super()._parse_statement())
+            if node is not None and not self._curr:
+                node.add_comments(self._tokens[start].comments)
+                return node
+        except RefusedError:
+            raise
+        except ParseError:
+            pass
+        self.go(start)
+        return self.rest()
+
+    def sparks_statement(self) -> exp.Expr | None:
+        """The statement that is next, as sqlglot's Spark reads it."""
+        return super()._parse_statement()
+
+    def _parse_as_command(self, start: Token) -> exp.Command:
+        self.raise_error("sqlglot has no tree for this", start)
+
+    def _parse_ours(self) -> exp.Expr | None:
+        """A statement of ours; None, and no step, where there is none."""
+        start = self._index
+        if self.sees("EXPLAIN"):
+            return self._parse_explain()
+        for words, read in readers(self._word()):
+            if self.sees(*words):
+                node = read(self)
+                if node is not None:
+                    return self.placed(node, self._tokens[start])
+                self.go(start)
+        return None
+
+    def _parse_shallowly(self) -> exp.Expr | None:
+        """A change of rows whose expressions stay text, or the whole statement as text."""
+        start = self._index
+        if self.sees(_RAW) and not self.sees("SET", "VAR|VARIABLE") and not self.sees("REFRESH", "TABLE|FUNCTION"):
+            return self.as_written()
+        with_ = self._parse_with()
+        if not self.sees(_CHANGES):
+            self.go(start)
+            return self.rest()
+        try:
+            node = super()._parse_statement()
+        except RefusedError:
+            raise
+        except ParseError:
+            node = None
+        if node is None or self._curr:
+            self.go(start)
+            return self.rest()
+        node.set("with_", with_)
+        self.placed(node, self._tokens[start])
+        node.meta["has_parameters"] = self.parameter_within(node) is not None
+        return node
+
+    def _parse_explain(self) -> Explain:
+        first = self._curr
+        self._advance()
+        mode = self._word() if self.sees(_MODES) else None
+        if mode:
+            self._advance()
+        return self.placed(Explain(this=self._parse_ours() or self._rest_of_statement(), mode=mode), first)
+
+    def _rest_of_statement(self) -> exp.Expr | None:
+        return self._parse_shallowly() if self.shallow else super()._parse_statement()
+
+    def _parse_script(self) -> Script:
+        """``BEGIN .. END``: its text, and a statement for each place where one of ours begins."""
+        first, found = self._curr, list[exp.Expr]()
+        while self._curr:
+            if (self._word(-1) if self._index else "BEGIN") in _OPENINGS:
+                start, end = self._index, self._index
+                while end < self._tokens_size and self._tokens[end].token_type is not TokenType.SEMICOLON:
+                    end = self._closing(end) + 1
+                inner = type(self)(dialect=self.dialect)
+                inner.shallow = True
+                inner._chunks = [self._tokens[start:end]]
+                inner.sql = self.sql
+                inner._advance_chunk()
+                node = inner._parse_statement()
+                if node is not None and not inner._curr and not isinstance(node, Verbatim):
+                    found.append(node)
+                    self._advance(end - start)
+                    continue
+            self.step()
+        text = exp.Var(this=self.sql[first.start : self._prev.end + 1])
+        whole = Script(this=text, expressions=found, relations=self.relations_within(0, self._tokens_size))
+        return self.placed(whole, first)
+
+    # -- queries and expressions that stay text ----------------------------------------------------------------------
+
+    def query(self) -> exp.Expr | None:
+        """The query that is next, up to the end or the bracket that closes around it."""
+        if not self.shallow:
+            first, node = self._curr, self._parse_ddl_select()
+            return None if node is None else self.placed(node, first)
+        index = self._index
+        while index < self._tokens_size and self._tokens[index].token_type is not TokenType.R_PAREN:
+            index = self._closing(index) + 1
+        return self.text_up_to(index)
+
+    def value(self) -> exp.Expr | None:
+        """The expression that is next; step over it."""
+        return self._parse_disjunction()
+
+    def _parse_ddl_select(self) -> exp.Expr | None:
+        return self.query() if self.shallow else super()._parse_ddl_select()
+
+    def _parse_select(self, nested: bool = False, table: bool = False, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if not self.shallow:
+            return super()._parse_select(nested, table, *args, **kwargs)
+        if self.sees("("):
+            if not self.sees("SELECT|WITH|VALUES|TABLE|FROM|(", ahead=1):
+                return None
+            first = self._curr
+            self._advance()
+            inside = self.query()
+            self._match_r_paren()
+            query = self.placed(exp.Subquery(this=inside), first)
+            query.set("alias", self._parse_table_alias() if table else None)
+            return query
+        return self.query() if self.sees("SELECT|WITH|VALUES|FROM") else None
+
+    def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
+        first = self._next if self.sees("AS") else self._curr
+        alias = super()._parse_table_alias(alias_tokens)
+        return None if alias is None else self.placed(alias, first)
+
+    def _parse_with(self, skip_with_token: bool = False) -> exp.With | None:
+        first = self._curr
+        with_ = super()._parse_with(skip_with_token)
+        return None if with_ is None else self.placed(with_, first)
+
+    def _parse_update_assignment(self) -> exp.Expr | None:
+        if self.shallow and not self._curr:
+            self.raise_error("An assignment is expected here")
+        return super()._parse_update_assignment()
+
+    def _parse_value(self, values: bool = True) -> exp.Tuple | None:
+        if not self.shallow or not self.sees("("):
+            return super()._parse_value(values)
+        first = self._curr
+        self._advance()
+        pieces = self._parse_csv(self.expression_text)
+        self._match_r_paren()
+        return self.placed(exp.Tuple(expressions=pieces), first)
+
+    def _parse_insert(self) -> exp.Insert | exp.MultitableInserts:
+        verb, evolves = self._prev, self._accept_evolution()
+        self._target_end, self._only_new = None, False
+        node = super()._parse_insert()
+        node.meta.update(evolves=evolves, verb=verb.start, into_end=self._target_end)
+        if self._only_new:
+            node.set("exists", True)
+        return node
+
+    def _accept_evolution(self) -> bool:
+        evolves = self.accept("WITH", "SCHEMA", "EVOLUTION")
+        if evolves and not self.shallow:
+            self.raise_error("sqlglot has no tree for this")
+        return evolves
+
+    def _parse_insert_table(self) -> exp.Expr | None:
+        table = self._parse_table_parts(schema=True)
+        if not isinstance(table, exp.Table):
+            return table
+        table.set("version", self._parse_version())
+        table.set("partition", self._parse_partition())
+        self._only_new = self.accept("IF", "NOT", "EXISTS")
+        if not self.shallow and table.args.get("partition") and (self._only_new or table.args.get("version")):
+            self.raise_error("sqlglot writes this otherwise")
+        self._target_end = self._prev.end + 1
+        return self._parse_schema(this=table)
+
+    def _parse_merge(self) -> exp.Merge:
+        evolves = self._accept_evolution()
+        node = super()._parse_merge()
+        node.meta["evolves"] = evolves
+        return node
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self.expression_text() if self.shallow else super()._parse_disjunction()
+
+    def _parse_cte(self) -> exp.CTE | exp.FunctionSpecification | None:
+        if not self.shallow:
+            return super()._parse_cte()
+        first, name = self._curr, self.identifier()
+        if name is None:
+            self.raise_error("A common table expression needs a name")
+        if self.accept("MAX", "RECURSION", "LEVEL"):
+            self._advance()
+        columns = None
+        if self.sees("(") and self._is_query_behind():
+            self._advance()
+            columns = self.name_list()
+            self._match_r_paren()
+        self.accept("AS")
+        self._match_l_paren()
+        inside = self.query()
+        self._match_r_paren()
+        alias = exp.TableAlias(this=name, columns=None if columns is None else columns.expressions)
+        return self.placed(exp.CTE(this=inside, alias=alias), first)
+
+    def _is_query_behind(self) -> bool:
+        """Whether ``AS (`` or ``(`` follows the bracket that is next, so that this one lists columns."""
+        ahead = self._closing(self._index) + 1 - self._index
+        return self.sees("AS|(", ahead=ahead)
+
+    # -- what slots ask for ------------------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> int:
+        """The number of the token that is next."""
+        return int(self._index)
+
+    @property
+    def word(self) -> str:
+        """The token that is next in upper case; empty for a name in back-quotes, a text, and behind the end."""
+        return self._word()
+
+    @property
+    def token(self) -> Token:
+        """The token that is next."""
+        return self._curr
+
+    def step_into(self) -> None:
+        """Step over a single token."""
+        self._advance()
+
+    def go(self, index: int) -> None:
+        """Stand at the token of that number, or behind the last."""
+        self._retreat(min(index, self._tokens_size))
+
+    def table_name(self) -> exp.Expr | None:
+        """The name of a table; step over it."""
+        if not self.is_name():
+            return None
+        table = self._parse_table_parts(schema=not self.sees("IDENTIFIER", "("))
+        return table if isinstance(table, exp.Table) else None
+
+    def names_in_brackets(self) -> Names | None:
+        """Names in brackets, separated by commas; step over them. None where the next bracket holds anything else."""
+        first, inside = self._curr, self.bracket()
+        if inside is None:
+            return None
+        if inside[0] == inside[1]:
+            raise self.refusal("This list of columns is empty", first)
+        self._advance()
+        names = self.name_list()
+        if names is None or self._index != inside[1]:
+            raise self.refusal("A list of columns has names alone")
+        self._advance()
+        return self.placed(names, first)
+
+    def name_list(self) -> Names | None:
+        """Names separated by commas; step over them."""
+        first, found = self._curr, list[exp.Identifier]()
+        while (name := self.identifier()) is not None:
+            found.append(name)
+            if not self.accept(","):
+                break
+        return self.placed(Names(expressions=found), first) if found and self._word(-1) != "," else None
+
+    def schema(self, table: exp.Expr) -> exp.Schema:
+        """The definitions of columns in the bracket that is next; step over it."""
+        first, schema = self._curr, self._parse_schema(table)
+        if not isinstance(schema, exp.Schema):
+            self.raise_error("Columns are expected here")
+        return self.placed(schema, first)
+
+    def column(self) -> exp.Expr | None:
+        """The definition of a column; step over it."""
+        return self._parse_constraint() or self._parse_field_def()
+
+    def before(self) -> Token:
+        """The token before the one that is next."""
+        return self._prev
+
+    @property
+    def all_tokens(self) -> list[Token]:
+        """The tokens of the text."""
+        return self._tokens
+
+    def tokens(self, start: int, end: int) -> list[Token]:
+        """The tokens from one number up to another."""
+        return self._tokens[start:end]
+
+    def token_at(self, ahead: int) -> Token | None:
+        """The token so many places ahead; None behind the end."""
+        index = self._index + ahead
+        return self._tokens[index] if index < self._tokens_size else None
+
+    def parameter_within(self, node: exp.Expr) -> Token | None:
+        """The first parameter, ``?`` or ``:name``, in the text of a node; None if there is none."""
+        start, end = node.meta["start"], node.meta["end"]
+        for number, token in enumerate(self._tokens):
+            if not start <= token.start <= end:
+                continue
+            if token.token_type is TokenType.PLACEHOLDER:
+                return token
+            if token.token_type is TokenType.COLON and not self._is_behind_name(number):
+                return token
+        return None
+
+    def _is_behind_name(self, number: int) -> bool:
+        """Whether a colon belongs to the name that it touches, as in ``STRUCT<a: INT>`` and ``json:path``."""
+        before, colon = self._tokens[number - 1], self._tokens[number]
+        if number == 0 or before.end + 1 != colon.start:
+            return False
+        return (
+            before.token_type in (TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
+            or before.text.isidentifier()
+        )
+
+    def whole_number(self) -> exp.Literal | None:
+        """A whole number; step over it."""
+        token = self._curr
+        if token.token_type is not TokenType.NUMBER or not token.text.isdecimal():
+            return None
+        self._advance()
+        return self.placed(exp.Literal(this=token.text, is_string=False), token)
+
+    def missing(self, said: str, what: str) -> RefusedError:
+        """The error that something is missing here, behind words that were said."""
+        return self.refusal(f"{said} needs {what}" if said else f"Here {what} is missing")

@@ -1,0 +1,309 @@
+"""Tables where they are read and written: system tables, OPTIONS hints, time travel, incremental functions.
+
+``t /*+ OPTIONS('k' = 'v') */ VERSION AS OF 3`` is a table whose ``version`` is a `Travel`. A hint that could have no
+effect is refused: behind a common table expression, an alias, or nothing that is a table.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel
+from paimon_sql.sql.dialect.options import OptionsParser
+from paimon_sql.sql.names import parts_in
+
+INCREMENTAL = {
+    "PAIMON_INCREMENTAL_QUERY": ("incremental-between", 2),
+    "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": ("incremental-between-timestamp", 2),
+    "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
+}
+"""Table functions that read a range of changes: the option that says the same, and its number of bounds."""
+_BEFORE_A_TABLE = frozenset(
+    ["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "USING", "UPDATE", "LATERAL", "STREAM", ",", "("]
+)
+_DEFINES_A_TABLE = frozenset(
+    ["CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE", "REFRESH", "DESCRIBE", "DESC", "REPLACE"]
+)
+_NO_TABLE = _BEFORE_A_TABLE | {"SELECT", "WHERE", "ON", "AS", "BY", "AND", "OR", "SET", "WITH", "VALUES"}
+_TRAVELS = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
+_REMEDY = "Write it right behind the table's name: FROM t /*+ OPTIONS('key' = 'value') */ AS x."
+
+
+class _Scope(NamedTuple):
+    """The tokens from ``start`` up to ``end`` in which ``name``, in lower case, is a common table expression."""
+
+    name: str
+    start: int
+    end: int
+
+
+class RelationParser(OptionsParser):
+    """Spark's parser with Paimon's tables."""
+
+    VERSION_PHRASES = {
+        **OptionsParser.VERSION_PHRASES,
+        ("FOR", "SYSTEM_VERSION"): "VERSION",
+        ("SYSTEM_VERSION", "AS", "OF"): "VERSION",
+        ("SYSTEM_TIME", "AS", "OF"): "TIMESTAMP",
+    }
+    SUPPORTS_TABLE_QUERY = True
+
+    _marks_of: tuple[list[Token], list[int]] = ([], [])
+
+    # -- grammar -----------------------------------------------------------------------------------------------------
+
+    def _parse_table_parts(
+        self, schema: bool = False, is_db_reference: bool = False, wildcard: bool = False, fast: bool = False
+    ) -> exp.Table | exp.Dot | None:
+        index, first = self._index, self._curr
+        table = super()._parse_table_parts(schema, is_db_reference, wildcard, fast)
+        if fast and table is not None and (self._curr.token_type is TokenType.HINT or self.sees("WITH", "(")):
+            self._retreat(index)
+            return None
+        return self.placed(table, first) if isinstance(table, exp.Table) else table
+
+    def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
+        if self._word() in INCREMENTAL and self.sees("(", ahead=1):
+            return self._parse_incremental_call()
+        return super()._parse_table_part(schema)
+
+    def _parse_version(self) -> exp.Version | None:
+        first = self._curr
+        options = self._parse_relation_options()
+        was_shallow, self.shallow = self.shallow, False  # nothing but its own shape tells where a time ends
+        try:
+            version = super()._parse_version()
+        finally:
+            self.shallow = was_shallow
+        if version is not None:
+            self.placed(version, first)
+            options += self._parse_relation_options()
+        if not options:
+            return version
+        given = {} if version is None else {k: v for k, v in version.args.items() if v is not None}
+        travel = self.placed(Travel(**given, options=options), first)
+        travel.meta["travels_to"] = None if version is None else version.meta["end"]
+        return travel
+
+    def _parse_relation_options(self) -> list[Options]:
+        """The OPTIONS hints, or Spark's own ``WITH (..)``, behind a table; step over them."""
+        found: list[Options] = []
+        while True:
+            first = self._curr
+            if first.token_type is TokenType.HINT and (hint := self.options_of_hint(first)) is not None:
+                self._advance()
+                found += hint
+            elif self.sees("WITH", "(") and self.sees("=", ahead=3):
+                self._advance()
+                given = self.options()
+                assert given is not None
+                found.append(self.placed(given, first))
+            else:
+                return found
+
+    def options_of_hint(self, hint: Token) -> list[Options] | None:
+        """The options that a hint gives, each list placed where the hint stands; None where it is Spark's."""
+        if "OPTIONS" not in hint.text.upper():
+            return None
+        inside = type(self)(dialect=self.dialect)
+        inside.begin(self.sql, hint.start + len("/*+"), hint.end + 1 - len("*/"))
+        found: list[Options] = []
+        has_others = False
+        while inside._curr:
+            if inside.accept("OPTIONS") and inside.sees("("):
+                given = inside.options(signed=True)
+                assert given is not None
+                found.append(given)
+                given.meta.update(start=hint.start, end=hint.end)
+            else:
+                has_others = has_others or not inside.sees(",")
+                inside.step()
+        if found and has_others:
+            raise self.refusal("An OPTIONS hint stands alone in its comment", hint, _REMEDY)
+        return found or None
+
+    def begin(self, sql: str, start: int, end: int) -> None:
+        """Stand at the first token of a part of a text."""
+        self.reset()
+        self.sql = sql
+        self._tokens = self.dialect.tokenize(sql[start:end])
+        for token in self._tokens:
+            token.start, token.end = token.start + start, token.end + start
+        self._tokens_size = len(self._tokens)
+        self._index = -1
+        self._advance()
+
+    def _parse_incremental_call(self) -> Incremental:
+        """``paimon_incremental_query('db.t', 1, 3)`` and its like; step over it."""
+        name, inside = self._curr, None
+        self._advance()
+        inside, bounds = self.bracket(), INCREMENTAL[name.text.upper()][1]
+        self._advance()
+        arguments: list[exp.Literal | None] = [self.literal()] if inside is not None else [None]
+        while inside is not None and self._index < inside[1] and self.accept(","):
+            arguments.append(self.literal())
+        table, *limits = arguments
+        names = parts_in(table.name) if table is not None and table.is_string else None
+        wanted = names is not None and len(limits) == bounds and None not in limits
+        if inside is None or self._index != inside[1] or not wanted:
+            what = "a start and an end" if bounds == 2 else "a tag"
+            remedy = f"Write {name.text}('db.t', {', '.join(['1', '3'][:bounds])})."
+            raise self.refusal(f"{name.text} takes a table and {what} as literals", name, remedy)
+        self._advance()
+        return self.placed(Incremental(this=name.text, expressions=arguments), name)
+
+    # -- tables inside of text ---------------------------------------------------------------------------------------
+
+    def relations_within(self, begin: int, end: int) -> list[exp.Expr]:
+        """The tables of ours, and names with ``$``, among the tokens from one index up to another."""
+        marks = self._marks
+        marks = marks[bisect_left(marks, begin) : bisect_left(marks, end)]
+        found: list[exp.Expr] = []
+        back, at = self._index, begin
+        for mark in marks:
+            if mark < at:
+                continue
+            relation = self._relation_at(mark)
+            if relation is not None:
+                found.append(relation)
+            at = max(self._index, mark + 1)
+        self._retreat(back)
+        return found
+
+    @property
+    def _marks(self) -> list[int]:
+        """The indexes of the tokens at which, or behind which, something of ours may stand."""
+        if self._marks_of[0] is not self._tokens:
+            tokens = self._tokens
+            has_hints = any(t.token_type is TokenType.HINT and "OPTIONS" in t.text.upper() for t in tokens)
+            marks = [
+                i
+                for i, t in enumerate(tokens)
+                if (t.token_type is TokenType.IDENTIFIER and "$" in t.text)
+                or (t.token_type is TokenType.VAR and t.text.upper() in INCREMENTAL)
+                or (has_hints and (t.token_type is TokenType.HINT or t.text.upper() == "OF"))
+            ]
+            self._marks_of = tokens, marks
+        return self._marks_of[1]
+
+    def _relation_at(self, mark: int) -> exp.Expr | None:
+        """What of ours stands at a mark; the parser stands behind it then."""
+        token = self._tokens[mark]
+        self._retreat(mark)
+        if token.token_type is TokenType.HINT:
+            if self.options_of_hint(token) is None:
+                return None
+            self._retreat(self._start_of_relation(mark - 1, token))
+        elif token.text.upper() == "OF":
+            start = self._start_of_travel(mark)
+            if start is None:
+                return None
+            self._retreat(start)
+        elif "$" in token.text:
+            start = self._start_of_name(mark)
+            before = self._word_at(start - 1)
+            if before not in _BEFORE_A_TABLE:
+                is_name = self._word(1) == "." or (before.isidentifier() and before not in _NO_TABLE)
+                return self.identifier() if is_name else None
+            self._retreat(start)
+        elif not self.sees("(", ahead=1):
+            return None
+        return self._parse_relation()
+
+    def _parse_relation(self) -> exp.Table | None:
+        start = self._index
+        opening, earlier = self._word_at(start - 1), self._word_at(start - 2)
+        table = self._parse_table_parts()
+        if not isinstance(table, exp.Table):
+            return None
+        table.set("version", self._parse_version())
+        before = self._tokens[start - 1] if start else None
+        if before is not None and opening == "TABLE" and earlier not in ("INTO", "OVERWRITE"):
+            table.meta["keyword"] = Span(before.start, before.end + 1)
+        elif before is not None and opening == "(" and earlier == "TABLE":
+            table.meta["in_table_call"] = before.end + 1
+        return table
+
+    def _word_at(self, index: int) -> str:
+        return self._word(index - self._index) if index >= 0 else ""
+
+    def _start_of_name(self, end: int) -> int:
+        """The index of the first token of the name of several parts that ends with a token."""
+        start = end
+        while self._word_at(start - 1) == "." and start >= 2 and self.is_name(start - 2 - self._index):
+            start -= 2
+        return start
+
+    def _start_of_travel(self, of: int) -> int | None:
+        """The index where the table begins whose time travel has its OF at an index; None where that is none."""
+        if self._word_at(of - 1) != "AS" or self._word_at(of - 2) not in _TRAVELS:
+            return None
+        end = of - 3 - (self._word_at(of - 3) == "FOR")
+        while end >= 0 and self._tokens[end].token_type is TokenType.HINT:
+            end -= 1
+        if end < 1 or not self.is_name(end - self._index) or self._word_at(end) in _NO_TABLE:
+            return None
+        start = self._start_of_name(end)
+        return start if self._word_at(start - 1) in _BEFORE_A_TABLE else None
+
+    def _start_of_relation(self, end: int, hint: Token) -> int:
+        """The index of the first token of the table that ends with the token before a hint."""
+        if end < 0 or self._word_at(end) in _NO_TABLE:
+            raise self._misplaced("An OPTIONS hint follows a table", hint)
+        opening = next((i for i in range(end) if self._closing(i) == end), end) - 1
+        if self._word_at(end) == ")" and self._word_at(opening) in ("IDENTIFIER", *INCREMENTAL):
+            start = opening
+        elif self.is_name(end - self._index):
+            start = self._start_of_name(end)
+        else:
+            raise self._misplaced("An OPTIONS hint follows a table", hint)
+        before, earlier = self._word_at(start - 1), self._word_at(start - 2)
+        if before not in _BEFORE_A_TABLE or (before == "TABLE" and earlier in _DEFINES_A_TABLE):
+            raise self._misplaced("An OPTIONS hint follows the name of a table that is read or written", hint)
+        name = self._tokens[start].text
+        if start == end and self.is_common_table(name, start):
+            problem = f"The OPTIONS hint follows '{name}', which is a common table expression here"
+            raise self.refusal(problem, hint, "Give the options to the tables inside the expression.")
+        return start
+
+    def is_common_table(self, name: str, index: int) -> bool:
+        """Whether a name means a common table expression at the token of that number."""
+        return any(s.name == name.lower() and s.start <= index < s.end for s in self._scopes())
+
+    def _misplaced(self, problem: str, hint: Token) -> RefusedError:
+        return self.refusal(problem, hint, _REMEDY)
+
+    def _scopes(self) -> list[_Scope]:
+        """The scopes of all common table expressions of the statement, at any depth.
+
+        Each is seen by those that follow it in its list and by the query behind the list, up to the bracket that closes
+        around both; a recursive one also by itself.
+        """
+        back, found = self._index, list[_Scope]()
+        for start in (i for i, token in enumerate(self._tokens) if token.token_type is TokenType.WITH):
+            around = [self._closing(i) for i in range(start) if self._closing(i) > start]
+            end = min(around, default=self._tokens_size)
+            self._retreat(start + 1)
+            is_recursive = not self.sees("AS|(", ahead=1) and self.accept("RECURSIVE")
+            while (name := self.identifier()) is not None:
+                if self.accept("MAX", "RECURSION", "LEVEL"):
+                    self._advance()
+                if self.sees("("):
+                    columns = self._closing(self._index)
+                    if self._word_at(columns + 1) in ("AS", "("):
+                        self.step()
+                self.accept("AS")
+                begin = self._index
+                if not self.sees("("):
+                    break
+                self.step()
+                found.append(_Scope(name.name.lower(), begin if is_recursive else self._index, end))
+                if not self.accept(","):
+                    break
+        self._retreat(back)
+        return found

@@ -1,0 +1,78 @@
+"""What tables of ours inside queries become: plain Spark SQL, each at its own place.
+
+- ``t /*+ OPTIONS('k' = 'v') */ x`` becomes ``t WITH ('k' = 'v') x``. Spark's grammar wants the options behind a
+  time-travel clause, so they go there wherever the hint stands. ``TABLE t`` takes none in Spark and becomes ``SELECT
+  * FROM t WITH (..)``.
+- ``t$snapshots`` and ``db.t$branch_b`` are put in back-quotes.
+- ``paimon_incremental_query('t', 1, 3)`` and its like become ``t WITH ('incremental-between' = '1,3')``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, option_lists, span
+from paimon_sql.sql.dialect.relations import INCREMENTAL
+from paimon_sql.sql.edits import Edit, clause
+from paimon_sql.sql.names import parts_in, quote_name, string_sql
+
+
+def relation_edits(tree: exp.Expr, text: str) -> Iterator[Edit]:
+    """The edits that a tree's tables and names need."""
+    for node in tree.walk():
+        if isinstance(node, exp.Identifier) and "$" in node.this and "start" in node.meta:
+            place = span(node)
+            if text[place.start] != "`":
+                yield Edit(*place, quote_name(node.this))
+        elif isinstance(node, exp.Table):
+            yield from _table_edits(node, text)
+
+
+def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
+    hints = [each for each in option_lists(table) if text.startswith("/*+", each.meta["start"])]
+    options = [text[slice(*span(option))] for each in hints for option in each.expressions]
+    if isinstance(table.this, Incremental):
+        options.insert(0, incremental_option(table.this))
+        name = ".".join(map(quote_name, parts_in(table.this.expressions[0].name) or ()))
+        yield Edit(*span(table.this), f"{name} WITH ({', '.join(options)})")
+        yield from (Edit(*span(each), "") for each in hints)
+        return
+    if not hints:
+        return
+    given, end = f"WITH ({', '.join(options)})" if options else "", table.args["version"].meta["travels_to"]
+    runs = _runs(hints, text)
+    if end is not None and runs[0][0] < end:
+        yield Edit(*runs.pop(0), "")
+        if not runs:
+            yield clause(text, end + 1, end + 1, given)
+    for number, run in enumerate(runs):
+        yield clause(text, *run, given if number == 0 else "")
+    yield from _readable(table)
+
+
+def incremental_option(call: Incremental) -> str:
+    """The option that says what a call of a table function says."""
+    option, _ = INCREMENTAL[call.name.upper()]
+    return f"'{option}' = {string_sql(','.join(each.name for each in call.expressions[1:]))}"
+
+
+def _runs(hints: list[Options], text: str) -> list[tuple[int, int]]:
+    """The places of hints, those that follow each other as one."""
+    runs: list[tuple[int, int]] = []
+    for start, end in dict.fromkeys(span(hint) for hint in hints):
+        if runs and not text[runs[-1][1] : start].strip():
+            runs[-1] = runs[-1][0], end
+        else:
+            runs.append((start, end))
+    return runs
+
+
+def _readable(table: exp.Table) -> Iterator[Edit]:
+    """``TABLE t`` takes no options in Spark, ``SELECT * FROM t`` does."""
+    keyword: Span | None = table.meta.get("keyword")
+    if keyword is not None:
+        yield Edit(*keyword, "SELECT * FROM")
+    elif (bracket := table.meta.get("in_table_call")) is not None:
+        yield Edit(bracket, bracket, "SELECT * FROM ")

@@ -1,0 +1,84 @@
+"""CALL with Flink's names of procedures and arguments, mapped to those of the Spark catalog."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from paimon_sql.sql.dialect.nodes import span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.registry import reads, writes
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.outcome import Outcome, rewrites
+from paimon_sql.sql.reading import Reading, names_of
+
+PROCEDURES = {"rollback_to": "rollback"}
+"""Procedures that Flink names otherwise."""
+
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "clear_consumers": {"including_consumers": "includingConsumers", "excluding_consumers": "excludingConsumers"},
+    "compact_database": {"table_options": "options"},
+    "create_function": {"input_params": "inputParams", "return_params": "returnParams"},
+    "create_tag": {"snapshot_id": "snapshot"},
+    "migrate_database": {"connector": "source_type", "source_database": "database"},
+    "migrate_table": {"connector": "source_type", "source_table": "table"},
+    "rename_tag": {"tagname": "tag", "targettagname": "target_tag"},
+    "repair": {"table": "database_or_table"},
+    "replace_tag": {"snapshot_id": "snapshot"},
+    "rescale": {"partition": "partitions"},
+    "reset_consumer": {"consumer_id": "consumerId", "next_snapshot_id": "nextSnapshotId"},
+    "rollback": {"snapshot_id": "snapshot"},
+}
+"""Arguments that Flink names otherwise, by the Spark catalog's procedure; all names in lower case on the left."""
+
+
+class Call(exp.Expression):
+    """CALL of the procedure ``this`` with arguments, each a value or an `exp.Kwarg`."""
+
+    arg_types = {"this": True, "expressions": False}
+
+
+@reads("CALL")
+def read_call(parser: PaimonParser) -> Call | None:
+    """``CALL [catalog.]sys.procedure(a, name => b)``."""
+    parser.accept("CALL")
+    procedure, inside = parser.parts(), parser.bracket()
+    if procedure is None or inside is None:
+        return None
+    parser.step_into()
+    arguments: list[exp.Expr] = []
+    while parser.index < inside[1]:
+        first, name = parser.token, parser.identifier() if parser.sees("=>", ahead=1) else None
+        parser.accept("=>")
+        value = parser.value()
+        if value is None or (not parser.accept(",") and parser.index < inside[1]):
+            return None
+        arguments.append(value if name is None else parser.placed(exp.Kwarg(this=name, expression=value), first))
+    parser.step_into()
+    return Call(this=procedure, expressions=arguments)
+
+
+@writes(Call)
+def call_sql(generator: Generator, node: exp.Expr) -> str:
+    """The CALL with the names that it has."""
+    return f"CALL {generator.sql(node.this)}({generator.expressions(node, flat=True)})"
+
+
+@rewrites(Call)
+def call(node: Call, reading: Reading) -> Outcome | None:
+    """The Spark catalog's names for Flink's, in a CALL of a Paimon catalog."""
+    context, parts = reading.context, names_of(node.this) or ()
+    if len(parts) < 2 or context.to_be(parts) is None or parts[-2].lower() != "sys":
+        return None
+    written = parts[-1].lower()
+    procedure = PROCEDURES.get(written, written)
+    edits = [Edit(*span(node.this.expressions[-1]), procedure)] if procedure != written else []
+    names = ARGUMENTS.get(procedure, {})
+    named = [each.this for each in node.expressions if isinstance(each, exp.Kwarg)]
+    edits += [Edit(*span(name), names[name.name.lower()]) for name in named if name.name.lower() in names]
+    if written == "rollback_to" and len(node.expressions) == 2 and not named:
+        # Flink's rollback_to('t', 2) and rollback_to('t', 'tag'): the argument's kind says what it is.
+        table, target = (span(each).start for each in node.expressions)
+        kind = "version" if reading.source[target] in "'\"" else "snapshot"
+        edits += [Edit(table, table, "table => "), Edit(target, target, f"{kind} => ")]
+    return list(edits)

@@ -1,0 +1,265 @@
+"""COPY INTO, from files into a table of ours and from a table or query into files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.statements.base import Statement, declared
+
+OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
+"""What COPY INTO does with rows that cannot be read: stop, leave them out, or leave their files out."""
+Value = str | tuple[str, ...]
+_REMEDY = "Write FILE_FORMAT = (TYPE = CSV)."
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What values an option takes: whether one is taken, in which form it is kept, and words for it."""
+
+    takes: Callable[[str], bool]
+    words: str
+    upper: bool = False
+    is_list: bool = False
+
+
+def _one_of(*words: str) -> _Kind:
+    told = f"{', '.join(words[:-1])} or {words[-1]}"
+    return _Kind(lambda text: text.upper() in words, told, upper=True)
+
+
+_TEXT = _Kind(lambda text: text != "", "a text that is not empty")
+_CHARACTER = _Kind(lambda text: len(text) <= 1, "one character, or '' for none")
+_FLAG = _one_of("TRUE", "FALSE")
+_LIST = _Kind(lambda text: True, "a text, or several in brackets", is_list=True)
+_TEXT_CODEC = _one_of("NONE", "UNCOMPRESSED", "BZIP2", "DEFLATE", "GZIP", "LZ4", "SNAPPY", "ZSTD")
+_PARQUET_CODEC = _one_of("NONE", "UNCOMPRESSED", "SNAPPY", "GZIP", "LZ4", "LZ4_RAW", "ZSTD", "BROTLI", "LZO")
+_CSV = {"FIELD_DELIMITER": _TEXT, "QUOTE": _CHARACTER, "ESCAPE": _CHARACTER, "COMPRESSION": _TEXT_CODEC}
+_NULLS = {"NULL_IF": _LIST, "EMPTY_FIELD_AS_NULL": _FLAG}
+_PARQUET = {"COMPRESSION": _PARQUET_CODEC}
+LOADED: Mapping[str, Mapping[str, _Kind]] = {
+    "CSV": {**_CSV, "SKIP_HEADER": _one_of("0", "1"), **_NULLS},
+    "JSON": {"MULTI_LINE": _FLAG, "COMPRESSION": _TEXT_CODEC, **_NULLS},
+    "PARQUET": _PARQUET,
+}
+"""Of files that are read, by their type the options beside TYPE."""
+UNLOADED: Mapping[str, Mapping[str, _Kind]] = {
+    "CSV": {**_CSV, "HEADER": _FLAG},
+    "JSON": {"DATE_FORMAT": _TEXT, "TIMESTAMP_FORMAT": _TEXT, "COMPRESSION": _TEXT_CODEC},
+    "PARQUET": _PARQUET,
+}
+"""The same of files that are written."""
+
+
+class _FileFormat(Slot):
+    """``(TYPE = .., ..)``: the options of a type of files."""
+
+    what = "the format of the files"
+    example = "(TYPE = CSV)"
+
+    def __init__(self, kinds: Mapping[str, Mapping[str, _Kind]], doing: str) -> None:
+        self._kinds, self._doing = kinds, doing
+
+    def parse(self, parser: PaimonParser) -> Names | None:
+        at, inside = parser.token_at(-2), parser.bracket()
+        if inside is None:
+            return None
+        parser.step_into()
+        found: dict[str, exp.EQ] = {}
+        while parser.index < inside[1] or parser.sees(",", ahead=-1):
+            first, name = parser.token, parser.identifier()
+            if name is None or not parser.accept("="):
+                raise parser.refusal("An option of FILE_FORMAT is a name and a value", first, _REMEDY)
+            key = name.name.upper()
+            if key in found:
+                raise parser.refusal(f"FILE_FORMAT has {key} twice", first)
+            found[key] = parser.placed(exp.EQ(this=name, expression=self._value(parser, key)), first)
+            if not parser.accept(",") and parser.index < inside[1]:
+                raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
+        if "TYPE" not in found:
+            raise parser.refusal("FILE_FORMAT needs TYPE", at, _REMEDY)
+        self._check(parser, found)
+        parser.step_into()
+        return Names(expressions=list(found.values()))
+
+    def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
+        first, inside = parser.token, parser.bracket()
+        if inside is None:
+            return self._single(parser, key)
+        parser.step_into()
+        values: list[exp.Expr] = []
+        while parser.index < inside[1]:
+            values.append(self._single(parser, key))
+            if not parser.accept(",") and parser.index < inside[1]:
+                raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
+        parser.step_into()
+        return parser.placed(exp.Tuple(expressions=values), first)
+
+    def _single(self, parser: PaimonParser, key: str) -> exp.Expr:
+        first = parser.token
+        value = raw_text(parser) or parser.identifier(TokenType.NUMBER)
+        if value is None:
+            raise parser.refusal(f"{key} needs a value", remedy=_REMEDY)
+        return parser.placed(value, first)
+
+    def _check(self, parser: PaimonParser, found: Mapping[str, exp.EQ]) -> None:
+        kind = self._checked(parser, "TYPE", found["TYPE"].expression, _one_of(*self._kinds))
+        known = self._kinds[str(kind)]
+        for key, option in found.items():
+            if key != "TYPE" and key not in known:
+                problem = f"FILE_FORMAT has no option {key} for {self._doing} {kind} files"
+                raise parser.refusal_of(option, problem, f"It takes {', '.join(('TYPE', *known))}.")
+            if key != "TYPE":
+                self._checked(parser, key, option.expression, known[key])
+
+    def _checked(self, parser: PaimonParser, key: str, node: exp.Expr, kind: _Kind) -> Value:
+        values = [each.name for each in node.expressions] if isinstance(node, exp.Tuple) else [node.name]
+        if isinstance(node, exp.Tuple) and (not kind.is_list or not values):
+            raise parser.refusal_of(node, f"{key} takes {kind.words}")
+        if not all(map(kind.takes, values)):
+            raise parser.refusal_of(node, f"{key} takes {kind.words}, and not '{values[0]}'")
+        return _kept(values, kind)
+
+    def value(self, node: exp.Expr, reading: Reading) -> dict[str, Value]:
+        given = {each.this.name.upper(): each.expression for each in node.expressions}
+        kind = given["TYPE"].name.upper()
+        kinds = {"TYPE": _one_of(*self._kinds), **self._kinds[kind]}
+        values = {
+            k: [e.name for e in v.expressions] if isinstance(v, exp.Tuple) else [v.name] for k, v in given.items()
+        }
+        return {key: _kept(values[key], kinds[key]) for key in given}
+
+
+def _kept(values: list[str], kind: _Kind) -> Value:
+    if kind.is_list:
+        return tuple(values)
+    return values[0].upper() if kind.upper else values[0]
+
+
+_ESCAPE = re.compile(r"\\([ntr\\'\"])")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def raw_text(parser: PaimonParser) -> exp.Literal | None:
+    """A text of COPY INTO, in which most backslashes stay, as patterns and NULL_IF need them; step over it."""
+    written, node = parser.text_of_token(), parser.string()
+    if node is not None and written[0] in "'\"":
+        quote = written[0]
+        value = _ESCAPE.sub(lambda m: _ESCAPED.get(m[1], m[1]), written[1:-1].replace(quote * 2, quote))
+        node.set("this", value)
+    return node
+
+
+class _Raw(Text):
+    """A text of COPY INTO."""
+
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
+        return raw_text(parser)
+
+
+class _Path(_Raw):
+    """A path in quotes."""
+
+    what = "a path in quotes"
+
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
+        first, path = parser.token, raw_text(parser)
+        if path is not None and not path.name.strip():
+            raise parser.refusal("COPY INTO needs a path in quotes", first)
+        return path
+
+
+class _Source(Slot):
+    """A table, or a query in brackets, whose rows are copied."""
+
+    what = "a table or a query in brackets"
+    example = "table|(query)"
+
+    def parse(self, parser: PaimonParser) -> Verbatim | None:
+        first, inside = parser.token, parser.bracket()
+        if inside is not None:
+            if inside[1] == inside[0]:
+                raise parser.refusal("COPY INTO a path needs a query in these brackets", first)
+            if not parser.sees(*READS, ahead=1):
+                problem = "COPY INTO a path copies the rows of a query that only reads"
+                raise parser.refusal(problem, parser.token_at(1), "Write a SELECT.")
+            return parser.text_up_to(inside[1] + 1)
+        start, parts = parser.index, parser.parts()
+        if parts is None:
+            return None
+        end = parser.index
+        parser.go(start)
+        return parser.text_up_to(end)
+
+    def value(self, node: exp.Expr, reading: Reading) -> str:
+        start, end = span(node)
+        return reading.part(start + 1, end - 1).strip() if node.name.startswith("(") else reading.text(node)
+
+
+SLOTS |= {
+    "load_format": _FileFormat(LOADED, "reading"),
+    "unload_format": _FileFormat(UNLOADED, "writing"),
+    "raw": _Raw(),
+    "path": _Path(),
+    "copied": _Source(),
+}
+
+
+@declared(
+    "COPY INTO {table} [{columns:names}]! FROM {path} FILE_FORMAT = {file_format:load_format}"
+    " (* [PATTERN = {pattern:raw}] [FORCE = <force: TRUE | FALSE>]"
+    " [ON_ERROR = <on_error: ABORT_STATEMENT | CONTINUE | SKIP_FILE>] *)"
+)
+@dataclass(frozen=True)
+class CopyIntoTable(Statement):
+    """COPY INTO table FROM 'path'.
+
+    ``file_format`` is checked, its keys and all fixed words in upper case; ``TYPE`` is one of the keys, and a list is
+    its values in order.
+    """
+
+    table: TableName
+    path: str
+    file_format: Mapping[str, Value]
+    columns: tuple[str, ...] = ()
+    pattern: str | None = None
+    force: bool = False
+    on_error: OnError = "ABORT_STATEMENT"
+
+    @classmethod
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
+        made = super().of(node, reading)
+        return replace(made, force=node.args.get("force") == "TRUE") if isinstance(made, CopyIntoTable) else None
+
+
+@declared(
+    "COPY INTO {path}! FROM {source:copied} FILE_FORMAT = {file_format:unload_format}"
+    " [OVERWRITE = <overwrite: TRUE | FALSE>]"
+)
+@dataclass(frozen=True)
+class CopyIntoLocation(Statement):
+    """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its brackets."""
+
+    path: str
+    source: str
+    is_query: bool
+    file_format: Mapping[str, Value]
+    overwrite: bool = False
+
+    @classmethod
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
+        source, path, form = (node.args[name] for name in ("source", "path", "file_format"))
+        given = cls.SLOTS["file_format"].value(form, reading)
+        text = cls.SLOTS["source"].value(source, reading)
+        overwrite = node.args.get("overwrite") == "TRUE"
+        return cls(path.name, text, source.name.startswith("("), given, overwrite)

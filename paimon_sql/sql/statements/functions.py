@@ -1,0 +1,101 @@
+"""CREATE, DROP and DESCRIBE FUNCTION of a catalog's functions, which Spark knows for its own catalog only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.dialect.nodes import Span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.slots import SLOTS, Slot
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.outcome import Carried, Outcome, rewrites
+from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.statements.base import Statement, declared
+
+_SYSTEM = "sys"
+_CLASSES = ("JAVA", "SCALA")
+
+
+class _Function(Slot):
+    """The name of a function of a catalog."""
+
+    what = "the name of a function"
+
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
+        return parser.parts()
+
+    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
+        return reading.context.function(names_of(node))
+
+
+class _Definition(Slot):
+    """Whatever stands behind a function's name; ``meta["language"]`` is the place of Flink's ``LANGUAGE JAVA``."""
+
+    what = "a definition"
+
+    def parse(self, parser: PaimonParser) -> exp.Expr | None:
+        language = None
+        if parser.sees("AS") and parser.sees("LANGUAGE", ahead=2):
+            first, last = parser.token_at(2), parser.token_at(3)
+            if first is None or last is None or last.text.upper() not in _CLASSES:
+                raise parser.refusal("Spark runs classes of JAVA and SCALA only", last)
+            language = Span(first.start, last.end + 1)
+        node = parser.rest()
+        if node is not None:
+            node.meta["language"] = language
+        return node
+
+    def value(self, node: exp.Expr, reading: Reading) -> str:
+        return reading.text(node)
+
+
+SLOTS |= {"function": _Function(), "definition": _Definition()}
+
+
+@declared("CREATE [<replace: OR REPLACE>] FUNCTION [<if_not_exists: IF NOT EXISTS>] {function} {definition}")
+@dataclass(frozen=True)
+class CreateFunction(Statement):
+    """CREATE FUNCTION of a catalog, its full name like a table's; ``definition`` is the text behind the name."""
+
+    function: TableName
+    definition: str
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@rewrites(CreateFunction.NODE)
+def create_function(node: exp.Expr, reading: Reading) -> Outcome | None:
+    """A CREATE FUNCTION without Flink's ``LANGUAGE JAVA``, as Spark takes nothing else."""
+    language: Span | None = node.args["definition"].meta["language"]
+    plain = [] if language is None else [Edit(*language, "")]
+    statement = CreateFunction.of(node, reading.with_edits(plain))
+    return None if statement is None else Carried(statement, spark_parses=True, plain=plain)
+
+
+@declared("DROP FUNCTION [<if_exists: IF EXISTS>] {function}")
+@dataclass(frozen=True)
+class DropFunction(Statement):
+    """DROP FUNCTION of a catalog."""
+
+    function: TableName
+    if_exists: bool = False
+
+
+@declared("DESCRIBE|DESC FUNCTION [<extended: EXTENDED>] {function}")
+@dataclass(frozen=True)
+class DescribeFunction(Statement):
+    """DESCRIBE FUNCTION of one of a catalog's functions, its full name like a table's; Spark asks no catalog."""
+
+    function: TableName
+    extended: bool = False
+
+    @classmethod
+    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
+        made = super().of(node, reading)
+        if not isinstance(made, DescribeFunction) or len(made.function) != 3:
+            return None
+        is_known = made.function[1].lower() == _SYSTEM or reading.context.has_function(made.function)
+        return made if is_known else None

@@ -1,0 +1,210 @@
+"""UPDATE, DELETE, MERGE and INSERT of our tables: sqlglot's trees, whose expressions stay text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.dialect.nodes import Verbatim, option_lists, options_of, span
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.outcome import Carried, Outcome, rewrites
+from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.statements.base import Node, Options, RowChange
+
+Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
+
+
+@dataclass(frozen=True)
+class Assignment(Node):
+    """``column = value``; the column is its parts, the value an expression or ``DEFAULT``."""
+
+    column: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class DeleteFrom(RowChange):
+    """DELETE FROM; without ``where`` all rows go. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
+
+    alias: str | None = None
+    where: str | None = None
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Update(RowChange):
+    """UPDATE .. SET; without ``where`` all rows change."""
+
+    assignments: tuple[Assignment, ...]
+    alias: str | None = None
+    where: str | None = None
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MergeClause(Node):
+    """One WHEN clause of a MERGE.
+
+    Attributes:
+        rows: which rows it is for.
+        action: what happens to them; the ``*`` forms take all columns of the source.
+        condition: the expression after AND.
+        assignments: the columns that are set or inserted, in order, unless the action is DELETE or a ``*`` form.
+    """
+
+    rows: Rows
+    action: Literal["UPDATE", "UPDATE *", "DELETE", "INSERT", "INSERT *"]
+    condition: str | None = None
+    assignments: tuple[Assignment, ...] = ()
+
+
+@dataclass(frozen=True)
+class MergeInto(RowChange):
+    """MERGE INTO; of the clauses for a row, the first whose condition holds acts.
+
+    ``source`` is what stands after USING without its alias: a table with its options and time, or a query in brackets.
+    ``source_alias`` is the alias's text, with the names of columns where they are given.
+    """
+
+    source: str
+    on: str
+    clauses: tuple[MergeClause, ...]
+    alias: str | None = None
+    source_alias: str | None = None
+    schema_evolution: bool = False
+    ctes: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@rewrites(exp.Delete)
+def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
+    """``[WITH ..] DELETE FROM t [[AS] a] [WHERE ..]``."""
+    target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
+    if target is None or target.table is None or node.args.get("using") or node.args.get("tables"):
+        return None
+    where = _where(node, reading)
+    statement = DeleteFrom(target.table, target.alias, where, _ctes(node, reading), target.options)
+    return Carried(statement, spark_parses=True, plain=target.plain)
+
+
+@rewrites(exp.Update)
+def update(node: exp.Update, reading: Reading) -> Outcome | None:
+    """``[WITH ..] UPDATE t [[AS] a] SET c = e, .. [WHERE ..]``."""
+    target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
+    if target is None or target.table is None or node.args.get("from_"):
+        return None
+    changes = _assignments(node, reading)
+    if not changes:
+        return None
+    where = _where(node, reading)
+    statement = Update(target.table, changes, target.alias, where, _ctes(node, reading), target.options)
+    return Carried(statement, spark_parses=True, plain=target.plain)
+
+
+@rewrites(exp.Merge)
+def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
+    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``."""
+    target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
+    using, on = node.args.get("using"), node.args.get("on")
+    if target is None or target.table is None or using is None or not isinstance(on, Verbatim):
+        return None
+    whens = node.args["whens"].expressions
+    clauses = [_clause(when, reading) for when in whens]
+    if not clauses or None in clauses:
+        return None
+    source = _Source(using, reading)
+    statement = MergeInto(
+        target.table,
+        source.sql,
+        reading.text(on),
+        tuple(c for c in clauses if c is not None),
+        target.alias,
+        source.alias,
+        bool(node.meta.get("evolves")),
+        _ctes(node, reading),
+        target.options,
+    )
+    return Carried(statement, spark_parses=True, plain=target.plain + source.plain)
+
+
+class _Target:
+    """The table that a statement changes, with its alias and the options of its hint."""
+
+    def __init__(self, node: exp.Table, reading: Reading) -> None:
+        self.table: TableName | None = reading.table(node)
+        self.alias: str | None = node.alias or None
+        lists, self.options = option_lists(node), options_of(node)
+        # Spark's grammar has no options and then an alias here.
+        self.plain = [Edit(span(node).end, span(lists[-1]).end, "")] if lists else []
+
+
+class _Source:
+    """What stands between USING and ON."""
+
+    def __init__(self, node: exp.Expr, reading: Reading) -> None:
+        alias, version = node.args.get("alias"), node.args.get("version")
+        begin, end = span(node)
+        if version is not None:
+            end = span(version).end
+        self.sql = reading.part(begin, end)
+        self.alias = reading.part(*span(alias)) if alias is not None else None
+        self.plain: list[Edit] = []
+        if version is not None:  # more than a name, which is all that Spark takes here
+            names = names_of(node)
+            called = f" AS {quote_name(names[-1])}" if names and alias is None else ""
+            self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){called}")]
+
+
+def _ctes(node: exp.Expr, reading: Reading) -> str:
+    with_ = node.args.get("with_")
+    return reading.text(with_) if with_ is not None else ""
+
+
+def _where(node: exp.Expr, reading: Reading) -> str | None:
+    where = node.args.get("where")
+    return reading.text(where.this) if where is not None else None
+
+
+def _assignments(node: exp.Expr, reading: Reading) -> tuple[Assignment, ...]:
+    """The list ``a.b = expression, ..``; empty where one of its pieces is no assignment."""
+    found: list[Assignment] = []
+    for each in node.expressions:
+        column = names_of(each.this) if isinstance(each, exp.EQ) else None
+        if column is None or not isinstance(each.expression, Verbatim):
+            return ()
+        found.append(Assignment(column, reading.text(each.expression)))
+    return tuple(found)
+
+
+def _clause(when: exp.When, reading: Reading) -> MergeClause | None:
+    rows: Rows = "MATCHED" if when.args["matched"] else "NOT MATCHED"
+    if rows == "NOT MATCHED" and when.args.get("source"):
+        rows = "NOT MATCHED BY SOURCE"
+    condition = reading.text(when.args["condition"]) if when.args.get("condition") is not None else None
+    then = when.args["then"]
+    if isinstance(then, exp.Var):
+        return MergeClause(rows, "DELETE", condition) if then.name.upper() == "DELETE" else None
+    if isinstance(then, exp.Update):
+        if any(isinstance(each, exp.Star) for each in then.expressions):
+            return MergeClause(rows, "UPDATE *", condition)
+        changes = _assignments(then, reading)
+        return MergeClause(rows, "UPDATE", condition, changes) if changes else None
+    if isinstance(then, exp.Insert):
+        if isinstance(then.this, exp.Star):
+            return MergeClause(rows, "INSERT *", condition)
+        columns, values = then.this, then.expression
+        if not isinstance(columns, exp.Tuple) or not isinstance(values, exp.Tuple):
+            return None
+        names = [names_of(each) for each in columns.expressions]
+        texts = [reading.text(each) for each in values.expressions]
+        if len(names) != len(texts) or None in names:
+            return None
+        inserted = tuple(Assignment(n, text) for n, text in zip(names, texts, strict=True) if n)
+        return MergeClause(rows, "INSERT", condition, inserted)
+    return None

@@ -1,0 +1,78 @@
+"""Flink's statements about the session, databases and views, which Spark writes otherwise."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from paimon_sql.sql.dialect.generator import as_written
+from paimon_sql.sql.dialect.nodes import Verbatim, span
+from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.dialect.registry import reads, writes
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.outcome import Outcome, rewrites
+from paimon_sql.sql.reading import Reading
+
+_PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
+
+
+class Respelled(Verbatim):
+    """A statement that Spark writes otherwise in the places of ``meta``: each an offset, the next one, and the text."""
+
+
+writes(Respelled)(as_written)
+
+
+@rewrites(Respelled)
+def respelled(node: Respelled, reading: Reading) -> Outcome | None:
+    """What Spark writes in those places."""
+    return [Edit(*place) for place in node.meta["places"]]
+
+
+def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled | None:
+    node = Respelled(this=parser.sql.strip().rstrip(";"))
+    node.meta["places"] = places
+    parser.rest()
+    return node
+
+
+@reads("USE", "CATALOG")
+def use_catalog(parser: PaimonParser) -> exp.Expr | None:
+    """``USE CATALOG c``, which is ``SET CATALOG c`` in Spark."""
+    use = parser.token
+    if not parser.is_name(2):
+        return None
+    return _respelled(parser, (use.start, use.end + 1, "SET"))
+
+
+@reads("SHOW", "CREATE", "VIEW")
+def show_create_view(parser: PaimonParser) -> exp.Expr | None:
+    """``SHOW CREATE VIEW v``, which Spark writes with TABLE."""
+    view = parser.token_at(2)
+    assert view is not None
+    return _respelled(parser, (view.start, view.end + 1, "TABLE"))
+
+
+@reads("CREATE|ALTER", "DATABASE|SCHEMA|NAMESPACE")
+def database_options(parser: PaimonParser) -> exp.Expr | None:
+    """``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which want DBPROPERTIES in Spark."""
+    while parser.token and not parser.sees("WITH|SET", "("):
+        parser.step()
+    word = parser.token
+    if not word:
+        return None
+    return _respelled(parser, (word.end + 1, word.end + 1, " DBPROPERTIES"))
+
+
+@reads("SET|RESET")
+def set_option(parser: PaimonParser) -> exp.Expr | None:
+    """Keys that Spark writes with back-quotes: ``SET 'key' = 'value'``, and Paimon's own with dashes or stars."""
+    parser.step_into()
+    at, key = parser.token, parser.string()
+    if key is None:
+        found = _PAIMON_KEY.match(parser.sql, at.start) if at else None
+        return found and _respelled(parser, (found.start(), found.end(), quote_name(found[0])))
+    value = parser.string() if parser.accept("=") else None
+    return _respelled(parser, *((*span(each), quote_name(each.name)) for each in (key, value) if each is not None))

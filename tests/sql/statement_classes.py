@@ -1,0 +1,9 @@
+"""The classes of statements by their names."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from paimon_sql.sql.carry import classes
+
+s = SimpleNamespace(**classes())
