@@ -17,6 +17,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.dialect.definitions.columns import ColumnParser
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
+from paimon_sql.sql.dialect.walking import whole_brackets
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"
@@ -43,7 +44,7 @@ class PaimonParser(ColumnParser):
     def _parse(self, parse_method: Any, raw_tokens: list[Token], sql: str | None = None) -> list[exp.Expr | None]:
         words = [token.text.upper() for token in raw_tokens[:3]]
         if words[:1] != ["BEGIN"] and words[1:] != [":", "BEGIN"]:
-            return super()._parse(parse_method, raw_tokens, sql)
+            return super()._parse(parse_method, whole_brackets(raw_tokens), sql)
         self.reset()
         self.sql = sql or ""
         self._chunks = [raw_tokens]

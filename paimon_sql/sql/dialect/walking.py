@@ -164,3 +164,16 @@ class Walking(SparkParser):
     def raise_error(self, message: str, token: Any = None) -> NoReturn:
         at = token or self._curr or self._prev
         raise PositionedError(message, at.start, at.end) if at else ParseError(message)
+
+
+def whole_brackets(tokens: list[Token]) -> list[Token]:
+    """The tokens of statements, where a semicolon inside of brackets ends none: it is an error in the one around it."""
+    if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        return tokens
+    depth, made = 0, []
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in CLOSING)
+        if depth > 0 and token.token_type is TokenType.SEMICOLON:
+            token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
+        made.append(token)
+    return tokens if depth else made
