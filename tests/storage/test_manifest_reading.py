@@ -57,7 +57,7 @@ class Elsewhere(Executor):
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of manifests of the test's own, and executors that read whatever it lacks, a manifest a task."""
     own = ManifestCache()
-    for module in ("manifest_store", "manifest_reading"):
+    for module in ("metadata.manifests", "table.distributed_manifests"):
         monkeypatch.setattr(f"paimon_sql.storage.{module}.CACHE", own)
     monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 1)
     monkeypatch.setattr(distributed_manifests, "_TASK_BYTES", 1)
