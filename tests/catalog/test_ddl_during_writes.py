@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "storage"))
-from core_tables import COLUMNS, batch_of, rows
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
@@ -25,6 +21,7 @@ from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotC
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import COLUMNS, batch_of, rows
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
 OLD, LATE = (1, "old", "x"), (2, "late", "x")

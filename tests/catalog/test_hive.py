@@ -350,7 +350,7 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
         replace(table, listing=replace(listing, entries=replace(catalog.entries, metastore=gone))), (1, "a", "x")
-    )  # type: ignore[type-var]
+    )
     assert "the metastore could not be told of partitions" in caplog.text and core.rows(table) == [(1, "a", "x")]
 
 

@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(serve: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
     Handler.asked.clear()
-    Handler.serve = staticmethod(serve)  # type: ignore[assignment]
+    Handler.serve = staticmethod(serve)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=[0.01])

@@ -379,7 +379,7 @@ class World(Driver):
         random.seed(self.plan.seed)
         before = uuid.uuid4, threads.ThreadPoolExecutor, functools.cached_property.__get__
         uuid.uuid4 = lambda: uuid.UUID(int=names.getrandbits(128), version=4)
-        threads.ThreadPoolExecutor = _Serial  # type: ignore[assignment,misc]
+        threads.ThreadPoolExecutor = _Serial
         functools.cached_property.__get__ = _get_unlocked  # type: ignore[method-assign]
         clock, schedule = self.clock, self.schedule
         log = logging.getLogger("paimon_sql")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_files import GoldenFile, golden_files
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.statistics.column_statistics import stats_fields
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
 from paimon_sql.format.text.values import java_text
+from tests.format.golden_files import GoldenFile, golden_files
 
 _FIELDS = (t.DataField(0, "dt", t.DateType()), t.DataField(1, "h", t.string_type()))
 _DAY = dt.date(2024, 1, 1)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from golden_files import GoldenFile, golden_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from paimon_sql.format.statistics.column_statistics import (
 )
 from paimon_sql.format.statistics.modes import FULL, KEY_MODE, StatsMode, column_modes
 from paimon_sql.format.statistics.simple_stats import EMPTY_STATS, SimpleStats
+from tests.format.golden_files import GoldenFile, golden_files
 
 _WIDE = Context(prec=40)
 

@@ -92,7 +92,7 @@ def _planned_by_executors() -> list[str]:
 
 
 def _harmed() -> Any:
-    @pandas_udf("long")  # type: ignore[call-overload,untyped-decorator]
+    @pandas_udf("long")
     def harmed(ids: pd.Series) -> pd.Series:
         """The numbers as they are; the first attempt at one task is slow, and at another one kills its worker."""
         context = TaskContext.get()
@@ -107,7 +107,7 @@ def _harmed() -> Any:
 
 
 def _slowly() -> Any:
-    @pandas_udf("long")  # type: ignore[call-overload,untyped-decorator]
+    @pandas_udf("long")
     def slowly(ids: pd.Series) -> pd.Series:
         """The numbers as they are, some time later."""
         time.sleep(1)

@@ -87,7 +87,7 @@ def test_tables_stand_where_location_says_and_stay_there(lake: Sql, tmp_path: Pa
 def test_external_tables_leave_their_files(lake: Sql) -> None:
     lake("CREATE EXTERNAL TABLE lake.d.t (id INT)")
     lake("CREATE TABLE lake.d.u (id INT)")
-    told = [dict(row[:2] for row in lake(f"DESCRIBE FORMATTED lake.d.{name}")) for name in "tu"]  # type: ignore[misc]
+    told = [dict(row[:2] for row in lake(f"DESCRIBE FORMATTED lake.d.{name}")) for name in "tu"]
     assert [t["Type"] for t in told] == ["EXTERNAL", "MANAGED"]
     lake("DROP TABLE lake.d.t")
     lake("DROP TABLE lake.d.u")

@@ -110,7 +110,7 @@ def test_an_unknown_outcome_keeps_every_file_and_is_told(sql: Sql, case: Case, c
 def test_a_refused_commit_leaves_the_table_and_no_file(sql: Sql, case: Case, spark: SparkSession) -> None:
     _, statement, after = case
     database = spark.catalog.currentDatabase()
-    warehouse = Path(spark.conf.get("spark.sql.catalog.paimon.warehouse").removeprefix("file:"))  # type: ignore[union-attr]
+    warehouse = Path(spark.conf.get("spark.sql.catalog.paimon.warehouse").removeprefix("file:"))
     folder = warehouse / f"{database}.db" / "t"
     stood = {path for path in folder.rglob("*") if path.is_file()}
     with answer(created=False, known=True) as lost, pytest.raises(PySparkException, match="The store refused"):

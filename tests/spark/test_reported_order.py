@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from bucket_plans import plan_of, plan_of_right_answer
 from pyspark.sql import SparkSession
+
+from tests.spark.bucket_plans import plan_of, plan_of_right_answer
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

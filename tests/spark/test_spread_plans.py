@@ -147,6 +147,6 @@ def test_a_cancelled_statement_takes_its_plan_along(
     finally:
         canceller.join()
         for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-            context.setLocalProperty(key, None)  # type: ignore[arg-type]
+            context.setLocalProperty(key, None)
     assert len(told) == 1
     assert time.monotonic() - started < 60

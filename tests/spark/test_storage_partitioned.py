@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bucket_plans import plan_of, plan_of_right_answer, rows_of
 from pyspark.sql import SparkSession
+
+from tests.spark.bucket_plans import plan_of, plan_of_right_answer, rows_of
 
 Sql = Callable[[str], list[tuple[object, ...]]]
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from statement_classes import s
-
 from paimon_sql.sql.text.secrets import keep
+from tests.sql.statement_classes import s
 
 FOLDER = Path(__file__).parent / "cases"
 REWRITES = ("system_tables", "hints", "functions", "create_table", "alter_table", "call", "session")

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from sql_cases import REWRITES, STATEMENTS, pairs, plain
-from statement_classes import s
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.text.names import quote_name
+from tests.sql.sql_cases import REWRITES, STATEMENTS, pairs, plain
+from tests.sql.statement_classes import s
 
 Statements = Callable[[str], Iterator[tuple[str, str]]]
 

@@ -15,13 +15,13 @@ from statistics import median
 
 import pytest
 from pyspark.sql import SparkSession
-from spark_inputs import ARTIFACT, Input, inputs_of, spark_inputs
 
 import paimon_sql
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.sql.rewrite import RewriteContext, holds_ours, rewrite
 from tests import packages
+from tests.sql.spark_inputs import ARTIFACT, Input, inputs_of, spark_inputs
 
 EXAMPLES = int(os.environ.get("PAIMON_TEST_EXAMPLES", "1500"))
 _SHOWN = 20

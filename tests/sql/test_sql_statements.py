@@ -10,15 +10,15 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sql_cases import STATEMENTS, T
 from sqlglot.tokens import TokenType
-from statement_classes import s
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.carry import call_sql, decode, encode
 from paimon_sql.sql.functions.calls import called_names, with_stand_ins
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from tests.sql.sql_cases import STATEMENTS, T
+from tests.sql.statement_classes import s
 
 
 def literals(text: str) -> list[str]:

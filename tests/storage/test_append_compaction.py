@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from core_tables import Row, again, insert, live, make_table, rows, written
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
@@ -17,6 +16,7 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, insert, live, make_table, rows, written
 
 FIXED = {"bucket": "1", "bucket-key": "id"}
 

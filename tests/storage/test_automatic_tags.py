@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tables import amend_latest, fresh, insert, make_table, overwrite
 
 from paimon_sql.format.text.wall_clock import epoch_millis
 from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch, wall_millis
@@ -20,6 +19,7 @@ from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import zone_of
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite
 
 BY_CLOCK = {"tag.automatic-creation": "process-time", "sink.process-time-zone": "UTC"}
 BY_WATERMARK = {"tag.automatic-creation": "watermark"}

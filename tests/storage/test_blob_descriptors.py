@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, insert, make_table, rows
-from test_blobs import COLUMNS, OPTIONS, blob_table
-from test_data_evolution import compact, materialize, read, update
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
 from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor
 from paimon_sql.format.schema.types import BlobType, DataField
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import again, insert, make_table, rows
+from tests.storage.test_blobs import COLUMNS, OPTIONS, blob_table
+from tests.storage.test_data_evolution import compact, materialize, read, update
 
 AS_DESCRIPTORS = {"blob-as-descriptor": "true"}
 BYTES = {"blob-as-descriptor": "false"}

@@ -11,10 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table, overwrite, rows, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_data_evolution import changed, compact, delete, materialize, read, update
 
 from paimon_sql.errors import (
     CommitConflictError,
@@ -32,6 +30,8 @@ from paimon_sql.storage.row_level.columns import columns_unchanged
 from paimon_sql.storage.schema.changes import AddColumn, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, insert, live, make_table, overwrite, rows, written
+from tests.storage.test_data_evolution import changed, compact, delete, materialize, read, update
 
 COLUMNS = (
     DataField(0, "id", IntType()),

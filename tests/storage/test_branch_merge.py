@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError, UnsupportedError
 from paimon_sql.format.schema.types import IntType
@@ -24,6 +22,8 @@ from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 MERGES = {"branch-merge.enabled": "true"}
 
@@ -73,7 +73,7 @@ def test_a_rival_commit_is_built_upon(tmp_path: Path) -> None:
     table = two_sides(tmp_path)
     counting = InterruptedFileIO()
     merge_branch(replace(table, file_io=counting), "side", "main", dry_run=True)
-    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")) and None)  # type: ignore[func-returns-value]
+    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")) and None)
     merge_branch(replace(table, file_io=rival), "side", "main")
     assert ids(table) == [1, 2, 3, 4, 9]
 

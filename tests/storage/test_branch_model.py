@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -18,6 +17,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag, delete_ta
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 Rows = list[int]
 VERBS = ("insert", "insert", "overwrite", "tag", "untag", "branch", "drop", "rename", "forward", "expire", "rollback")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_tables import add_branch, amend_latest, fresh, insert, make_table, on_disk, overwrite
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
@@ -19,6 +18,7 @@ from paimon_sql.storage.metadata import manifests
 from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import add_branch, amend_latest, fresh, insert, make_table, on_disk, overwrite
 
 
 def history(path: Path) -> Table:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from chain_tables import make_chain
-from core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
 from paimon_sql.errors import ConstraintViolationError, InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.schema.types import BigIntType
@@ -23,6 +21,8 @@ from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.rescale import rescale
+from tests.storage.chain_tables import make_chain
+from tests.storage.core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
 Row = tuple[int, int, str, str, str]
 

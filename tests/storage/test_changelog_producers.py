@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import Row, again, compact, make_table, rows, triggered, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, compact, make_table, rows, triggered, written
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", IntType()), DataField(2, "w", string_type()))
 Change = tuple[str, Row]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, insert, make_table
 
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
@@ -24,6 +23,7 @@ from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
+from tests.storage.core_tables import again, insert, make_table
 
 WESTERNMOST, EASTERNMOST = "Etc/GMT+12", "Pacific/Kiritimati"
 ZONES = (WESTERNMOST, "UTC", EASTERNMOST)
@@ -35,7 +35,7 @@ real = time.time
 time.time = lambda: real() + given["skew"]
 sys.path.insert(0, given["tests"])
 from datetime import timedelta
-from core_tables import again, insert
+from tests.storage.core_tables import again, insert
 from paimon_sql.storage.maintenance.partitions.expiration import plan_partition_expiry
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag
@@ -51,7 +51,7 @@ def elsewhere(tmp_path: Path) -> Callable[..., Any]:
     def run(table: Table, code: str, zone: str = "UTC", skew: float = 0) -> Any:
         place = tmp_path / "table.pickle"
         place.write_bytes(pickle.dumps(again(table)))
-        given = {"table": str(place), "skew": skew, "tests": str(Path(__file__).parent)}
+        given = {"table": str(place), "skew": skew, "tests": str(Path(__file__).parents[2])}
         command = [sys.executable, "-c", f"{OTHER}\nprint(json.dumps({code}))"]
         done = subprocess.run(
             command, env={**os.environ, "TZ": zone}, input=json.dumps(given), check=True, capture_output=True, text=True

@@ -12,23 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from core_tables import (
-    again,
-    batch_of,
-    compact,
-    compacted,
-    data_files,
-    files_below,
-    insert,
-    live,
-    make_table,
-    overwrite,
-    rows,
-    triggered,
-    written,
-)
-from faulty_io import Died, MortalFileIO, UncertainFileIO
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import (
     CommitConflictError,
@@ -50,6 +33,23 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 from tests.storage import commits
+from tests.storage.core_tables import (
+    again,
+    batch_of,
+    compact,
+    compacted,
+    data_files,
+    files_below,
+    insert,
+    live,
+    make_table,
+    overwrite,
+    rows,
+    triggered,
+    written,
+)
+from tests.storage.faulty_io import Died, MortalFileIO, UncertainFileIO
+from tests.storage.small_tables import on_disk, reachable
 
 NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "commit.max-retries": "1000"}
 

@@ -10,22 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import (
-    Row,
-    again,
-    compact,
-    compacted,
-    data_files,
-    insert,
-    live,
-    make_table,
-    overwrite,
-    remove,
-    rows,
-    triggered,
-    written,
-)
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
@@ -42,6 +26,22 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import (
+    Row,
+    again,
+    compact,
+    compacted,
+    data_files,
+    insert,
+    live,
+    make_table,
+    overwrite,
+    remove,
+    rows,
+    triggered,
+    written,
+)
+from tests.storage.small_tables import on_disk, reachable
 
 # ---- which runs are picked -------------------------------------------------------------------------------------------
 

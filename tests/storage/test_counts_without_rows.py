@@ -18,11 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from core_tables import again, compact, live, make_table
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from predicate_model import holds, predicates
-from sample_values import KINDS, Kind, sql_order
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
@@ -56,6 +53,9 @@ from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, live, make_table
+from tests.storage.predicate_model import holds, predicates
+from tests.storage.sample_values import KINDS, Kind, sql_order
 
 EXAMPLES = int(os.environ.get("PAIMON_TEST_EXAMPLES", "40"))
 Row = dict[str, Any]

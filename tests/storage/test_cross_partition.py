@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "n", IntType()), DataField(2, "p", string_type()))
 ENGINES = {

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 
 COLUMNS = (
     DataField(0, "k", IntType()),

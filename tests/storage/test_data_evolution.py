@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, insert, live, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +35,7 @@ from paimon_sql.storage.schema.changes import AddColumn, RenameColumn, UpdateCol
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, insert, live, make_table
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
 OPTIONS = {

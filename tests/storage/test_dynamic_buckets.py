@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,18 @@ from paimon_sql.storage.write.buckets.assignment.hash_assigner import assigner_p
 from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import (
+    again,
+    batch_of,
+    compact,
+    insert,
+    live,
+    make_table,
+    overwrite,
+    remove,
+    rows,
+    written,
+)
 
 DYNAMIC = {"bucket": "-1", "write-only": "true"}
 

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from live_files import expected_rows, live_files, rendered
-from typed_columns import columns
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
@@ -20,6 +18,8 @@ from paimon_sql.format.schema.system_fields import key_field
 from paimon_sql.storage.columns.schema_evolution import evolve, finds_by_name, plan_evolution
 from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.live_files import expected_rows, live_files, rendered
+from tests.storage.typed_columns import columns
 
 STRING = t.string_type()
 

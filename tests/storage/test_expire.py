@@ -8,18 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from small_tables import (
-    add_branch,
-    amend_latest,
-    compact,
-    fresh,
-    insert,
-    make_table,
-    on_disk,
-    overwrite,
-    reachable,
-    rows_at,
-)
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError, PaimonError
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry, write_index_manifest
@@ -32,6 +20,18 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.retention.policy import ExpirationRange, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import (
+    add_branch,
+    amend_latest,
+    compact,
+    fresh,
+    insert,
+    make_table,
+    on_disk,
+    overwrite,
+    reachable,
+    rows_at,
+)
 
 HOUR = 3_600_000
 

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
@@ -15,6 +14,7 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 LONGER = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2", "changelog.num-retained.min": "1"}
 

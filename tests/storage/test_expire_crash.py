@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError, PaimonError
 from paimon_sql.storage.branches.management import create_branch
@@ -27,6 +25,8 @@ from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 DECOUPLED = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "3", "changelog-producer": "input"}
 

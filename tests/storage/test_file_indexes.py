@@ -9,23 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import (
-    Row,
-    again,
-    compact,
-    data_files,
-    insert,
-    live,
-    make_table,
-    plan,
-    rows,
-    triggered,
-    written,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from predicate_model import predicates
-from sample_values import Kind
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.file_index.container import IndexLocation
@@ -41,6 +26,21 @@ from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import (
+    Row,
+    again,
+    compact,
+    data_files,
+    insert,
+    live,
+    make_table,
+    plan,
+    rows,
+    triggered,
+    written,
+)
+from tests.storage.predicate_model import predicates
+from tests.storage.sample_values import Kind
 
 COLUMNS = (
     DataField(0, "id", IntType()),

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from typed_columns import columns
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.typed_columns import columns
 
 IO = LocalFileIO()
 FORMATS = ["parquet", "orc", "avro"]

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, files_below, insert, live, make_table, overwrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +45,7 @@ from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, ap
 from paimon_sql.storage.table.index_files import index_path
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, files_below, insert, live, make_table, overwrite
 
 COLUMNS = (
     DataField(0, "id", IntType()),

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from small_tables import amend_latest, compact, fresh, insert, make_table, overwrite, rows_at
 
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsafePathError
 from paimon_sql.format.layout.external_paths import entropy_directories
@@ -43,6 +42,7 @@ from paimon_sql.storage.repair.repair import give_up_before
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.file_names import FileNamer
+from tests.storage.small_tables import amend_latest, compact, fresh, insert, make_table, overwrite, rows_at
 
 NAMES = ("../../secret", "..", ".", "", "/etc/passwd", "a/../../../secret", "..\\secret", "a\x00b", "sub/file")
 PATHS = (
@@ -219,10 +219,10 @@ def test_no_name_leads_out_of_a_table(world: World, what: str, text: str) -> Non
 def test_names_from_catalogs_and_statements_lead_nowhere_else(world: World) -> None:
     for name in ("a/../../../b", "a/b", "a\\b"):
         for attempt in (
-            lambda name=name: replace(world.table, branch=name).snapshots.latest(),  # type: ignore[misc]
-            lambda name=name: world.table.tags.get(name),  # type: ignore[misc]
-            lambda name=name: world.table.consumers.find(name),  # type: ignore[misc]
-            lambda name=name: create_branch(world.table, name),  # type: ignore[misc]
+            lambda name=name: replace(world.table, branch=name).snapshots.latest(),
+            lambda name=name: world.table.tags.get(name),
+            lambda name=name: world.table.consumers.find(name),
+            lambda name=name: create_branch(world.table, name),
         ):
             with pytest.raises(InvalidInputError):
                 attempt()

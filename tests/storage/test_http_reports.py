@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from small_tables import insert, make_table
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
@@ -27,6 +26,7 @@ from paimon_sql.storage.maintenance.partitions import done_actions as report_mod
 from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
 from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import insert, make_table
 
 ACTION = "partition.mark-done-action"
 URL = f"{ACTION}.http.url"

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import COLUMNS, again, batch_of, insert, make_table, rows, written
-from faulty_io import Died
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import (
     CommitConflictError,
@@ -42,6 +39,9 @@ from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import COLUMNS, again, batch_of, insert, make_table, rows, written
+from tests.storage.faulty_io import Died
+from tests.storage.small_tables import on_disk, reachable
 
 SUMS = {
     "merge-engine": "aggregation",

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
 
 from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
 from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
 
 FEW = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 

@@ -7,7 +7,6 @@ from datetime import timezone
 from pathlib import Path
 
 import pytest
-from small_tables import compact, insert, make_table, overwrite
 
 from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import InvalidInputError, UnsupportedError
@@ -30,6 +29,7 @@ from paimon_sql.storage.scan.query_sources import Since, compared, is_tracked, s
 from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.small_tables import compact, insert, make_table, overwrite
 
 QUERY = "SELECT `a` FROM `c`.`d`.`t`"
 

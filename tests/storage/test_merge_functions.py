@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-import aggregate_model as model
 import numpy as np
 import pyarrow as pa
 import pytest
-from aggregate_model import ADD, LATE, RETRACT, Model, Step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +20,8 @@ from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.expressions.kernels.segments import Segments
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
+from tests.storage import aggregate_model as model
+from tests.storage.aggregate_model import ADD, LATE, RETRACT, Model, Step
 
 Values = st.SearchStrategy[Any]
 

@@ -11,23 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from core_tables import (
-    again,
-    compact,
-    insert,
-    live,
-    make_table,
-    plan,
-    remove,
-    rows,
-    triggered,
-)
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from predicate_model import holds, leaves, predicates
-from sample_values import KINDS, Kind, key_order
-from test_compaction import golden_copy
 
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
@@ -40,6 +26,20 @@ from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import (
+    again,
+    compact,
+    insert,
+    live,
+    make_table,
+    plan,
+    remove,
+    rows,
+    triggered,
+)
+from tests.storage.predicate_model import holds, leaves, predicates
+from tests.storage.sample_values import KINDS, Kind, key_order
+from tests.storage.test_compaction import golden_copy
 
 KEY_KINDS = ["int", "text", "double", "long decimal", "bytes", "date", "boolean", "bigint"]
 BIG = np.random.default_rng(0).bytes(20_000).hex()
@@ -289,7 +289,7 @@ def test_negative_zero_and_zero_are_two_keys_that_one_look_up_finds(tmp_path: Pa
 def test_rivals_with_the_same_sequence_numbers_give_one_answer_always(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", keys=["id"])
     first, second = (plan_write(again(table)) for _ in range(2))
-    from core_tables import batch_of
+    from tests.storage.core_tables import batch_of
 
     for task, value in ((first, "a"), (second, "b")):
         commits.append(again(table), task.run([batch_of(table, [(1, value, "x")])]))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
 from tests.storage.commits import append
+from tests.storage.core_tables import again, insert, live, make_table
 
 ALL = PartialAggregation((), (CountRows(),))
 LEAST, GREATEST = (Extreme("id", IntType(), how) for how in ("min", "max"))

@@ -13,19 +13,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from small_tables import (
-    add_branch,
-    amend_latest,
-    batch_of,
-    compact,
-    fresh,
-    insert,
-    make_table,
-    on_disk,
-    overwrite,
-    reachable,
-    rows_at,
-)
 
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
@@ -42,6 +29,19 @@ from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.small_tables import (
+    add_branch,
+    amend_latest,
+    batch_of,
+    compact,
+    fresh,
+    insert,
+    make_table,
+    on_disk,
+    overwrite,
+    reachable,
+    rows_at,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, sql_order
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
@@ -25,6 +24,7 @@ from paimon_sql.storage.expressions.aggregate_functions import (
     WideSum,
 )
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from tests.storage.sample_values import KINDS, Kind, sql_order
 
 EXACT = Context(prec=100)
 NUMBERS = {

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_tables import compact, insert, make_table, rows_at
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
@@ -30,6 +29,7 @@ from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.small_tables import compact, insert, make_table, rows_at
 
 LIFE = {"partition.expiration-time": "7 d"}
 NOW = (datetime(2024, 3, 10, 12) - datetime(1970, 1, 1)) // timedelta(milliseconds=1)

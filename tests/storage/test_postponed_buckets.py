@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, files_below, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, files_below, insert, live, make_table, overwrite, remove, rows
 
 WAITING = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false", "postpone.default-bucket-num": "3"}
 

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from predicate_model import holds, leaves, negated, predicates
-from sample_values import KINDS, Kind
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, manifest_table
@@ -37,6 +35,8 @@ from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.manifests import partition_stats
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
+from tests.storage.predicate_model import holds, leaves, negated, predicates
+from tests.storage.sample_values import KINDS, Kind
 
 Row = dict[str, Any]
 

@@ -8,19 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import (
-    add_branch,
-    amend_latest,
-    compact,
-    fresh,
-    insert,
-    make_table,
-    on_disk,
-    overwrite,
-    reachable,
-    rows_at,
-)
 
 from paimon_sql.errors import CommitUnknownError, UnsupportedError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
@@ -34,6 +21,19 @@ from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import (
+    add_branch,
+    amend_latest,
+    compact,
+    fresh,
+    insert,
+    make_table,
+    on_disk,
+    overwrite,
+    reachable,
+    rows_at,
+)
 
 LONGER = {
     "changelog-producer": "input",

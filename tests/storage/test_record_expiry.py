@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, compact, insert, live, make_table, remove, rows, triggered, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from paimon_sql.format.schema.types import DataField, DataType, IntType, Timesta
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, insert, live, make_table, remove, rows, triggered, written
 
 NOW = int(time.time())
 HOUR = 3600

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescale
 from tests.storage import commits
+from tests.storage.core_tables import again, insert, live, make_table, remove, rows
 
 
 def compact(table: Table, *, full: bool) -> None:

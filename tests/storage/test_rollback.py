@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
 from paimon_sql.storage.execution.task_executor import LocalExecutor
@@ -26,6 +24,8 @@ from paimon_sql.storage.maintenance.snapshots.rollback import (
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
 
 
 @pytest.fixture

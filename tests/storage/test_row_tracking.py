@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, batch_of, insert, live, make_table, plan, written
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
@@ -27,6 +26,7 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.row_tracking import TrackedWriteTask
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, batch_of, insert, live, make_table, plan, written
 
 COLUMNS = ("id", "v", "p", "_ROW_ID", "_SEQUENCE_NUMBER")
 

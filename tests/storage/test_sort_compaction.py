@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, insert, live, make_table, rows, written
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
@@ -23,6 +22,7 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, insert, live, make_table, rows, written
 
 ROWS: list[Row] = [(3, "c", "x"), (1, None, "y"), (None, "b", "x"), (2, "a", "y"), (-5, "é", "x"), (2, "", "x")]
 

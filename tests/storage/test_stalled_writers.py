@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, compact, insert, make_table, overwrite, rows, written
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchTableError
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -32,6 +30,8 @@ from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, insert, make_table, overwrite, rows, written
+from tests.storage.small_tables import on_disk, reachable
 
 NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "write-only": "true"}
 LATE = (99, "late", "x")

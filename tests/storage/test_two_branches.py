@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, make_table, overwrite, rows
 
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
@@ -19,6 +18,7 @@ from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import again, insert, make_table, overwrite, rows
 
 
 def evolve(table: Table, *changes: SetOption | AddColumn) -> Table:

@@ -224,7 +224,7 @@ def test_a_torn_newest_schema_is_set_aside_unless_a_snapshot_needs_it(tmp_path: 
 
     add_column(table)
     newest = replace(table, schema=fresh(table).schemas.latest())
-    insert(newest, (4, "v", "x", 1))  # type: ignore[arg-type]
+    insert(newest, (4, "v", "x", 1))
     tear(table.schemas.directory.path(1), "cut")
     assert any("schema-1" in problem for problem in repair(fresh(table)).problems)
     assert set_aside(table) == ["schema-1"]

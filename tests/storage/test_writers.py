@@ -14,23 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from core_tables import (
-    COLUMNS,
-    again,
-    batch_of,
-    data_files,
-    insert,
-    live,
-    make_table,
-    overwrite,
-    plan,
-    remove,
-    rows,
-    written,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, key_order
 
 from paimon_sql.errors import ConstraintViolationError, InvalidInputError
 from paimon_sql.format.metadata.data_file import DataFileMeta
@@ -50,6 +35,21 @@ from paimon_sql.storage.write.buffer import BucketBuffers
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import (
+    COLUMNS,
+    again,
+    batch_of,
+    data_files,
+    insert,
+    live,
+    make_table,
+    overwrite,
+    plan,
+    remove,
+    rows,
+    written,
+)
+from tests.storage.sample_values import KINDS, Kind, key_order
 
 FORMATS = ["parquet", "orc", "avro"]
 NO_PARTITION = RowCodec([]).encode([])
