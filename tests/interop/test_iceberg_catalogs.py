@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -62,7 +63,7 @@ def made(catalog: Catalog, options: dict[str, str], identifier: Identifier = T) 
     return catalog.table(identifier)
 
 
-def insert(catalog: Catalog, *rows: tuple[object, ...], identifier: Identifier = T) -> None:
+def insert(catalog: Catalog, *rows: tuple[Any, ...], identifier: Identifier = T) -> None:
     table = catalog.table(identifier)
     schema = arrow_schema(table.schema.fields)
     columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.tables.partitions import empty_table
 from paimon_sql.storage.expressions.predicates import Comparison
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 FIELDS = [
     t.DataField(0, "a", t.BigIntType()),
     t.DataField(1, "s", t.string_type()),

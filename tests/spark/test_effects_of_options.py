@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,7 +17,7 @@ from paimon_sql.spark.write import job
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.format_tables import partitions
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 _SMALL = "'source.split.target-size' = '1 b', 'source.split.open-file-cost' = '0 b'"
 
 
@@ -313,7 +314,7 @@ def test_nested_rows_with_nulls_in_their_key_go_as_the_option_says(sql: Sql, str
         f" 'fields.r.nested-key' = 'k', 'fields.r.nested-key-null-strategy' = '{strategy}')"
     )
 
-    def insert_and_count() -> list[tuple[object, ...]]:
+    def insert_and_count() -> list[tuple[Any, ...]]:
         sql("INSERT INTO t VALUES (1, array(named_struct('k', 1, 'v', 'a')))")
         sql("INSERT INTO t VALUES (1, array(named_struct('k', CAST(NULL AS INT), 'v', 'b')))")
         return sql("SELECT size(r) FROM t")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pymetastore.hive_metastore.ttypes import FieldSchema
@@ -13,7 +14,7 @@ from paimon_sql.catalog.hive.layout.tables import new_entry
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.servers import Metastore
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture

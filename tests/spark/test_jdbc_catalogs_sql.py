@@ -6,13 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def lake(sql: Sql, tmp_path: Path) -> Iterator[Sql]:
         sql(f"DROP CATALOG {name}")
 
 
-def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query finds in the catalogs' database."""
     with closing(sqlite3.connect(folder / "catalog.db")) as connection:
         return connection.execute(query).fetchall()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -14,7 +15,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KEYED = "CREATE TABLE t (k INT, p STRING, PRIMARY KEY (k, p) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '1')"
 VECTORS = KEYED.replace("'bucket'", "'deletion-vectors.enabled' = 'true', 'bucket'")
@@ -87,7 +88,7 @@ def case(request: pytest.FixtureRequest, sql: Sql, spark: SparkSession) -> Itera
     spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
 
 
-def held(sql: Sql) -> set[tuple[object, ...]]:
+def held(sql: Sql) -> set[tuple[Any, ...]]:
     """All rows, each of which is read once and looked at in full."""
     found = sql("SELECT k, p FROM t WHERE k < 1000 AND p <> ''")
     assert len(found) == len(set(found)) == sql("SELECT count(*) FROM t")[0][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,12 +16,12 @@ from paimon_sql.procedures import call
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.session.bridge import Bridge
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 STATE = "materialized-table.refresh"
 
 
-def refresh(sql: Sql, table: str, arguments: str = "") -> tuple[object, ...]:
+def refresh(sql: Sql, table: str, arguments: str = "") -> tuple[Any, ...]:
     """Refresh a table; its mode, partitions, rows and note."""
     ((_, mode, partitions, rows, _, _, note),) = sql(
         f"CALL paimon.sys.refresh_materialized_table(table => '{table}'{arguments})"

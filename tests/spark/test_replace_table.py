@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.errors import PaimonError
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 def _tables(sql: Sql) -> list[str]:

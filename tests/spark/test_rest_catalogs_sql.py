@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,7 +16,7 @@ from tests.newer_rest import NewerRest
 from tests.rest_server import TOKEN, RestServer
 from tests.spark.server_lake import Lake
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.scan.reporting.row_size import row_width
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 NESTED = "STRUCT<x: INT, y: ARRAY<STRUCT<z: BIGINT, w: STRING>>>"
 COLUMNS = f"a INT, b BIGINT, c STRING, d DECIMAL(12, 2), e DECIMAL(30, 2), f DATE, g TIMESTAMP, h {NESTED}, i BINARY"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -46,7 +47,7 @@ def database(session: SparkSession, warehouse: Path) -> Iterator[str]:
 def sql(session: SparkSession, database: str) -> Sql:
     """Runs statements in that database, where ``p`` is a table of Paimon's and ``o`` an ordinary one."""
 
-    def run(text: str) -> list[tuple[object, ...]]:
+    def run(text: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in session.sql(text).collect()]
 
     run("CREATE TABLE p (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED) USING paimon TBLPROPERTIES ('bucket' = '1')")

@@ -8,11 +8,12 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 _STREAM = """
     import time

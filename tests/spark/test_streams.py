@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from paimon_sql.storage.commit import epochs
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture

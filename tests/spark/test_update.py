@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 KEYED = "TBLPROPERTIES ('primary-key'='id', 'bucket'='2')"
 VECTORS = "TBLPROPERTIES ('deletion-vectors.enabled'='true')"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import pyarrow.parquet as pq
@@ -17,7 +18,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats import registry
 from paimon_sql.storage.file_io.local import LocalFileIO
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 INFER = "'variant.inferShreddingSchema' = 'true'"
 SHAPE = """{"type": "ROW", "fields": [{"name": "v", "type": {"type": "ROW", "fields": [
     {"name": "a", "type": "BIGINT"},

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def strict(table: Table, last_safe: int) -> Table:
     return fresh(table).with_options({STRICT: str(last_safe)})
 
 
-def append(table: Table, *rows: tuple[object, ...], user: str | None = None) -> Snapshot:
+def append(table: Table, *rows: tuple[Any, ...], user: str | None = None) -> Snapshot:
     return commits.append(table, plan_write(table).run([batch_of(table, rows)]), user=user)[-1]
 
 

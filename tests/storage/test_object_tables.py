@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def definition(place: str | None) -> TableSchema:
     return new_schema(OBJECT_FIELDS, options={"type": "object-table", "write-only": "true", **location})
 
 
-def rows(table: Table) -> list[tuple[object, ...]]:
+def rows(table: Table) -> list[tuple[Any, ...]]:
     names = table.schema.names
     batches = [b for split in plan_scan(table).splits for b in ReadTask(table, split, names).batches()]
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())

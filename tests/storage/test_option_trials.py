@@ -54,7 +54,7 @@ from tests.storage.core_tables import (
     rows,
 )
 
-Values = tuple[object, ...]
+Values = tuple[Any, ...]
 
 
 def names(table: Table, prefix: str = "data-") -> list[str]:
