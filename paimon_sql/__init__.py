@@ -1,4 +1,4 @@
-"""Apache Paimon's lakehouse tables, driven through SQL, on a stock PySpark.
+"""Apache Paimon tables through SQL, on a stock PySpark.
 
 >>> import paimon_sql
 >>> spark = paimon_sql.connect("/tmp/warehouse")        # doctest: +SKIP
@@ -25,13 +25,13 @@ _IN_SPARK = {
 
 
 def __getattr__(name: str) -> Any:
-    # Spark is loaded when it is asked for: storage and maintenance work without it, and start quicker.
+    # Spark is imported on first use: storage and maintenance work without it, and start faster.
     if name in _IN_SPARK:
         return getattr(importlib.import_module(_IN_SPARK[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """What ``%load_ext paimon_sql`` does in a notebook: cells may begin with ``%%sql``."""
+    """Register ``%%sql`` in a notebook: the hook of ``%load_ext paimon_sql``."""
     magic = importlib.import_module("paimon_sql.shell.magic")
     magic.load(ipython)

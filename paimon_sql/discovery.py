@@ -1,4 +1,4 @@
-"""Registries that fill themselves: the classes of one kind in the modules of a package."""
+"""Discovery of implementations: the classes of one kind in the modules of a package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = TypeVar("Kind")
 
 
 class Named(Protocol):
-    """What a registry knows by its name."""
+    """A class with a name, by which a registry finds it."""
 
     name: ClassVar[str]
 
@@ -22,23 +22,23 @@ NamedKind = TypeVar("NamedKind", bound=Named)
 
 
 def modules_below(package: str) -> Iterator[ModuleType]:
-    """The modules of a package and of those inside it, imported, by name."""
+    """Import and yield the modules of a package, recursively, in the order of their names."""
     for found in walk_packages(import_module(package).__path__, f"{package}."):
         yield import_module(found.name)
 
 
 def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]:
-    """The concrete classes of a kind that the modules below a package define; abstract and private ones are left out.
+    """The concrete, public classes of a kind that the modules of a package define, recursively.
 
     Args:
-        package: the dotted name; importing its modules must not need the registry.
-        kind: their base class.
+        package: its dotted name; importing its modules must not need the registry.
+        kind: the base class.
     """
     return [
         member
         for module in modules_below(package)
         for name, member in vars(module).items()
-        # Not issubclass: in Python 3.10 an alias like tuple[int] passes for a class until that asks it.
+        # Not issubclass: in Python 3.10 it raises for an alias such as tuple[int], which isinstance takes for a class.
         if kind in getattr(member, "__mro__", ())[1:]
         and member.__module__ == module.__name__
         and not name.startswith("_")
@@ -47,5 +47,5 @@ def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]
 
 
 def by_name(package: str, kind: Callable[..., NamedKind]) -> dict[str, type[NamedKind]]:
-    """The classes of `implementations` that have a ``name``, by it."""
+    """The classes of `implementations` that have a ``name``, by that name."""
     return {each.name: each for each in implementations(package, kind) if hasattr(each, "name")}

@@ -1,7 +1,7 @@
-"""The stored procedures of ``sys``: one module each.
+"""Stored procedures of ``sys``: one module each.
 
-A module declares one `Procedure`; its name, arguments, result columns and example are said once, and signature,
-``DESCRIBE PROCEDURE``, documentation and listing follow from them. `call` runs one without Spark:
+A module declares one `Procedure`; signature, ``DESCRIBE PROCEDURE``, reference page and listing follow from the
+declaration. `call` runs a procedure without Spark:
 
 >>> from paimon_sql import procedures
 >>> procedures.call("/tmp/warehouse", "expire_snapshots", table="db.t", retain_max=5)  # doctest: +SKIP

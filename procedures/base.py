@@ -1,4 +1,4 @@
-"""What a stored procedure is: a declaration, and a body over the storage core."""
+"""Base class and context of stored procedures."""
 
 from __future__ import annotations
 
@@ -23,46 +23,50 @@ from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.table.table import Table
 
 THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
-"""What the argument ``table`` means."""
+"""Meaning of the argument ``table``."""
 
 
 class PlainTables(Protocol):
-    """Tables of plain files that a session knows."""
+    """Tables of plain files (Hive tables, directories) that a session can read."""
 
     def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
-        """A table of the session's own catalog, or a folder.
+        """A table of the session's catalog, or a directory.
 
         Args:
-            source_type: ``hive``, or the format of the files of a folder.
-            name: its name, or the folder.
-            known: a table with the columns of the folder's files, if there is one.
+            source_type: ``hive``, or the file format of a directory.
+            name: the table, or the directory.
+            known: a table with the columns of the directory's files, if there is one.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such table or directory.
         """
 
     def places(self, source_type: str, name: str) -> list[str]:
-        """The directories that may hold files of a table; the arguments and errors are those of `table`."""
+        """The directories that may hold files of a table; arguments and errors as in `table`."""
 
     def names(self, database: str) -> list[str]:
-        """The names of the tables of a database, sorted; NoSuchDatabaseError if there is none of that name."""
+        """The tables of a database, sorted.
+
+        Raises:
+            NoSuchDatabaseError: there is no such database.
+        """
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a call stands in.
+    """The environment of a call.
 
     Attributes:
-        catalog: the catalog whose ``sys`` holds the procedure.
+        catalog: the catalog of the procedure.
         database: the current database, for names without one.
-        executor: runs a plan's tasks.
-        zone: the session's time zone, in which arguments name times; None is this machine's.
-        settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
-        work: is told how far the call has come; None where nobody asks.
-        is_cancelled: whether the call is no longer wanted; asked by its own thread.
+        executor: runs the tasks of a plan.
+        zone: the session's time zone, for times in arguments; None for this machine's.
+        settings: the session's settings ``spark.paimon.*``, without that prefix.
+        work: progress of the call, if it is observed.
+        is_cancelled: whether the call was cancelled; called in the call's thread.
         others: the other Paimon catalogs of the session, by name.
-        plain_tables: the tables of plain files that the session knows; None without a session of Spark.
-        refresher: refreshes materialized tables; None without a session of Spark.
+        plain_tables: the tables of plain files of the session; None without Spark.
+        refresher: refreshes materialized tables; None without Spark.
     """
 
     catalog: Catalog
@@ -77,26 +81,26 @@ class Context:
     refresher: Refresher | None = None
 
     def table(self, name: str) -> Table:
-        """The table of that name, as an argument of a call spells it.
+        """The table that an argument names.
 
         Raises:
             InvalidInputError: the name is blank or names another catalog.
-            NoSuchTableError: there is none.
+            NoSuchTableError: there is no such table.
         """
         return on_its_branch(with_snapshots(self.any_table(name)))
 
     def any_table(self, name: str) -> AnyTable:
-        """The table of that name, of any kind; the errors are those of `table`."""
+        """The table that an argument names, of any kind; errors as in `table`."""
         catalog, identifier = self.locate(name)
         if catalog is not self.catalog:
             raise _not_named(name, "table", self.catalog)
         return catalog.any_table(identifier)
 
     def the_refresher(self) -> Refresher:
-        """What refreshes materialized tables.
+        """The refresher of materialized tables.
 
         Raises:
-            UnsupportedError: there is no session of Spark, which runs their queries.
+            UnsupportedError: there is no Spark session, which would run their queries.
         """
         if self.refresher is None:
             raise UnsupportedError(
@@ -106,19 +110,19 @@ class Context:
         return self.refresher
 
     def locate(self, name: str) -> tuple[Catalog, Identifier]:
-        """The catalog and the identifier that an argument of a call names, of this catalog or another of the session.
+        """Resolve a table's name to its catalog, this one or another of the session, and its identifier.
 
         Raises:
-            InvalidInputError: the name is blank, or names no catalog of Paimon.
+            InvalidInputError: the name is blank, or its catalog is not a Paimon catalog.
         """
         catalog, database, found = self._located(name, "table")
         return catalog, parse_identifier(database, found)
 
     def locate_object(self, name: str, kind: str) -> tuple[Catalog, Identifier]:
-        """The same for a view or a function, as ``kind`` says, whose name is whole: it has no system tables.
+        """Resolve the name of a view or function (``kind``), in which ``$`` has no meaning.
 
         Raises:
-            InvalidInputError: the name is blank, or names no catalog of Paimon or what is the catalog's own.
+            InvalidInputError: the name is blank, in ``sys``, or its catalog is not a Paimon catalog.
         """
         catalog, database, found = self._located(name, kind)
         if database.lower() == SYSTEM_DATABASE:
@@ -147,14 +151,14 @@ class Procedure(ABC):
     """A stored procedure.
 
     Class attributes:
-        name: its name in ``sys``; that of the class in lower case by default.
-        summary: what it does, in one sentence.
-        example: a call.
-        Arguments: a dataclass of its arguments in their order (see `declaration`).
-        Result: a dataclass of the columns of its answer, those of Apache Paimon's connector first.
-        arguments: what ``Arguments`` declares.
-        results: the columns that the connector has, too.
-        details: the columns behind them, which say what was done.
+        name: its name in ``sys``; by default the class's in snake case.
+        summary: its effect; one sentence.
+        example: an example call.
+        Arguments: a dataclass of its arguments in order (see `declaration`).
+        Result: a dataclass of its result columns, those of Apache Paimon's connector first.
+        arguments: the arguments of ``Arguments``.
+        results: the result columns that the connector has, too.
+        details: the further result columns, with details.
     """
 
     name: ClassVar[str]
@@ -176,9 +180,9 @@ class Procedure(ABC):
 
     @abstractmethod
     def call(self, context: Context, arguments: Any) -> Iterable[Any]:
-        """Do it; the rows of the answer, as ``Result``.
+        """Run the procedure; returns rows of ``Result``.
 
         Args:
-            context: where the call stands.
-            arguments: its ``Arguments``.
+            context: the environment of the call.
+            arguments: an instance of ``Arguments``.
         """

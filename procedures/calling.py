@@ -1,4 +1,4 @@
-"""Calls of procedures: arguments bound to a declaration, the run counted, timed and recorded."""
+"""Calls of procedures: binding of arguments, execution with progress, and the record of the run."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ from paimon_sql.storage.table.table import Table
 
 _CATALOG = "paimon"
 _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
-"""What the names of columns end with whose numbers count nothing."""
+"""Suffixes of names of integer columns that are not counts."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a procedure answered: ``connector`` of its columns are those of Apache Paimon's own."""
+    """The result of a procedure; its first ``connector`` columns are those of Apache Paimon's connector."""
 
     columns: tuple[DataField, ...]
     rows: list[tuple[Any, ...]]
     connector: int
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows by the names of the columns."""
+        """The rows as dictionaries by column."""
         return [dict(zip((c.name for c in self.columns), row, strict=True)) for row in self.rows]
 
 
 def call(
     where: Context | Catalog | str | os.PathLike[str], name: str, /, *values: Any, **arguments: Any
 ) -> list[dict[str, Any]]:
-    """Call a procedure in this process; its rows by the names of the columns.
+    """Call a procedure in this process; returns rows as dictionaries by column.
 
     Args:
-        where: a catalog, or the folder or URI of a warehouse; or a context, which tells the current database, what
-            runs the tasks and the time zone too.
+        where: a catalog, the directory or URI of a warehouse, or a context (with current database, executor and time
+            zone).
         name: the procedure, with or without ``sys.``.
-        *values: arguments in their order.
-        **arguments: arguments by name; those not given are None.
+        *values: positional arguments.
+        **arguments: arguments by name; omitted ones are None.
 
     Raises:
         NotFoundError: there is no such procedure.
-        InvalidInputError: there is no such argument, one is missing, or a value does not fit.
-        PaimonError: what the procedure itself raises.
+        InvalidInputError: an argument is unknown, repeated or missing, or a value has the wrong type.
+        PaimonError: the procedure failed.
     """
     procedure = find_procedure(name)
     return run(_context(where), procedure, bound(procedure, values, arguments)).to_dicts()
 
 
 def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> Answer:
-    """Run a procedure, counting its tasks and recording the run.
+    """Run a procedure with progress, and record the run.
 
     Args:
-        context: where the call stands.
+        context: the environment of the call.
         procedure: the procedure.
-        arguments: a value for each argument, None for those left out.
+        arguments: a value per argument, None for omitted ones.
     """
     table = arguments.get("table")
     table = table if isinstance(table, str) else None
@@ -90,7 +90,7 @@ def _values(row: Any) -> tuple[Any, ...]:
 
 
 class _Recorder:
-    """Makes the record of one run."""
+    """Records one run in the maintenance log."""
 
     def __init__(self, context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> None:
         self._context = context
@@ -110,12 +110,12 @@ class _Recorder:
         )
 
     def done(self, answer: Answer) -> None:
-        """The run went well."""
+        """Record success."""
         notes = [row["note"] for row in answer.to_dicts() if row.get("note")]
         self._add(counts=_counts(answer), note=notes[0] if notes else None)
 
     def failed(self, error: BaseException) -> None:
-        """The run ended with an error."""
+        """Record failure."""
         self._add(error=f"{error}" if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}")
 
     def _add(self, **members: Any) -> None:
@@ -126,7 +126,7 @@ class _Recorder:
         self._log.add(replace(self._run, snapshot_after=after, seconds=seconds, **members))
 
     def _opened(self, name: Any) -> Table | None:
-        """The table that the call is about; None for several, and for one that cannot be opened: the call tells why."""
+        """The table of the call; None for several, and if it cannot be opened, for which the call itself raises."""
         if self._log is None or not isinstance(name, str) or name.endswith("*"):
             return None
         try:
@@ -154,7 +154,7 @@ def _text(value: Any) -> str:
 
 
 def _counts(answer: Answer) -> dict[str, int]:
-    """The whole numbers of an answer by their columns, those of several rows put together."""
+    """The counts of an answer: the sums of its integer columns."""
     counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
     for i, column in enumerate(answer.columns):
         if isinstance(column.type, IntType | BigIntType) and not column.name.endswith(_NO_COUNTS):

@@ -1,8 +1,8 @@
 """Arguments and results of procedures, declared as dataclasses.
 
-From the fields follow the signature, the binding of calls, the columns of the answer, DESCRIBE PROCEDURE, completion
-and the reference. A field's annotation is its type, perhaps with ``| None``; its default is made by one of the
-functions here, which says what it means:
+The fields determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and the reference page.
+A field's annotation is its type, optionally with ``| None``; its default is made by one of the functions here, with its
+meaning:
 
 >>> @dataclass(frozen=True)
 ... class Arguments:
@@ -39,7 +39,7 @@ _PLAIN: dict[Any, DataType] = {str: string_type(), bool: BooleanType(), float: D
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a procedure; one that is not ``required`` may be left out and is None then."""
+    """An argument of a procedure; None if it is omitted, unless it is ``required``."""
 
     name: str
     type: DataType
@@ -48,27 +48,27 @@ class Argument:
 
 
 def required(meaning: str) -> Any:
-    """An argument that each call gives."""
+    """Declare a required argument."""
     return field(metadata={"meaning": meaning, "required": True})
 
 
 def optional(meaning: str) -> Any:
-    """An argument that calls may leave out; it is None then."""
+    """Declare an optional argument; None by default."""
     return field(default=None, metadata={"meaning": meaning})
 
 
 def column(meaning: str, *, nullable: bool = True) -> Any:
-    """A column of the answer that Apache Paimon's connector has, too, as nullable as it is there."""
+    """Declare a result column of Apache Paimon's connector, with the nullability that it has there."""
     return field(metadata={"meaning": meaning, "nullable": nullable})
 
 
 def detail(meaning: str) -> Any:
-    """A column of the answer that says what was done; the connector has none of it."""
+    """Declare a result column that the connector does not have."""
     return field(default=None, metadata={"meaning": meaning, "nullable": True, "is_detail": True})
 
 
 def arguments_of(declared: type) -> tuple[Argument, ...]:
-    """The arguments that a dataclass declares, in their order."""
+    """The declared arguments, in order."""
     hints = get_type_hints(declared, include_extras=True)
     return tuple(
         Argument(f.name, _type_of(hints[f.name]), f.metadata["meaning"], f.default is MISSING) for f in fields(declared)
@@ -76,11 +76,11 @@ def arguments_of(declared: type) -> tuple[Argument, ...]:
 
 
 def columns_of(declared: type, *, details: bool) -> tuple[DataField, ...]:
-    """The columns of the answer that a dataclass declares, in their order.
+    """The declared result columns, in order.
 
     Args:
-        declared: the class.
-        details: those that say what was done, rather than those of the connector.
+        declared: the dataclass.
+        details: whether to return those of `detail`, and not those of `column`.
     """
     hints = get_type_hints(declared, include_extras=True)
     return tuple(
@@ -91,7 +91,7 @@ def columns_of(declared: type, *, details: bool) -> tuple[DataField, ...]:
 
 
 def _type_of(hint: Any) -> DataType:
-    """The data type of an annotation, with ``| None`` or without."""
+    """The data type of an annotation, with or without ``| None``."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (member for member in get_args(hint) if member is not NoneType)
     return get_args(hint)[1] if get_origin(hint) is Annotated else _PLAIN[hint]

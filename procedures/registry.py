@@ -1,4 +1,4 @@
-"""All procedures, found by themselves: one module each in this package."""
+"""Registry of procedures: one module each in this package, discovered automatically."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from paimon_sql.procedures.base import Procedure
 
 @cache
 def procedures() -> dict[str, Procedure]:
-    """All procedures by name."""
+    """The procedures by name."""
     found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}
     return dict(sorted(found.items()))
 
 
 def find_procedure(name: str) -> Procedure:
-    """The procedure of that name, in any case, with or without ``sys`` before it.
+    """Find a procedure by name, in any case, with or without ``sys.``.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such procedure.
     """
     found = procedures().get(name.lower().removeprefix("sys."))
     if found is None:

@@ -1,7 +1,7 @@
-"""The system tables: one module each, found by themselves.
+"""System tables: one module each, discovered automatically.
 
-There are three kinds of tables ``t$name``: those whose rows are worked out from metadata, those whose rows are the
-table's in another form, and those that show the table in another state. Those about a whole catalog are ``sys.name``.
+There are three kinds of tables ``t$name``: rows computed from metadata, rows of the table in another form, and the
+table in another state. Tables about a whole catalog are ``sys.name``.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView, CatalogTable)
 
 @cache
 def system_tables() -> dict[str, SystemTable]:
-    """The system tables whose rows are worked out from metadata, by name."""
+    """System tables whose rows are computed from metadata, by name."""
     return _found(SystemTable)
 
 
 @cache
 def scanned_tables() -> dict[str, ScannedTable]:
-    """The system tables whose rows are those of the data table in another form, by name."""
+    """System tables whose rows are those of the data table in another form, by name."""
     return _found(ScannedTable)
 
 
 @cache
 def table_views() -> dict[str, TableView]:
-    """The system tables that show the data table in another state, by name."""
+    """System tables that show the data table in another state, by name."""
     return _found(TableView)
 
 
 @cache
 def catalog_tables() -> dict[str, CatalogTable]:
-    """The tables of ``sys``, whose rows are about a whole catalog, by name."""
+    """Tables of ``sys``, about a whole catalog, by name."""
     return _found(CatalogTable)
 
 

@@ -1,4 +1,4 @@
-"""Columns that never change, remembered by what they are columns of."""
+"""Cache of immutable columns."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ _BYTES = 64 << 20
 
 
 class RememberedColumns:
-    """The columns that were asked for last, bounded by their bytes; safe to be used by several threads.
+    """A thread-safe LRU cache of columns, bounded by bytes.
 
     Args:
-        capacity: how many bytes are held at most.
+        capacity: the max number of bytes.
     """
 
     def __init__(self, capacity: int = _BYTES) -> None:
         self.capacity = capacity
-        self._held: OrderedDict[Hashable, pa.Array] = OrderedDict()
+        self._cached: OrderedDict[Hashable, pa.Array] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], pa.Array]) -> pa.Array:
-        """A column; it is made if it is not held.
+        """A column from the cache, or from ``make``.
 
         Args:
-            key: what tells it from all others, and from what it was before anything changed.
-            make: works it out.
+            key: identifies the column and its version.
+            make: computes the column.
         """
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-        made = make()
+            if key in self._cached:
+                self._cached.move_to_end(key)
+                return self._cached[key]
+        column = make()
         with self._lock:
-            if key not in self._held and made.nbytes <= self.capacity:
-                self._held[key] = made
-                self._bytes += made.nbytes
+            if key not in self._cached and column.nbytes <= self.capacity:
+                self._cached[key] = column
+                self._bytes += column.nbytes
             while self._bytes > self.capacity:
-                self._bytes -= self._held.popitem(last=False)[1].nbytes
-        return made
+                self._bytes -= self._cached.popitem(last=False)[1].nbytes
+        return column

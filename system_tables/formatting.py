@@ -1,4 +1,4 @@
-"""Values, keys, partitions and statistics as the texts that system tables show, whole columns at a time."""
+"""Formatting of values, keys, partitions and statistics as strings, by Arrow column."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BYTES = t.BinaryType | t.VarBinaryType | t.BlobType
 
 
 def printed(array: pa.Array, data_type: t.DataType) -> pa.Array:
-    """Values as Java's objects print themselves: a date is its day number, a timestamp has a ``T``; nulls stay null.
+    """Format values as Java's ``toString``: a date is its day number, a timestamp has a ``T``; nulls stay null.
 
-    Java prints only the address of bytes; hexadecimal digits stand in for them (see ``format.value_text.java_text``).
+    Java prints the address of a byte array; here it is hexadecimal digits (see ``format.text.values.java_text``).
     """
     if array.null_count == len(array):
         return pa.nulls(len(array), pa.string())
@@ -44,7 +44,7 @@ def printed(array: pa.Array, data_type: t.DataType) -> pa.Array:
 
 
 def _printed_timestamps(array: pa.Array) -> pa.Array:
-    """Without the zone; behind the point 3, 6 or 9 digits, or neither point nor seconds when all of these are 0."""
+    """Format without zone, with 0, 3, 6 or 9 decimals, and without seconds if these are 0 (Java: ``LocalDateTime``)."""
     text = array.cast(pa.timestamp(array.type.unit)).cast(pa.string())
     text = pc.replace_substring(text, " ", "T", max_replacements=1)
     text = pc.replace_substring_regex(text, r"\.0+$", "")
@@ -53,7 +53,7 @@ def _printed_timestamps(array: pa.Array) -> pa.Array:
 
 
 def evolved(array: pa.Array, written: t.DataType, shown: t.DataType) -> pa.Array:
-    """Bounds of a column as values of its type of today; unknown where they are none."""
+    """Cast bounds of a column to its current type; null if they cannot be cast."""
     try:
         return evolve(array, written, shown)
     except (PaimonError, pa.ArrowException):
@@ -61,12 +61,12 @@ def evolved(array: pa.Array, written: t.DataType, shown: t.DataType) -> pa.Array
 
 
 def partition_labels(schema: TableSchema, partitions: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Serialised partition rows as ``{a, 1}``."""
+    """Format serialized partitions as ``{a, 1}``."""
     return _by_partition(PartitionPaths.of(schema).label, partitions)
 
 
 def partition_names(schema: TableSchema, partitions: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Serialised partition rows as ``dt=a/h=1``."""
+    """Format serialized partitions as ``dt=a/h=1``."""
     return _by_partition(PartitionPaths.of(schema).name, partitions)
 
 
@@ -77,18 +77,18 @@ def _by_partition(text: object, partitions: pa.ChunkedArray | pa.Array) -> pa.Ar
 
 
 def key_texts(fields: Sequence[t.DataField], rows: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Serialised keys as ``[a, 1]``."""
+    """Format serialized keys as ``[a, 1]``."""
     columns = decode_columns([f.type for f in fields], rows, overflow_to_null=True)
     return _listed("[", [pc.fill_null(printed(c, f.type), _NULL) for c, f in zip(columns, fields, strict=True)], "]")
 
 
 def pair_texts(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> pa.Array:
-    """One text a row: ``{a=1, b=null}``, in the order of the names.
+    """Format rows as ``{a=1, b=null}``, in the order of the names.
 
     Args:
-        names: the name of each column.
-        columns: the texts.
-        rows: how many there are.
+        names: the names of the columns.
+        columns: their values as strings.
+        rows: the number of rows.
     """
     if not names:
         return pa.array(["{}"] * rows, pa.string())
@@ -100,7 +100,7 @@ def pair_texts(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> 
 
 
 def size_text(size: float) -> str:
-    """A size in bytes as it is read: ``12 B``, ``1.5 KiB``, ``220.0 MiB``."""
+    """Format a size in bytes: ``12 B``, ``1.5 KiB``, ``220.0 MiB``."""
     if size < 1024:
         return f"{size:.0f} B"
     power = min(int(math.log(size, 1024)), len(_UNITS))
@@ -108,7 +108,7 @@ def size_text(size: float) -> str:
 
 
 def one_chunk(array: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """The array in one piece."""
+    """The array in one chunk."""
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 

@@ -1,4 +1,4 @@
-"""What a system table is that shows a table in another state, with the same columns."""
+"""Base class of system tables that show a table in another state, with the same columns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from paimon_sql.storage.table.table import Table
 
 
 class TableView(ABC):
-    """A table ``t$name`` that is read as ``t`` is, but sees other rows.
+    """A table ``t$name`` that is read like ``t``, but sees other rows.
 
     Attributes:
-        name: what stands behind the ``$``.
-        summary: what its rows are, in one sentence.
+        name: the name after ``$``.
+        summary: its rows; one sentence.
     """
 
     name: ClassVar[str]
@@ -21,4 +21,4 @@ class TableView(ABC):
 
     @abstractmethod
     def of(self, table: Table) -> Table:
-        """The table to be read in place of the data table."""
+        """The table to read in place of the data table."""

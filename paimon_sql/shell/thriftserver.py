@@ -1,4 +1,4 @@
-"""``paimon-sql thriftserver``: the Thrift server in the foreground, until somebody ends it."""
+"""``paimon-sql thriftserver``: the Thrift server in the foreground."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from paimon_sql.sql.text.secrets import SECRETS_IN_JAVA
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SECRETS = {"spark.sql.redaction.string.regex": SECRETS_IN_JAVA}
-"""Spark's UI shows what clients say, with the keys and passwords that CREATE CATALOG is told."""
+"""Redaction of secrets: Spark's UI shows clients' statements, with the keys and passwords of CREATE CATALOG."""
 _TICK = 0.2
-"""Seconds between two looks whether a signal came: Python handles one only while this thread does something."""
+"""Seconds between polls for a signal: Python handles one only while this thread runs."""
 
 
 def address(host: str, port: int, *, http: bool) -> dict[str, str]:
-    """The server's options that say where it listens, and whether it speaks HTTP there."""
+    """The server's options for host, port and transport."""
     return {HOST: host, (HTTP_PORT if http else PORT): str(port), TRANSPORT: "http" if http else "binary"}
 
 
 class Serving:
-    """Starts Spark and the server, says where it listens, and ends both when a signal asks for it.
+    """Starts Spark and the server, and ends both on a signal.
 
     Args:
-        setup: what the session of all connections shall be.
-        options: the server's options by their names.
-        report: is told where the server listens, and when it ends.
+        setup: settings of the session that all connections share.
+        options: the server's options.
+        report: for the address of the server, and its end.
     """
 
     def __init__(self, setup: Setup, options: Mapping[str, str], report: Report) -> None:

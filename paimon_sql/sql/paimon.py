@@ -1,7 +1,7 @@
-"""The dialect that sqlglot knows by the name ``paimon``: ``sqlglot.parse_one(text, read="paimon")``.
+"""The sqlglot dialect ``paimon``: ``sqlglot.parse_one(text, read="paimon")``.
 
-It reads what Paimon, Flink and Spark write. ``write="paimon"`` makes Flink's form of definitions, ``write="spark"``
-what the rewriting makes of them.
+It reads the spellings of Paimon, Flink and Spark. ``write="paimon"`` generates Flink's form of definitions,
+``write="spark"`` the rewritten form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paimon_sql.sql.translate import as_spark
 
 
 class Paimon(PaimonDialect):
-    """The dialect by the name that users say."""
+    """The dialect under its registered name."""
 
 
 def _statement(generator: Generator, node: exp.Expr) -> str:
@@ -28,10 +28,10 @@ def _statement(generator: Generator, node: exp.Expr) -> str:
 
 
 def _travel(generator: Generator, node: Travel) -> str:
-    """The version, and the options behind it; the call of a table function says these itself."""
+    """The version and, after it, the options, which `_incremental` writes for a table function."""
     version = [generator.version_sql(node)] if node.this else []
-    is_said = node.parent is not None and isinstance(node.parent.this, Incremental)
-    return " ".join((*version, *([] if is_said else [_with(generator, node.parent, [])])))
+    is_written_by_call = node.parent is not None and isinstance(node.parent.this, Incremental)
+    return " ".join((*version, *([] if is_written_by_call else [_with(generator, node.parent, [])])))
 
 
 def _incremental(generator: Generator, node: Incremental) -> str:
@@ -51,4 +51,4 @@ def _type(generator: Generator, node: ExactType) -> str:
 SparkGenerator.TRANSFORMS |= dict.fromkeys(WRITERS, _statement)
 SparkGenerator.TRANSFORMS |= {node: WRITERS[node] for node in (Options, Parts, Names)}
 SparkGenerator.TRANSFORMS |= {Travel: _travel, Incremental: _incremental, ExactType: _type}
-_DISPATCH_CACHE.pop(SparkGenerator, None)  # sqlglot builds it from these once
+_DISPATCH_CACHE.pop(SparkGenerator, None)  # sqlglot builds its cache from TRANSFORMS once

@@ -1,4 +1,4 @@
-"""Statements as Spark or Flink write them, whatever session they are for, and laid out to be read."""
+"""Translation of statements to Spark's or Flink's SQL without a session, and formatting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paimon_sql.sql.rewrite import rewrite
 
 
 class _Everywhere(RewriteContext):
-    """A session whose catalogs are all Paimon's."""
+    """A context in which every catalog is Paimon's."""
 
     def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
         full = self.full_name(parts) if parts else None
@@ -29,22 +29,20 @@ _EVERYWHERE = _Everywhere("paimon", "default", frozenset(["paimon"]), other_cata
 
 
 def as_spark(text: str) -> str:
-    """A statement as Spark's parser takes it, word for word where it is Spark's already.
-
-    What this package executes and Spark has no words for stays as it is.
+    """Translate a statement to Spark's SQL; unchanged if it is Spark's already, or only this package executes it.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     rewritten = rewrite(text, _EVERYWHERE)
     return text if rewritten.statements else rewritten.sql
 
 
 def as_flink(text: str) -> str:
-    """A definition, hint or time travel as Flink writes it; any other statement as it is.
+    """Translate definitions, hints and time travel to Flink's SQL; other statements are unchanged.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     tree = _tree(text)
     is_ours = any(isinstance(node, (exp.Create, Travel)) or type(node) in WRITERS for node in tree.walk())
@@ -52,25 +50,25 @@ def as_flink(text: str) -> str:
 
 
 def formatted(text: str) -> str:
-    """A statement laid out over lines, each comment kept; as it is where that would lose or change anything.
+    """Format a statement over several lines with all comments; unchanged if formatting would lose or change anything.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     tree = _tree(text)
     if isinstance(tree.this if isinstance(tree, Explain) else tree, Verbatim):
         return text
     dialect: Dialect = PaimonDialect()
     if isinstance(tree, exp.Create | exp.Alter) and as_spark(text) == text:
-        # A definition that is Spark's stays Spark's: it can be meant for a catalog that has other tables, too.
+        # Spark's definitions stay in Spark's form: the catalog may hold other tables, too.
         dialect = Spark()
         tree = _tree(text, dialect)
-    laid_out = dialect.generate(tree, pretty=True)
-    return laid_out if _comments(laid_out) == _comments(text) and _tree(laid_out, dialect) == tree else text
+    pretty_text = dialect.generate(tree, pretty=True)
+    return pretty_text if _comments(pretty_text) == _comments(text) and _tree(pretty_text, dialect) == tree else text
 
 
 def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
-    """The tree of a statement; text alone where it cannot be read."""
+    """Parse a statement deeply; a `Verbatim` if that fails."""
     dialect = dialect or PaimonDialect()
     try:
         trees = [tree for tree in dialect.parser().parse(dialect.tokenize(text), text) if tree is not None]

@@ -1,4 +1,4 @@
-"""``CALL sys.create_branch``: begin a branch, empty or from a tag or snapshot."""
+"""``CALL sys.create_branch``: create a branch, empty or from a tag or snapshot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CreateBranch(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         dry_run = bool(arguments.dry_run)
-        made = create_branch(
+        created = create_branch(
             context.table(arguments.table),
             arguments.branch,
             tag=arguments.tag,
@@ -46,11 +46,11 @@ class CreateBranch(Procedure):
             ignore_if_exists=truth_of(arguments.ignoreIfExists, "ignoreIfExists"),
             dry_run=dry_run,
         )
-        kept = made.snapshot
+        base = created.snapshot
         yield self.Result(
             result=True,
-            snapshot_id=kept.id if kept else None,
-            record_count=kept.total_record_count if kept else None,
-            schema_id=made.schema_id,
-            note="the branch exists already" if made.existed else NOTHING_DONE if dry_run else None,
+            snapshot_id=base.id if base else None,
+            record_count=base.total_record_count if base else None,
+            schema_id=created.schema_id,
+            note="the branch exists already" if created.existed else NOTHING_DONE if dry_run else None,
         )

@@ -36,11 +36,11 @@ class DeleteBranch(Procedure):
         names = names_of(arguments.branch, "branch")
         if len(names) > 1 and table.branches.exists(arguments.branch):
             names = [arguments.branch]  # a branch whose name holds commas
-        gone = delete_branches(table, names, dry_run=dry_run)
+        deleted = delete_branches(table, names, dry_run=dry_run)
         yield self.Result(
             result=True,
-            deleted_branches=len(gone),
-            deleted_snapshots=sum(b.snapshots for b in gone),
-            deleted_tags=sum(b.tags for b in gone),
+            deleted_branches=len(deleted),
+            deleted_snapshots=sum(b.snapshots for b in deleted),
+            deleted_tags=sum(b.tags for b in deleted),
             note=NOTHING_DONE if dry_run else "data files that only they used stay until CALL sys.remove_orphan_files",
         )

@@ -1,4 +1,4 @@
-"""``CALL sys.fast_forward``: let a table become what a branch of it is."""
+"""``CALL sys.fast_forward``: replace the state of a table by that of a branch."""
 
 from __future__ import annotations
 

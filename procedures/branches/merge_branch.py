@@ -1,4 +1,4 @@
-"""``CALL sys.merge_branch``: bring the rows of one branch of an append table to another."""
+"""``CALL sys.merge_branch``: add the rows of one branch of an append table to another."""
 
 from __future__ import annotations
 

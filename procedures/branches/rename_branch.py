@@ -1,4 +1,4 @@
-"""``CALL sys.rename_branch``: give a branch another name."""
+"""``CALL sys.rename_branch``: rename a branch."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class RenameBranch(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        held = rename_branch(table, arguments.from_branch, arguments.to_branch, dry_run=dry_run)
-        yield self.Result(True, held.snapshots, held.tags, NOTHING_DONE if dry_run else None)
+        branch = rename_branch(table, arguments.from_branch, arguments.to_branch, dry_run=dry_run)
+        yield self.Result(True, branch.snapshots, branch.tags, NOTHING_DONE if dry_run else None)

@@ -1,4 +1,4 @@
-"""``CALL sys.alter_view_dialect``: give a view a query of its own for an engine."""
+"""``CALL sys.alter_view_dialect``: set the query of a view for one engine."""
 
 from __future__ import annotations
 

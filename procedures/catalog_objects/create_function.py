@@ -1,4 +1,4 @@
-"""``CALL sys.create_function``: make a function in the catalog, whose definitions ``alter_function`` adds."""
+"""``CALL sys.create_function``: create a function in the catalog; ``alter_function`` adds its definitions."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _fields(text: str, argument: str) -> tuple[DataField, ...]:
     except PaimonError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InvalidInputError(f"{argument} is no JSON of fields: {said}.", remedy=remedy) from error
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InvalidInputError(f"{argument} is no JSON of fields: {reason}.", remedy=remedy) from error
     names = [f.name for f in found]
     for name in names:
         if names.count(name) > 1:

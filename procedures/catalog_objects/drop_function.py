@@ -1,4 +1,4 @@
-"""``CALL sys.drop_function``: remove a function of the catalog."""
+"""``CALL sys.drop_function``: drop a function of the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``CALL sys.compact``: merge the files of a table."""
+"""``CALL sys.compact``: compact a table."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class Compact(Procedure):
             plan = plan_sort(table, order, columns, scope=scope)
             nothing = "no rows to order"
         else:
-            told = bool((arguments.compact_strategy or "").strip())
-            plan = plan_table(table, full=strategy == "full", scope=scope, asked=told)
+            is_given = bool((arguments.compact_strategy or "").strip())
+            plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
         if arguments.dry_run:
             return [
@@ -110,9 +110,9 @@ class Compact(Procedure):
         with Transaction(table) as transaction:
             messages = transaction.staged.take(plan.run(context.executor))
             if order is None:
-                made = operations.compact(transaction, messages)
+                committed = operations.compact(transaction, messages)
             else:
-                made = next(iter(operations.append(transaction, messages)), None)
+                committed = next(iter(operations.append(transaction, messages)), None)
         before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
         after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
         return [
@@ -122,15 +122,15 @@ class Compact(Procedure):
                 compacted_bytes=sum(f.file_size for f in before),
                 new_files=len(after),
                 new_bytes=sum(f.file_size for f in after),
-                snapshot_id=made.id if made else None,
+                snapshot_id=committed.id if committed else None,
                 seconds=round(time.monotonic() - started, 3),
-                note=None if made else nothing,
+                note=None if committed else nothing,
             )
         ]
 
 
 def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:
-    """The order asked for, None for none, and the columns."""
+    """The requested order, None without one, and its columns."""
     name = (arguments.order_strategy or "").strip().lower()
     columns = [part.strip().strip("`") for part in (arguments.order_by or "").split(",") if part.strip()]
     if name not in ("", "none"):
@@ -143,7 +143,7 @@ def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:
 
 
 def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
-    """Numbers of buckets, written ``0-3,7``; None without text."""
+    """Parse bucket numbers, ``0-3,7``; None without text."""
     if text is None or not text.strip():
         return None
     if not bucket_mode(table.schema).is_fixed:

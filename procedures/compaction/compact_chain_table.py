@@ -1,4 +1,4 @@
-"""``CALL sys.compact_chain_table``: make a partition of a chain table whole."""
+"""``CALL sys.compact_chain_table``: merge the chain of a partition into the snapshot branch."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class CompactChainTable(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
-        said = arguments.partition.strip()
-        if not said.strip(";"):
+        spec = arguments.partition.strip()
+        if not spec.strip(";"):
             raise InvalidInputError("No partition is given.", remedy="Write partition => 'dt=\"20250811\"'.")
-        if ";" in said.rstrip(";"):
+        if ";" in spec.rstrip(";"):
             raise InvalidInputError(
-                f"compact_chain_table takes one partition, not several: {said}.", remedy="Call it for each of them."
+                f"compact_chain_table takes one partition, not several: {spec}.", remedy="Call it for each of them."
             )
         table = context.table(arguments.table)
         chain = chain_to_compact(table)
-        chosen = chosen_partitions(table, said, None, context.zone)
+        chosen = chosen_partitions(table, spec, None, context.zone)
         assert chosen is not None
         plan = plan_chain_compaction(chain, chosen, overwrite=bool(arguments.overwrite))
         dry_run = bool(arguments.dry_run)

@@ -1,4 +1,4 @@
-"""``CALL sys.compact_database``: merge the files of many tables."""
+"""``CALL sys.compact_database``: compact many tables."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CompactDatabase(Procedure):
         note: str | None = detail("why nothing was to do")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        options_of(arguments.options)  # one message for all tables, before the first of them
+        options_of(arguments.options)  # validate once, before the first table
         chosen = list(_tables(context, arguments))
         if context.work is not None:
             context.work.expect(len(chosen))
@@ -79,7 +79,7 @@ class CompactDatabase(Procedure):
 
 @dataclass(frozen=True)
 class _Compacted:
-    """What became of one table: the answer of `compact`, or an error."""
+    """The outcome for one table: the answer of `compact`, or an error."""
 
     name: str
     answer: Compact.Result | None = None
@@ -92,8 +92,8 @@ def _line(table: _Compacted) -> str:
         return f"{table.name}: failed: {table.error}"
     if not answer.compacted_files:
         return f"{table.name}: {answer.note}"
-    made = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
-    return f"{table.name}: {answer.compacted_files} files{made}"
+    outcome = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
+    return f"{table.name}: {answer.compacted_files} files{outcome}"
 
 
 def _tables(context: Context, arguments: CompactDatabase.Arguments) -> Iterator[Identifier]:
@@ -110,7 +110,7 @@ def _tables(context: Context, arguments: CompactDatabase.Arguments) -> Iterator[
 
 
 def _compact(context: Context, identifier: Identifier, arguments: CompactDatabase.Arguments) -> _Compacted | None:
-    """What became of a table; None if it was dropped meanwhile, or has no snapshots."""
+    """Compact a table; None if it was dropped concurrently, or has no snapshots."""
     table = f"`{identifier.database}`.`{identifier.table}`"
     given = Compact.Arguments(table=table, options=arguments.options, dry_run=arguments.dry_run)
     try:

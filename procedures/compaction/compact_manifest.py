@@ -68,7 +68,7 @@ class CompactManifest(Procedure):
                 f"{table.name} has no partitions to sort manifests by.", remedy="Leave manifest_sort_enabled out."
             )
         compactor = ManifestCompactor(table)
-        made = compactor.run(dry_run=dry_run)
+        committed = compactor.run(dry_run=dry_run)
         plan = compactor.plan
         nothing = "the manifests are few and hold no deleted file"
         yield self.Result(
@@ -78,8 +78,8 @@ class CompactManifest(Procedure):
             rewritten_bytes=sum(m.file_size for m in plan.rewritten),
             dropped_entries=plan.dropped_entries,
             new_manifests=len(plan.parts),
-            new_bytes=sum(m.file_size for m in compactor.written) if made else None,
-            snapshot_id=made.id if made else None,
+            new_bytes=sum(m.file_size for m in compactor.written) if committed else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note=nothing if not plan.rewritten else NOTHING_DONE if dry_run else None,
         )

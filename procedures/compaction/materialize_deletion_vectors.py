@@ -1,4 +1,4 @@
-"""``CALL sys.materialize_deletion_vectors``: files without the rows that are marked as deleted."""
+"""``CALL sys.materialize_deletion_vectors``: rewrite files without the rows of their deletion vectors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MaterializeDeletionVectors(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
-        # A table that is written to only leaves to procedures what its commits do not do, expiry among it.
+        # On a write-only table, procedures do what commits do not, such as expiration.
         table = table.with_options({WRITE_ONLY.key: "false"})
         for option in (DATA_EVOLUTION_ENABLED, DELETION_VECTORS_ENABLED):
             if not table.options.get(option):
@@ -61,11 +61,11 @@ class MaterializeDeletionVectors(Procedure):
         base = table.snapshots.latest()
         tasks = plan_materialization(table, base, Scope(chosen))
         before = [f for task in tasks for f in task.files]
-        after, made = [], None
+        after, committed = [], None
         if tasks and not dry_run:
             with Transaction(table) as transaction:
                 messages = transaction.staged.take(run_evolved(table, context.executor, base, tasks))
-                made = operations.compact(transaction, messages)
+                committed = operations.compact(transaction, messages)
             after = [f for m in messages for f in m.compact_after]
         yield self.Result(
             result=True,
@@ -74,7 +74,7 @@ class MaterializeDeletionVectors(Procedure):
             old_bytes=sum(f.file_size for f in before),
             new_files=None if dry_run else len(after),
             new_bytes=None if dry_run else sum(f.file_size for f in after),
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note="no rows are marked as deleted" if not tasks else NOTHING_DONE if dry_run else None,
         )

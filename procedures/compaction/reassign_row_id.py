@@ -1,4 +1,4 @@
-"""``CALL sys.reassign_row_id``: row ids that follow one another in each partition."""
+"""``CALL sys.reassign_row_id``: make row ids contiguous within each partition."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ class ReassignRowId(Procedure):
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there are no row ids.")
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
-        made, plan, note = None, None, "the table has no partitions"
+        committed, plan, note = None, None, "the table has no partitions"
         if table.schema.partition_keys:
             reassigner = RowIdReassigner(table)
-            made = reassigner.run(chosen, dry_run=dry_run)
+            committed = reassigner.run(chosen, dry_run=dry_run)
             plan = reassigner.plan
             note = NOTHING_DONE if plan.rows else "the row ids of every partition follow one another already"
         yield self.Result(
-            result=f"Success. {_counted(plan)}" if made is not None and plan is not None else f"Skipped: {note}.",
+            result=f"Success. {_summary(plan)}" if committed is not None and plan is not None else f"Skipped: {note}.",
             partitions=plan.partitions if plan else 0,
             files=plan.files if plan else 0,
             rows=plan.rows if plan else 0,
             next_row_id=plan.next_row_id if plan else snapshot.next_row_id,
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
-            note=None if made else note,
+            note=None if committed else note,
         )
 
 
-def _counted(plan: Reassignment) -> str:
+def _summary(plan: Reassignment) -> str:
     return f"Row ids given anew: {plan.rows} in {plan.files} files of {plan.partitions} partitions."

@@ -1,4 +1,4 @@
-"""``CALL sys.rescale``: another number of buckets for partitions that hold rows."""
+"""``CALL sys.rescale``: change the number of buckets of partitions with rows."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Rescale(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
         table = context.table(arguments.table)
-        buckets = _wanted(table, arguments.bucket_num)
+        buckets = _target_buckets(table, arguments.bucket_num)
         chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
         snapshot = table.snapshots.latest()
         if snapshot is None:
             raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")
         live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
-        dry_run, made, files = bool(arguments.dry_run), None, []
+        dry_run, committed, files = bool(arguments.dry_run), None, []
         if plan.replaced and not dry_run:
             with Transaction(table, Operation.OVERWRITE) as transaction:
                 messages = transaction.staged.take(rescaled(table, plan, context.executor))
-                made = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
+                committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"
         yield self.Result(
@@ -70,25 +70,25 @@ class Rescale(Procedure):
             old_bytes=sum(e.file.file_size for e in plan.replaced),
             new_files=None if dry_run else len(files),
             new_bytes=None if dry_run else sum(f.file_size for f in files),
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note=nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
         )
 
 
-def _wanted(table: Table, said: int | None) -> int:
+def _target_buckets(table: Table, given: int | None) -> int:
     option: int = table.options.get(BUCKET)
     if option == -1:
         raise UnsupportedError(
             f"{table.name} has no fixed buckets ('bucket' is -1), so it cannot be rescaled.",
             remedy="Dynamic buckets grow by themselves; see 'dynamic-bucket.target-row-num'.",
         )
-    if said is None and option < 0:
+    if given is None and option < 0:
         raise InvalidInputError(
             f"{table.name} has postponed buckets: say how many buckets its partitions are to get.",
             remedy="CALL sys.rescale(table => .., bucket_num => ..).",
         )
-    wanted = option if said is None else said
-    if wanted < 1:
-        raise InvalidInputError(f"bucket_num cannot be {wanted}.", remedy="It is a number above 0.")
-    return wanted
+    buckets = option if given is None else given
+    if buckets < 1:
+        raise InvalidInputError(f"bucket_num cannot be {buckets}.", remedy="It is a number above 0.")
+    return buckets

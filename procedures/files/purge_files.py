@@ -1,4 +1,4 @@
-"""``CALL sys.purge_files``: empty a table and forget its history."""
+"""``CALL sys.purge_files``: remove the rows and the whole history of a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PurgeFiles(Procedure):
         done = purge(context.table(arguments.table), dry_run=dry_run)
         files = done.files
         data = len(files.data) + len(files.changelog)
-        held = done.snapshots or files.count or done.tags or done.branches or done.consumers
+        had_content = done.snapshots or files.count or done.tags or done.branches or done.consumers
         yield self.Result(
             result="Success",
             removed_snapshots=done.snapshots,
@@ -59,5 +59,5 @@ class PurgeFiles(Procedure):
             deleted_bytes=files.bytes,
             snapshot_id=done.snapshot.id if done.snapshot else None,
             seconds=round(time.monotonic() - started, 3),
-            note=NOTHING_DONE if dry_run else None if held else "the table holds nothing",
+            note=NOTHING_DONE if dry_run else None if had_content else "the table holds nothing",
         )

@@ -1,4 +1,4 @@
-"""``CALL sys.remove_orphan_files``: delete the files that nobody uses."""
+"""``CALL sys.remove_orphan_files``: delete orphan files."""
 
 from __future__ import annotations
 
@@ -96,15 +96,15 @@ class RemoveOrphanFiles(Procedure):
 
 def _older_than(context: Context, text: str | None) -> int:
     now = present_millis()
-    told = instant_of(text, context.zone)
-    if told is None:
+    given = instant_of(text, context.zone)
+    if given is None:
         return now - DAY_MILLIS
-    if told >= now:
+    if given >= now:
         raise InvalidInputError(
             f"older_than must not lie in the future, but {text} does: files that are being written would be deleted.",
             remedy="Leave it out to keep what is younger than a day.",
         )
-    return told
+    return given
 
 
 def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
@@ -119,7 +119,7 @@ def _executor(context: Context, mode: str | None, parallelism: int | None) -> Ex
 
 
 def _tables(context: Context, name: str) -> Iterator[Table]:
-    """The tables that are meant: one, or all of a database or catalog."""
+    """The tables of a call: one, or all of a database or catalog."""
     parts = [part.strip("`") for part in name.split(".")]
     if parts[-1] != "*":
         yield context.table(name)
@@ -140,23 +140,23 @@ def _all(context: Context, database: str) -> Iterator[Table]:
 
 
 def _any(context: Context, database: str) -> Iterator[AnyTable]:
-    """The tables of a database, those among them whose files no snapshot tells of."""
+    """The tables of a database, including those without snapshots."""
     for name in context.catalog.list_tables(database):
         try:
             yield context.catalog.any_table(Identifier(database, name))
         except NoSuchTableError:
-            continue  # dropped meanwhile
+            continue  # dropped concurrently
 
 
 def _roots(table: AnyTable) -> list[str]:
-    """The folders that a table's files are in."""
+    """The directories of a table's files."""
     if isinstance(table, Table):
         return [table.path, *external_roots([table, *other_branches(table)])]
     return [table.path, table.location]
 
 
 def _shared(context: Context, table: Table) -> set[str]:
-    """The folders elsewhere that the table's files are in, but those of other tables too."""
+    """The external directories that the table shares with other tables."""
     roots = external_roots([table, *other_branches(table)])
     if not roots:
         return set()

@@ -1,4 +1,4 @@
-"""``CALL sys.remove_unexisting_files``: take data files that are not there any more out of a table."""
+"""``CALL sys.remove_unexisting_files``: remove missing data files from the metadata of a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RemoveUnexistingFiles(Procedure):
         if snapshot is None:
             return []
         lost = find_lost(table, snapshot, context.executor, parallelism)
-        made = remove_lost(table, snapshot, lost) if lost and not arguments.dry_run else None
+        committed = remove_lost(table, snapshot, lost) if lost and not arguments.dry_run else None
         return [
             self.Result(
                 fileName=file.path,
@@ -55,7 +55,7 @@ class RemoveUnexistingFiles(Procedure):
                 level=file.entry.file.level,
                 record_count=file.entry.file.row_count,
                 file_size_in_bytes=file.entry.file.file_size,
-                snapshot_id=made.id if made else None,
+                snapshot_id=committed.id if committed else None,
             )
             for file in lost
         ]

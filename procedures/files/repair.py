@@ -1,4 +1,4 @@
-"""``CALL sys.repair``: look through the metadata of tables and mend what can be mended."""
+"""``CALL sys.repair``: check the metadata of tables, and repair it where possible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Repair(Procedure):
         found, count = Findings(), 0
         text = arguments.database_or_table or ""
         adopted = _adopted(context, text, dry_run=dry_run)
-        found.repaired += [f"{name}: {said}" for name, said in adopted.items()]
+        found.repaired += [f"{name}: {finding}" for name, finding in adopted.items()]
         for name, opened in _tables(context, text):
             if dry_run and name in adopted and isinstance(opened, NoSuchTableError):
                 continue
@@ -74,7 +74,7 @@ class Repair(Procedure):
 
 
 def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:
-    """What the catalog did not know of what is meant, by table, and what was done about it."""
+    """Adopt the tables that the catalog does not know; returns a finding per table."""
     adopted: dict[str, str] = {}
     for parts in _parts(context, text) or [[]]:
         adopted |= context.catalog.adopt(*parts[:2], dry_run=dry_run)
@@ -82,13 +82,13 @@ def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:
 
 
 def _parts(context: Context, text: str) -> list[list[str]]:
-    """The names of the databases and tables that are meant, taken apart, without the catalog's."""
+    """The parts of the given names of databases and tables, without the catalog."""
     named = [[p.strip("`") for p in part.split(".")] for part in comma_separated(text)]
     return [parts[1:] if parts[0] == context.catalog.name and len(parts) > 1 else parts for parts in named]
 
 
 def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
-    """The tables that are meant, by name; an error for one that cannot be opened."""
+    """The tables of a call with their names; an error for one that cannot be opened."""
     catalog = context.catalog
     for parts in _parts(context, text) or [[database] for database in catalog.list_databases()]:
         if len(parts) > 1 or not catalog.database_exists(parts[0]):
@@ -99,7 +99,7 @@ def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonEr
             try:
                 yield f"{parts[0]}.{table}", catalog.table(Identifier(parts[0], table))
             except (NoSuchTableError, WrongKindError):
-                continue  # dropped meanwhile, or without snapshots that could be wrong
+                continue  # dropped concurrently, or without snapshots to check
             except PaimonError as error:
                 yield f"{parts[0]}.{table}", _damaged_table(catalog, Identifier(parts[0], table), error)
 
@@ -113,6 +113,6 @@ def _named_table(context: Context, name: str) -> Table | PaimonError:
 
 
 def _damaged_table(catalog: Catalog, identifier: Identifier, error: PaimonError) -> Table | PaimonError:
-    """A table whose newest definition cannot be read, by the newest one that can; the error itself without any."""
+    """Open a table with its newest readable schema; the error if there is none."""
     found = catalog.damaged_table(identifier) if isinstance(error, CorruptFileError) else None
     return error if found is None else found

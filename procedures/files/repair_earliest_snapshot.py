@@ -1,4 +1,4 @@
-"""``CALL sys.repair_earliest_snapshot``: give up the snapshots before a gap."""
+"""``CALL sys.repair_earliest_snapshot``: abandon the snapshots before a gap."""
 
 from __future__ import annotations
 

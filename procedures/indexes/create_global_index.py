@@ -1,4 +1,4 @@
-"""``CALL sys.create_global_index``: which rows hold which values of a column, in files that reads ask first."""
+"""``CALL sys.create_global_index``: build a global index of a column."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class CreateGlobalIndex(Procedure):
         column = index_column(table, arguments.index_column, arguments.index_type)
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         plan = plan_index(table, column, table.snapshots.latest(), chosen)
-        made, files = None, []
+        committed, files = None, []
         if plan.tasks and not dry_run:
             with Transaction(table) as transaction:
                 messages = transaction.staged.take(build_index(table, context.executor, plan))
-                made = operations.change_indexes(transaction, messages)
+                committed = operations.change_indexes(transaction, messages)
             files = [f for m in messages for f in m.new_indexes]
         nothing = "all rows are indexed already" if table.snapshots.latest() else "the table holds nothing yet"
         yield self.Result(
@@ -63,7 +63,7 @@ class CreateGlobalIndex(Procedure):
             new_files=None if dry_run else len(files),
             new_bytes=None if dry_run else sum(f.file_size for f in files),
             old_files=len(plan.replaced),
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note=nothing if not plan.tasks else NOTHING_DONE if dry_run else None,
         )

@@ -1,4 +1,4 @@
-"""``CALL sys.drop_global_index``: the files of a global index taken out of the table."""
+"""``CALL sys.drop_global_index``: drop a global index of a column."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class DropGlobalIndex(Procedure):
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         entries = index_files_of(table, arguments.index_column, arguments.index_type, chosen)
         with Transaction(table) as transaction:
-            made = None if dry_run else operations.change_indexes(transaction, dropped(entries))
+            committed = None if dry_run else operations.change_indexes(transaction, dropped(entries))
         yield self.Result(
             result=True,
             dropped_file_count=len(entries),
             bytes=sum(e.file.file_size for e in entries),
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note="there is no such index" if not entries else NOTHING_DONE if dry_run else None,
         )

@@ -1,4 +1,4 @@
-"""``CALL sys.rewrite_file_index``: the file indexes that a table's options ask for, for files that are there."""
+"""``CALL sys.rewrite_file_index``: build the file indexes of a table's options for existing files."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class RewriteFileIndex(Procedure):
         files = list(entries(live))
         with Transaction(table) as transaction:
             messages = remade(table, files, context.executor, dry_run=dry_run)
-            made = None if dry_run else operations.compact(transaction, messages)
+            committed = None if dry_run else operations.compact(transaction, messages)
         nothing = "the files have the indexes that are asked for"
         yield self.Result(
             written_partitions=len({m.partition for m in messages}),
             written_indexes=len(messages),
             files=len(files),
             bytes=sum(e.file.file_size for e in files),
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note=nothing if not messages else NOTHING_DONE if dry_run else None,
         )

@@ -1,4 +1,4 @@
-"""``CALL sys.copy``: another table with the same rows."""
+"""``CALL sys.copy``: copy a table file by file."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class Copy(Procedure):
         if not plan.files:
             notes.append("there are no rows to copy")
         if dry_run:
-            made = None
+            committed = None
             notes.insert(0, NOTHING_DONE)
         else:
             with _target(catalog, identifier, plan, target) as opened:
-                made = copy_files(plan, opened, context.executor)
+                committed = copy_files(plan, opened, context.executor)
         yield self.Result(
             result=True,
             copied_files=len(plan.files),
@@ -76,7 +76,7 @@ class Copy(Procedure):
             copied_records=sum(e.file.row_count for e in plan.files),
             partitions=plan.partitions,
             source_snapshot_id=plan.snapshot.id if plan.snapshot else None,
-            snapshot_id=made.id if made else None,
+            snapshot_id=committed.id if committed else None,
             seconds=round(time.monotonic() - started, 3),
             note="; ".join(notes) or None,
         )
@@ -94,17 +94,17 @@ def _existing(catalog: Catalog, identifier: Identifier) -> Table | None:
 
 @contextmanager
 def _target(catalog: Catalog, identifier: Identifier, plan: CopyPlan, existing: Table | None) -> Iterator[Table]:
-    """The table that gets the files; one that is made for them goes again if they do not come."""
+    """The target table; if it is created here, it is dropped again when the copy fails."""
     if existing is not None:
         yield existing
         return
     first, *others = schemas_of_copy(plan)
     with suppress(DatabaseExistsError):
         catalog.create_database(identifier.database, {})
-    made = catalog.create_table(identifier, first)
+    created = catalog.create_table(identifier, first)
     try:
         for schema in others:
-            made.schemas.try_add(schema)
+            created.schemas.try_add(schema)
         yield catalog.table(identifier)
     except CommitUnknownError:
         raise

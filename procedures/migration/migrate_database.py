@@ -1,4 +1,4 @@
-"""``CALL sys.migrate_database``: all tables of plain files of a database become Paimon's."""
+"""``CALL sys.migrate_database``: migrate all tables of plain files of a database."""
 
 from __future__ import annotations
 

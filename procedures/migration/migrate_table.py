@@ -1,4 +1,4 @@
-"""``CALL sys.migrate_table``: a table of plain files becomes Paimon's."""
+"""``CALL sys.migrate_table``: migrate a table of plain files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from paimon_sql.storage.write.buckets.registry import bucket_mode
 SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files."
 OPTIONS_MAP = "Options of the new table, as a map."
 PARALLELISM = "How many files are moved at once; 4 by default."
-"""What the arguments of these names mean."""
+"""Meanings of the arguments of these names."""
 _THREADS = 4
 
 
@@ -100,7 +100,7 @@ class MigrateTable(Procedure):
 
 @dataclass(frozen=True)
 class Request:
-    """One table to be migrated, as the arguments of a call say it."""
+    """The arguments of one migration."""
 
     source_type: str
     source: str
@@ -113,7 +113,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Migrated:
-    """What a migration did, or would do."""
+    """The result of a migration, also of a dry run."""
 
     source: PlainTable
     target: str
@@ -123,10 +123,10 @@ class Migrated:
 
 
 def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[str, str]:
-    """The options of new tables, those of a map over those of a text.
+    """The options of new tables; those of a map override those of a text.
 
     Raises:
-        InvalidOptionError: one is no option, or the table could not take plain files with it.
+        InvalidOptionError: an option is invalid, or does not fit plain files.
     """
     options = options_of(text) | checked_options(given or {})
     if PRIMARY_KEY.key in options:
@@ -135,10 +135,10 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
 
 
 def threads_of(parallelism: int | None) -> int:
-    """How many files are moved at once.
+    """The number of files to move concurrently.
 
     Raises:
-        InvalidInputError: the number is not above 0.
+        InvalidInputError: the number is not positive.
     """
     if parallelism is not None and parallelism < 1:
         raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
@@ -146,11 +146,11 @@ def threads_of(parallelism: int | None) -> int:
 
 
 def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
-    """The tables of plain files of the session, and the kind of source in lower case.
+    """The tables of plain files of the session, and the source type in lower case.
 
     Raises:
-        InvalidInputError: there is no such kind.
-        UnsupportedError: there is no session.
+        InvalidInputError: there is no such source type.
+        UnsupportedError: there is no Spark session.
     """
     kind = source_type.strip().lower()
     if kind not in ("hive", *FORMATS):
@@ -168,7 +168,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     """Migrate one table.
 
     Raises:
-        PaimonError: it cannot be; nothing was changed.
+        PaimonError: the table cannot be migrated; nothing was changed.
     """
     plain, kind = known_tables(context, request.source_type)
     target_name = request.target or _same_name(request.source)
@@ -183,13 +183,13 @@ def migrate(context: Context, request: Request) -> Migrated:
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = taking_rows(catalog.table(identifier)) if exists else None
     if target is not None and not request.dry_run:
-        put_back(target, plain.places(kind, request.source))  # what a migration left that did not come to its end
+        put_back(target, plain.places(kind, request.source))  # files of an interrupted migration
     source = plain.table(kind, request.source, target)
     if target is not None:
         check_target(source, target)
     schema = target.schema if target is not None else _schema(source, request.options)
     name = f"{catalog.name}.{identifier}"
-    # Files are looked through before anything is made.
+    # Check all files before anything is created.
     draft = target or Table(name, f"{source.name}", source.file_io, schema)
     messages = examine(source, draft, context.executor)
     records = sum(f.row_count for m in messages for f in m.new_files)
@@ -201,18 +201,18 @@ def migrate(context: Context, request: Request) -> Migrated:
             catalog.create_database(identifier.database, {})
         target = catalog.create_table(identifier, schema)
     try:
-        made = take_over(source, target, messages, context.executor, keep=request.keep, threads=request.threads)
+        committed = take_over(source, target, messages, context.executor, keep=request.keep, threads=request.threads)
     except CommitUnknownError:
         raise
     except PaimonError:
-        places = list(dict.fromkeys(parent_of(f.path) for f in source.files))
-        if not exists and target.snapshots.latest_id() is None and not put_back(target, places):
+        directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
+        if not exists and target.snapshots.latest_id() is None and not put_back(target, directories):
             with suppress(PaimonError):
                 catalog.drop_table(identifier)
         raise
     if not request.keep:
         source.drop()
-    return Migrated(source, name, records, partitions, made)
+    return Migrated(source, name, records, partitions, committed)
 
 
 def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
@@ -226,7 +226,7 @@ def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
 
 
 def _same_name(source: str) -> str:
-    """The name that a table of Spark's own catalog gets here; a folder has none."""
+    """The default target of a table of Spark's own catalog; a directory has none."""
     if "/" in source:
         raise InvalidInputError(f"The folder {source} has no name.", remedy="Give target_table.")
     return ".".join(source.split(".")[-2:])

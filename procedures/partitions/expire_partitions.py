@@ -1,4 +1,4 @@
-"""``CALL sys.expire_partitions``: drop the partitions whose time is over."""
+"""``CALL sys.expire_partitions``: drop expired partitions."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class ExpirePartitions(Procedure):
                 record_count=p.records,
                 file_count=p.files,
                 file_size_in_bytes=p.bytes,
-                snapshot_id=made.id if made else None,
+                snapshot_id=committed.id if committed else None,
                 note=note,
             )
-            for p, made in zip(done.partitions, done.snapshots, strict=True)
-            if dry_run or made is not None
+            for p, committed in zip(done.partitions, done.snapshots, strict=True)
+            if dry_run or committed is not None
         ]
 
 

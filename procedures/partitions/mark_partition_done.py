@@ -1,4 +1,4 @@
-"""``CALL sys.mark_partition_done``: tell others that partitions are complete."""
+"""``CALL sys.mark_partition_done``: announce partitions as complete."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class MarkPartitionDone(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        folders = named_folders(table, arguments.partitions, context.zone)
+        directories = named_folders(table, arguments.partitions, context.zone)
         actions = done_actions(table)
         if not dry_run:
-            mark_done(actions, folders)
+            mark_done(actions, directories)
         yield self.Result(
             result=True,
-            marked_partitions=len(folders),
-            folders=", ".join(folders),
+            marked_partitions=len(directories),
+            folders=", ".join(directories),
             actions=", ".join(action.name for action in actions),
             note=NOTHING_DONE if dry_run else None,
         )

@@ -1,1 +1,1 @@
-"""Procedures that show a table to others: Iceberg's readers, a report."""
+"""Procedures that publish a table: Iceberg metadata, report page."""

@@ -1,4 +1,4 @@
-"""``CALL sys.publish_iceberg``: let Iceberg's readers see a table as it is."""
+"""``CALL sys.publish_iceberg``: write the Iceberg metadata of a table."""
 
 from __future__ import annotations
 

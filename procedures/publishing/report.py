@@ -1,4 +1,4 @@
-"""``CALL sys.report``: how a table is doing, as a page with pictures."""
+"""``CALL sys.report``: write the report page of a table."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ class Report(Procedure):
         note: str | None = column("whether nothing was written")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        # What draws takes half a second to import, which those who call other procedures need not wait for.
+        # Deferred: drawing takes half a second to import, which other procedures do not need.
         from paimon_sql.report.page import html_of, pictures_of
 
         started = time.monotonic()
         table = context.table(arguments.table)
         page = _page_path(arguments.path, f"{table.name.partition('.')[2] or table.name}-report.html")
-        folder = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
+        directory = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
         facts = facts_of(table, _orphans(context, arguments.table) if arguments.orphans else None)
         data = html_of(facts).encode()
-        pictures = pictures_of(facts) if folder else {}
-        if folder is not None and folder.exists() and not folder.is_dir():
-            raise InvalidInputError(f"pictures is {folder}, which is no folder.", remedy="Say another one.")
-        files = {page: data, **{folder / f"{name}.png": picture for name, picture in pictures.items() if folder}}
+        pictures = pictures_of(facts) if directory else {}
+        if directory is not None and directory.exists() and not directory.is_dir():
+            raise InvalidInputError(f"pictures is {directory}, which is no folder.", remedy="Say another one.")
+        files = {page: data, **{directory / f"{name}.png": picture for name, picture in pictures.items() if directory}}
         for path, content in () if arguments.dry_run else files.items():
             _write(path, content)
         yield self.Result(
             path=str(page),
             charts=data.count(b'<div class="wide">'),
             bytes=len(data),
-            pictures=str(folder) if folder else None,
+            pictures=str(directory) if directory else None,
             advice="\n".join(advice for _, advice in facts.advice) or None,
             seconds=round(time.monotonic() - started, 3),
             note="dry run, nothing was written" if arguments.dry_run else None,
@@ -77,7 +77,7 @@ def _orphans(context: Context, name: str) -> Orphans:
 
 
 def _page_path(text: str | None, name: str) -> Path:
-    # Names may hold what no file may be called.
+    # Table names may hold characters that file names must not.
     name = "".join(c if c.isalnum() or c in "._-$" else "_" for c in name)
     path = Path(name) if text is None else _local(text, "path")
     return (path / name if path.is_dir() else path).absolute()
@@ -94,7 +94,7 @@ def _local(text: str, argument: str) -> Path:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     temporary = Path(temporary_sibling(str(path)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``CALL sys.refresh_materialized_table``: bring one materialized table up to date."""
+"""``CALL sys.refresh_materialized_table``: refresh one materialized table."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ class RefreshMaterializedTable(Procedure):
 def refresh_row(
     identifier: Identifier, done: Refreshed
 ) -> tuple[str, str, str | None, int | None, int | None, float, str]:
-    """A refresh as a row of the answer."""
+    """The values of a result row for a refresh."""
     return str(identifier), done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note

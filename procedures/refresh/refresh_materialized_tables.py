@@ -1,4 +1,4 @@
-"""``CALL sys.refresh_materialized_tables``: bring those materialized tables up to date that are due."""
+"""``CALL sys.refresh_materialized_tables``: refresh the due materialized tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RefreshMaterializedTables(Procedure):
 
 
 def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:
-    """The materialized tables that the expressions choose, by their names."""
+    """The materialized tables that match the expressions, sorted by name."""
     databases = pattern_of(arguments.including_databases, "including_databases", ".*")
     including = pattern_of(arguments.including_tables, "including_tables", ".*")
     excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
@@ -69,7 +69,7 @@ def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) ->
 
 
 def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -> list[Identifier]:
-    """The tables, each behind those of them that it reads; tables that read each other stand by their names."""
+    """The tables in topological order, each after those that it reads; cycles are ordered by name."""
     names = {f"{context.catalog.name}.{identifier}": identifier for identifier in chosen}
     reads = {name: _sources(refresher, identifier) & names.keys() for name, identifier in names.items()}
     done: dict[str, None] = {}
@@ -87,7 +87,7 @@ def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -
 
 
 def _sources(refresher: Refresher, identifier: Identifier) -> set[str]:
-    """The tables that a table reads; none of one whose query cannot be worked out, which its refresh will tell."""
+    """The tables that a table reads; empty if its query cannot be analyzed, which its refresh reports."""
     try:
         return refresher.sources(identifier)
     except (PaimonError, OSError):
@@ -102,8 +102,8 @@ def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *
             return Refreshed("SKIPPED", None, None, None, 0.0, reason)
         return refresher.refresh(identifier, scheduled=True, dry_run=dry_run)
     except NotFoundError as error:
-        gone = not context.catalog.table_exists(identifier)
-        mode, note = (NONE, "it was dropped meanwhile") if gone else ("FAILED", str(error))
+        is_dropped = not context.catalog.table_exists(identifier)
+        mode, note = (NONE, "it was dropped meanwhile") if is_dropped else ("FAILED", str(error))
     except (PaimonError, OSError) as error:
         mode, note = "FAILED", str(error)
     return Refreshed(mode, None, None, None, round(time.monotonic() - started, 3), note)

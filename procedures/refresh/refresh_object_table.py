@@ -1,4 +1,4 @@
-"""``CALL sys.refresh_object_table``: list the folder of an object table anew."""
+"""``CALL sys.refresh_object_table``: list the directory of an object table again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``CALL sys.clear_consumers``: forget consumers by name."""
+"""``CALL sys.clear_consumers``: remove consumers by name."""
 
 from __future__ import annotations
 

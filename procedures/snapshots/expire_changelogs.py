@@ -1,4 +1,4 @@
-"""``CALL sys.expire_changelogs``: let changelogs go that have outlived their snapshots."""
+"""``CALL sys.expire_changelogs``: expire changelogs that have outlived their snapshots."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class ExpireChangelogs(Procedure):
             max_deletes=arguments.max_deletes,
         )
         done = expire_changelogs(table, retention, everything=everything, dry_run=dry_run)
-        files, gone = done.files, done.changelogs
-        left = f"changelog {done.earliest} stays: {done.reason}" if done.earliest else done.reason
+        files, expired = done.files, done.changelogs
+        retained_note = f"changelog {done.earliest} stays: {done.reason}" if done.earliest else done.reason
         yield self.Result(
-            deleted_changelogs_count=len(gone),
-            first_expired_changelog=gone[0] if gone else None,
-            last_expired_changelog=gone[-1] if gone else None,
+            deleted_changelogs_count=len(expired),
+            first_expired_changelog=expired[0] if expired else None,
+            last_expired_changelog=expired[-1] if expired else None,
             deleted_changelog_files=len(files.changelog),
             deleted_data_files=len(files.data),
             deleted_manifests=len(files.manifests) + len(files.lists),
@@ -74,5 +74,5 @@ class ExpireChangelogs(Procedure):
             earliest_changelog=done.earliest,
             latest_changelog=done.latest,
             seconds=round(time.monotonic() - started, 3),
-            note="; ".join(part for part in (NOTHING_DONE if dry_run else "", left) if part) or None,
+            note="; ".join(part for part in (NOTHING_DONE if dry_run else "", retained_note) if part) or None,
         )

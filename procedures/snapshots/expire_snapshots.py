@@ -1,4 +1,4 @@
-"""``CALL sys.expire_snapshots``: let old snapshots go, and the files that only they needed."""
+"""``CALL sys.expire_snapshots``: expire old snapshots, and delete the files that only they use."""
 
 from __future__ import annotations
 

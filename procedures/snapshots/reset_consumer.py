@@ -1,4 +1,4 @@
-"""``CALL sys.reset_consumer``: say from where a consumer reads on, or forget it."""
+"""``CALL sys.reset_consumer``: set the next snapshot of a consumer, or remove it."""
 
 from __future__ import annotations
 

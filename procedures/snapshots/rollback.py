@@ -1,4 +1,4 @@
-"""``CALL sys.rollback``: take a table back to a snapshot or tag."""
+"""``CALL sys.rollback``: roll a table back to a snapshot or tag."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Rollback(Procedure):
 
 
 def answer(done: RollbackResult, *, dry_run: bool) -> tuple[int, int, int, str | None, str]:
-    """What a rollback did, or would do, as the columns of the answer say it."""
+    """The values of the result row for a rollback, also for a dry run."""
     note = "the table was there already"
     if done.snapshots:
         note = NOTHING_DONE if dry_run else "the files of later snapshots stay until CALL sys.remove_orphan_files"

@@ -1,4 +1,4 @@
-"""``CALL sys.rollback_to_timestamp``: take a table back to a time."""
+"""``CALL sys.rollback_to_timestamp``: roll a table back to a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``CALL sys.rollback_to_watermark``: take a table back to a watermark."""
+"""``CALL sys.rollback_to_watermark``: roll a table back to a watermark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``CALL sys.create_tag``: keep a snapshot under a name."""
+"""``CALL sys.create_tag``: tag a snapshot."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ class CreateTag(Procedure):
 
 
 def kept_by(tag: Tag) -> tuple[int, int | None, str | None]:
-    """The snapshot that a tag keeps, its records, and how long the tag lives."""
+    """The snapshot id of a tag, its record count, and the tag's retention time."""
     length = tag.time_retained
     return tag.snapshot.id, tag.snapshot.total_record_count, None if length is None else format_duration(length)

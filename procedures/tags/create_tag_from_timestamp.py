@@ -1,4 +1,4 @@
-"""``CALL sys.create_tag_from_timestamp``: tag the first snapshot from a time on."""
+"""``CALL sys.create_tag_from_timestamp``: tag the first snapshot at or after a time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CreateTagFromTimestamp(Procedure):
 
 
 def found_by(tag: Tag) -> tuple[int, int, str, int | None, str | None]:
-    """The snapshot that was looked for and that a tag keeps, its time and watermark, and what `kept_by` tells."""
+    """The snapshot id of a tag, its commit time and watermark, and the record count and retention time of `kept_by`."""
     snapshot, records, retained = kept_by(tag)
     watermark = "null" if tag.snapshot.watermark is None else str(tag.snapshot.watermark)
     return snapshot, tag.snapshot.time_millis, watermark, records, retained

@@ -1,4 +1,4 @@
-"""``CALL sys.delete_tag``: delete tags and free what only they kept."""
+"""``CALL sys.delete_tag``: delete tags, and the files that only they retain."""
 
 from __future__ import annotations
 

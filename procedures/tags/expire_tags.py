@@ -1,4 +1,4 @@
-"""``CALL sys.expire_tags``: delete the tags whose time is over."""
+"""``CALL sys.expire_tags``: delete expired tags."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class ExpireTags(Procedure):
         dry_run, limit = bool(arguments.dry_run), instant_of(arguments.older_than, context.zone)
         table = context.table(arguments.table)
         older_than = None if limit is None else datetime.fromtimestamp(limit / 1000, timezone.utc)
-        over = expired_tags(table, older_than=older_than)
-        if not over:
-            left = "no tag has outlived its time" if table.tags.names() else "the table has no tag"
-            return [self.Result("No expired tags.", None, 0, 0, left)]
-        done = delete_tags(table, [tag.name for tag in over], dry_run=dry_run)
+        expired = expired_tags(table, older_than=older_than)
+        if not expired:
+            note = "no tag has outlived its time" if table.tags.names() else "the table has no tag"
+            return [self.Result("No expired tags.", None, 0, 0, note)]
+        done = delete_tags(table, [tag.name for tag in expired], dry_run=dry_run)
         return [
             self.Result(
                 expired_tags=tag.name,
@@ -52,6 +52,6 @@ class ExpireTags(Procedure):
                 deleted_bytes=done.freed[tag.name].bytes,
                 note=f"{NOTHING_DONE}; {tag.reason}" if dry_run else tag.reason,
             )
-            for tag in over
+            for tag in expired
             if tag.name in done.freed
         ]

@@ -1,4 +1,4 @@
-"""``CALL sys.rename_tag``: give a tag another name."""
+"""``CALL sys.rename_tag``: rename a tag."""
 
 from __future__ import annotations
 

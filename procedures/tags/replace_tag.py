@@ -1,4 +1,4 @@
-"""``CALL sys.replace_tag``: let a tag keep another snapshot."""
+"""``CALL sys.replace_tag``: move a tag to another snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``CALL sys.trigger_tag_automatic_creation``: make the tags that are due, without a commit."""
+"""``CALL sys.trigger_tag_automatic_creation``: create due tags without a commit."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class TriggerTagAutomaticCreation(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         plan = plan_automatic_tags(table)
-        made = [tag.name for tag in plan.create] if dry_run else carry_out(table, plan)
-        over = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
-        gone = [*plan.delete, *(tag.name for tag in over if tag.name not in plan.delete)]
+        created = [tag.name for tag in plan.create] if dry_run else carry_out(table, plan)
+        expired = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
+        deleted = [*plan.delete, *(tag.name for tag in expired if tag.name not in plan.delete)]
         if not dry_run:
-            delete_tags(table, [tag.name for tag in over])
+            delete_tags(table, [tag.name for tag in expired])
         mode = table.options.get(TAG_AUTOMATIC_CREATION)
-        if made or gone:
+        if created or deleted:
             note = NOTHING_DONE if dry_run else None
         elif mode in ("process-time", "watermark"):
             note = "no span of time is over that has no tag yet"
         else:
             note = f"'{TAG_AUTOMATIC_CREATION.key}' is '{mode}'"
-        yield self.Result(True, ", ".join(made) or None, ", ".join(gone) or None, note)
+        yield self.Result(True, ", ".join(created) or None, ", ".join(deleted) or None, note)

@@ -13,7 +13,7 @@ from paimon_sql.system_tables.every_table import NAMES, ask_any_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 _NUMBERS = ("created_at", "updated_at")
-_TEXTS = ("owner", "created_by", "updated_by")
+_STRINGS = ("owner", "created_by", "updated_by")
 
 
 class AllTables(CatalogTable):
@@ -54,7 +54,7 @@ def _facts(table: AnyTable) -> dict[str, object]:
         "table_type": options.get("type", "table"),
         "partitioned": bool(table.schema.partition_keys),
         "primary_key": bool(table.schema.primary_keys),
-        **{name: options.get(name) for name in _TEXTS},
+        **{name: options.get(name) for name in _STRINGS},
         **{name: _number(options.get(name)) for name in _NUMBERS},
     }
 

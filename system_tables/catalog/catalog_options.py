@@ -1,4 +1,4 @@
-"""``sys.catalog_options``: how the catalog is set up."""
+"""``sys.catalog_options``: the options of the catalog."""
 
 from __future__ import annotations
 

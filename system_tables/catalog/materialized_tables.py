@@ -48,7 +48,11 @@ class MaterializedTables(CatalogTable):
 
 
 def materialized_names(catalog: Catalog, database: str) -> list[str]:
-    """The names of a database's materialized tables, sorted; NoSuchDatabaseError if there is no such database."""
+    """The names of a database's materialized tables, sorted.
+
+    Raises:
+        NoSuchDatabaseError: there is no such database.
+    """
     return [name for name in catalog.list_tables(database) if catalog.has_materialized(Identifier(database, name))]
 
 

@@ -1,4 +1,4 @@
-"""``sys.procedures``: what can be called."""
+"""``sys.procedures``: the stored procedures."""
 
 from __future__ import annotations
 

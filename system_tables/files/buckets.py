@@ -1,4 +1,4 @@
-"""``t$buckets``: what each bucket holds now."""
+"""``t$buckets``: the buckets with their current sizes."""
 
 from __future__ import annotations
 
@@ -37,19 +37,21 @@ class Buckets(SystemTable):
             wall_clocks(grouped["creation_time_millis_max"]),
         ]
         schema = arrow_schema(self.columns)
-        made = [one_chunk(c).cast(f.type) for c, f in zip(columns, schema, strict=True)]
-        return pa.Table.from_arrays(made, schema=schema).sort_by([("partition", "ascending"), ("bucket", "ascending")])
+        arrays = [one_chunk(c).cast(f.type) for c, f in zip(columns, schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=schema).sort_by(
+            [("partition", "ascending"), ("bucket", "ascending")]
+        )
 
 
 def summed(entries: pa.Table, keys: list[str]) -> pa.Table:
-    """Live files added up by keys.
+    """Aggregate live files by keys.
 
     Returns:
         The keys; ``row_count_sum``, ``file_size_sum``, ``file_name_count``, ``creation_time_millis_max`` and
-        ``total_buckets_last``, that of the file that was committed last.
+        ``total_buckets_last`` (of the file that was committed last).
     """
-    wanted = entries.select([*keys, "row_count", "file_size", "file_name", "creation_time_millis", "total_buckets"])
-    return wanted.group_by(keys, use_threads=False).aggregate(
+    selected = entries.select([*keys, "row_count", "file_size", "file_name", "creation_time_millis", "total_buckets"])
+    return selected.group_by(keys, use_threads=False).aggregate(
         [
             ("row_count", "sum"),
             ("file_size", "sum"),

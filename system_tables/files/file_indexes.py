@@ -62,6 +62,6 @@ def _rows(table: Table, entry: ManifestEntry) -> Iterator[tuple[Any, ...]]:
     with held_indexes(table, entry.partition, entry.bucket, file) as held:
         for place in held.places if held is not None else ():
             assert held is not None
-            kept = "EMBEDDED" if held.path is None else "FILE"
+            storage_type = "EMBEDDED" if held.path is None else "FILE"
             about = (entry.bucket, path, file.file_size, file.row_count, file.schema_id, place.column, place.kind)
-            yield (*about, kept, held.path, place.length, held.size, place.is_empty)
+            yield (*about, storage_type, held.path, place.length, held.size, place.is_empty)

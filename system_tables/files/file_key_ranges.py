@@ -1,4 +1,4 @@
-"""``t$file_key_ranges``: where the keys of the data files lie."""
+"""``t$file_key_ranges``: the key ranges of the data files."""
 
 from __future__ import annotations
 

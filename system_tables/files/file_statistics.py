@@ -1,4 +1,4 @@
-"""Keys and statistics of data files as texts, whole columns at a time."""
+"""Keys and statistics of data files as strings, by Arrow column."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Group:
-    """Files that keep keys and statistics in one way.
+    """Files with the same layout of keys and statistics.
 
     Attributes:
-        schema: what they were written with.
-        counted: the columns that statistics are kept of; None for all that were written.
-        held: the columns that were written; None for all of the schema.
+        schema: the schema that they were written with.
+        counted: the columns with statistics; None for all written ones.
+        written: the written columns; None for all of the schema.
         files: the files.
-        rows: where they stand among all.
+        rows: their indexes among all files.
     """
 
     schema: TableSchema
     counted: tuple[str, ...] | None
-    held: tuple[str, ...] | None
+    written: tuple[str, ...] | None
     files: pa.Table
     rows: Rows
 
-    def names_held(self) -> Sequence[str]:
-        """The columns that the files hold."""
-        return self.schema.names if self.held is None else self.held
+    def written_names(self) -> Sequence[str]:
+        """The written columns."""
+        return self.schema.names if self.written is None else self.written
 
-    def fields_counted(self) -> list[DataField] | None:
-        """The columns that statistics are kept of; None if one of them is unknown, so that none can be read."""
+    def counted_fields(self) -> list[DataField] | None:
+        """The columns with statistics; None if one is unknown, so that the statistics cannot be decoded."""
         by_name = {f.name: f for f in (*self.schema.fields, ROW_ID, SEQUENCE_NUMBER)}
-        names = self.names_held() if self.counted is None else self.counted
+        names = self.written_names() if self.counted is None else self.counted
         return [by_name[name] for name in names] if all(name in by_name for name in names) else None
 
-    def ids_held(self) -> set[int]:
-        """The ids of the columns that the files hold."""
+    def written_ids(self) -> set[int]:
+        """The field ids of the written columns."""
         by_name = {f.name: f.id for f in (*self.schema.fields, ROW_ID, SEQUENCE_NUMBER)}
-        return {by_name[name] for name in self.names_held() if name in by_name}
+        return {by_name[name] for name in self.written_names() if name in by_name}
 
 
 class FileStatistics:
-    """The texts of files' keys and statistics, an element a file, each worked out when it is asked for, by any thread.
+    """Keys and statistics of files as strings, one element per file, computed on demand; thread-safe.
 
-    Columns go by their names of today: renamed ones keep their statistics, retyped ones have them cast, and in a file
-    that was written without a column all its values are null.
+    Columns have their current names: renamed ones keep their statistics, those of changed types are cast, and a column
+    that a file was written without has only nulls in it.
 
     Args:
-        table: the table under the schema that shows them.
-        entries: the files, in one piece.
+        table: the table, with the schema to show.
+        entries: the files, in one chunk.
     """
 
     def __init__(self, table: Table, entries: pa.Table) -> None:
@@ -74,58 +74,58 @@ class FileStatistics:
         self._lock = threading.Lock()
 
     def keys(self, end: str) -> pa.Array:
-        """The smallest (``min``) or largest (``max``) keys; null where a file has none."""
+        """The ``min`` or ``max`` keys; null for a file without keys."""
 
-        def texts(group: _Group) -> pa.Array:
+        def strings(group: _Group) -> pa.Array:
             if not group.schema.primary_keys:
                 return pa.nulls(len(group.rows), pa.string())
             return key_texts(group.schema.key_fields, group.files[f"{end}_key"])
 
-        return self._each(texts)
+        return self._each(strings)
 
     def bounds(self, end: str) -> pa.Array:
-        """The smallest (``min``) or largest (``max``) values as ``{a=1, b=null}``."""
+        """The ``min`` or ``max`` values as ``{a=1, b=null}``."""
 
-        def texts(group: _Group) -> pa.Array:
+        def strings(group: _Group) -> pa.Array:
             known = {}
-            if fields := group.fields_counted():
+            if fields := group.counted_fields():
                 rows = group.files[f"value_stats_{end}"]
                 columns = decode_columns([f.type for f in fields], rows, overflow_to_null=True)
                 known = {f.id: (f, column) for f, column in zip(fields, columns, strict=True)}
-            unknown, held = pa.nulls(len(group.rows), pa.string()), group.ids_held()
+            unknown, written = pa.nulls(len(group.rows), pa.string()), group.written_ids()
             return pair_texts(
                 self._table.schema.names,
                 [
-                    _bound_texts(*known[f.id], f) if f.id in held and f.id in known else unknown
+                    _bound_strings(*known[f.id], f) if f.id in written and f.id in known else unknown
                     for f in self._table.schema.fields
                 ],
                 len(group.rows),
             )
 
-        return self._each(texts)
+        return self._each(strings)
 
     def null_counts(self) -> pa.Array:
-        """The counts of nulls as ``{a=1, b=0}``."""
+        """The null counts as ``{a=1, b=0}``."""
 
-        def texts(group: _Group) -> pa.Array:
-            counts, fields = one_chunk(group.files["value_stats_null_counts"]), group.fields_counted() or []
+        def strings(group: _Group) -> pa.Array:
+            counts, fields = one_chunk(group.files["value_stats_null_counts"]), group.counted_fields() or []
             known = {f.id: i for i, f in enumerate(fields)}
-            unknown, held = pa.nulls(len(group.rows), pa.string()), group.ids_held()
+            unknown, written = pa.nulls(len(group.rows), pa.string()), group.written_ids()
             columns = []
             for f in self._table.schema.fields:
-                if f.id not in held:
+                if f.id not in written:
                     columns.append(one_chunk(group.files["row_count"]).cast(pa.string()))
                 else:
                     columns.append(_element(counts, known[f.id]).cast(pa.string()) if f.id in known else unknown)
             return pair_texts(self._table.schema.names, columns, len(group.rows))
 
-        return self._each(texts)
+        return self._each(strings)
 
-    def _each(self, texts: Callable[[_Group], pa.Array]) -> pa.Array:
-        """The texts of all groups, in the order of the files."""
+    def _each(self, strings: Callable[[_Group], pa.Array]) -> pa.Array:
+        """The strings of all groups, in the order of the files."""
         with self._lock:
             groups = self._groups = self._groups or _groups(self._table, self._entries)
-        parts = [one_chunk(texts(group)) for group in groups]
+        parts = [one_chunk(strings(group)) for group in groups]
         if len(parts) < 2:
             return parts[0] if parts else pa.nulls(0, pa.string())
         order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
@@ -139,14 +139,14 @@ def _groups(table: Table, entries: pa.Table) -> list[_Group]:
     kinds = numbered.group_by(list(keys)).aggregate([("row", "list")])
     found = []
     for kind in range(len(kinds)):
-        schema_id, counted, held = (kinds[name][kind].as_py() for name in keys)
+        schema_id, counted, written = (kinds[name][kind].as_py() for name in keys)
         rows: Rows = kinds["row_list"][kind].values.to_numpy()
         files = entries if len(kinds) == 1 else entries.take(pa.array(rows))
-        found.append(_Group(table.schemas.get(schema_id), _split(counted), _split(held), files, rows))
+        found.append(_Group(table.schemas.get(schema_id), _split(counted), _split(written), files, rows))
     return found
 
 
-def _bound_texts(written: DataField, bounds: pa.Array, shown: DataField) -> pa.Array:
+def _bound_strings(written: DataField, bounds: pa.Array, shown: DataField) -> pa.Array:
     if bounds.null_count == len(bounds):
         return pa.nulls(len(bounds), pa.string())
     return printed(evolved(bounds, written.type, shown.type), shown.type)
@@ -154,13 +154,13 @@ def _bound_texts(written: DataField, bounds: pa.Array, shown: DataField) -> pa.A
 
 def _element(lists: pa.Array, index: int) -> pa.Array:
     """One element of each list; null where the list is null or too short."""
-    there = pc.fill_null(pc.greater(pc.list_value_length(lists), index), False).to_numpy(zero_copy_only=False)
-    places = np.where(there, lists.offsets.to_numpy()[:-1] + index, 0)
-    return lists.values.take(pa.array(places, mask=~there))
+    exists = pc.fill_null(pc.greater(pc.list_value_length(lists), index), False).to_numpy(zero_copy_only=False)
+    positions = np.where(exists, lists.offsets.to_numpy()[:-1] + index, 0)
+    return lists.values.take(pa.array(positions, mask=~exists))
 
 
 def _joined(lists: pa.Array) -> pa.Array:
-    # An end after each name tells a list of no names from a list of one empty name.
+    # A separator after each name, since a list of no names differs from a list of one empty name.
     ended = pc.binary_join(lists, _SEPARATOR)
     filled = pc.greater(pc.list_value_length(lists), 0)
     return pc.if_else(filled, pc.binary_join_element_wise(ended, "", _SEPARATOR), ended)

@@ -26,7 +26,7 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_labels
 
 _THREADS = 4
 _MANY = 10_000
-"""From so many files on several threads work, and columns are remembered."""
+"""The min number of files for several threads and the cache."""
 _REMEMBERED = RememberedColumns()
 
 
@@ -64,13 +64,15 @@ class Files(SystemTable):
     def selected(self, table: Table, names: Sequence[str], predicate: Predicate | None = None) -> pa.Table:
         seen, entries, state = _seen(table)
         if predicate is not None:
-            asked = self._made(seen, entries, predicate.columns(), state)
-            holds = predicate.evaluate({name: one_chunk(asked[name]) for name in asked.column_names})
+            predicate_columns = self._computed(seen, entries, predicate.columns(), state)
+            holds = predicate.evaluate(
+                {name: one_chunk(predicate_columns[name]) for name in predicate_columns.column_names}
+            )
             entries, state = entries.filter(pc.fill_null(holds, False)).combine_chunks(), None
-        # Rows without columns are counted by one that costs nothing, and `select` keeps their number.
-        return self._made(seen, entries, names or ["bucket"], state).select(list(names))
+        # Without columns the rows must still be counted: compute a cheap column, and `select` keeps the row count.
+        return self._computed(seen, entries, names or ["bucket"], state).select(list(names))
 
-    def _made(self, table: Table, entries: pa.Table, names: Collection[str], state: Hashable) -> pa.Table:
+    def _computed(self, table: Table, entries: pa.Table, names: Collection[str], state: Hashable) -> pa.Table:
         columns = _columns(table, entries)
         schema = arrow_schema([f for f in self.columns if f.name in names])
         are_many = len(entries) >= _MANY
@@ -82,12 +84,12 @@ class Files(SystemTable):
             remembers = are_many and state is not None
             return _REMEMBERED.get((state, field.name), lambda: values(field)) if remembers else values(field)
 
-        # Arrow lets other threads run while it works on many rows.
+        # Arrow releases the GIL.
         return pa.Table.from_arrays(spread(known, list(schema), _THREADS if are_many else 1), schema=schema)
 
 
 def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array | pa.ChunkedArray]]:
-    """What works out each column of the files' rows."""
+    """Functions that compute the columns."""
     statistics = FileStatistics(table, entries)
     return {
         "partition": lambda: partition_labels(table.schema, entries["partition"]),
@@ -114,32 +116,32 @@ def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array
 
 
 def files_seen(table: Table) -> tuple[Table, pa.Table]:
-    """The table as the read sees it, and the entries of its data files."""
+    """The table as of the version to read, and the entries of its data files."""
     seen, entries, _ = _seen(table)
     return seen, entries
 
 
 def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
-    """What `files_seen` gives, and what tells this state of the table from all others; None before all commits."""
+    """The result of `files_seen`, and a key of this state of the table; None before the first commit."""
     version = version_to_read(table)
     seen, snapshot = version.of(table), version.snapshot
     entries = in_real_buckets(seen, live_files(seen, snapshot).entries).combine_chunks()
     if snapshot is None:
         return seen, entries, None
-    # No two manifest lists have the same name, whatever is dropped or rolled back.
+    # Names of manifest lists are unique, also after drops and rollbacks.
     lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
     return seen, entries, (seen.path, seen.branch, *lists, seen.schema.id, frozenset(seen.schema.options.items()))
 
 
 def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:
-    """The files that reads see: those of a table with postponed buckets only once compaction gave them buckets."""
+    """The files that reads see; without those of postponed buckets."""
     if not table.schema.primary_keys or table.options.get(BUCKET) != POSTPONE_BUCKET:
         return entries
     return entries.filter(pc.greater_equal(entries["bucket"], 0))
 
 
 def formats(names: pa.ChunkedArray) -> pa.Array:
-    """The file formats that names of data files tell, worked out once for each ending."""
+    """The file formats of data files, by extension."""
     endings = pc.extract_regex(one_chunk(names), r"(?P<ending>\.[^./]+(?:\.[^./]+)?)$")
     encoded = pc.struct_field(endings, "ending").dictionary_encode()
     return pa.array([format_of(f"x{e}") for e in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)

@@ -1,4 +1,4 @@
-"""``t$partitions``: what each partition holds now."""
+"""``t$partitions``: the partitions with their current sizes."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Partitions(SystemTable):
             "deleted_record_count": pa.array([hidden.get(p, 0) for p in partitions.to_pylist()], pa.int64()),
         }
         schema = arrow_schema(self.columns)
-        made = [one_chunk(columns.get(f.name, pa.nulls(size))).cast(f.type) for f in schema]
-        return pa.Table.from_arrays(made, schema=schema).sort_by("partition")
+        arrays = [one_chunk(columns.get(f.name, pa.nulls(size))).cast(f.type) for f in schema]
+        return pa.Table.from_arrays(arrays, schema=schema).sort_by("partition")
 
 
 def deleted_records(table: Table) -> dict[bytes, int | None]:
-    """How many rows deletion vectors hide, by serialised partition; None where old files do not tell."""
+    """Number of rows that deletion vectors hide, by serialized partition; None if old files do not record it."""
     snapshot = table.snapshots.latest()
     if snapshot is None or not table.options.get(DELETION_VECTORS_ENABLED):
         return {}

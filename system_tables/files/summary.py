@@ -1,4 +1,4 @@
-"""``t$summary``: whether the table is well, a figure a row, with advice."""
+"""``t$summary``: the health of the table, one row per figure, with advice."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class Summary(SystemTable):
 def figures_of(
     table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
 ) -> list[dict[str, Any]]:
-    """The rows of ``$summary``, for those who know what they are told from.
+    """Compute the rows of ``$summary`` from their inputs.
 
     Args:
         table: the table.
-        latest: its newest snapshot.
-        layout: how the live files of that lie.
-        space: what its files are held for; None leaves these figures out.
+        latest: its latest snapshot.
+        layout: the file layout of that snapshot.
+        space: the retained size; None to leave these figures out.
     """
     found = [*_content(table, layout), *_shape(table, layout), *_history(table, latest)]
     if space is not None:

@@ -1,4 +1,4 @@
-"""``t$aggregation_fields``: the columns of a table and what is set for each."""
+"""``t$aggregation_fields``: the columns of a table with their options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AggregationFields(SystemTable):
         for f in table.schema.fields:
             prefix = f"fields.{f.name}."
             given = {k: v for k, v in table.schema.options.items() if k.startswith(prefix)}
-            values, keys = (f"[{', '.join(texts)}]" for texts in (given.values(), given.keys()))
+            values, keys = (f"[{', '.join(strings)}]" for strings in (given.values(), given.keys()))
             found.append((f.name, f.type.sql(), values, keys, f.description))
         columns = zip(*found, strict=True)
         schema = arrow_schema(self.columns)

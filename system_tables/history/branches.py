@@ -1,4 +1,4 @@
-"""``t$branches``: the branches beside main."""
+"""``t$branches``: the branches without main."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``t$consumers``: who reads on, and from where."""
+"""``t$consumers``: the consumers with their next snapshots."""
 
 from __future__ import annotations
 

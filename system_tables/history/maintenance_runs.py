@@ -1,4 +1,4 @@
-"""``sys.maintenance_runs``: what was done for the maintenance of tables."""
+"""``sys.maintenance_runs``: the log of maintenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sys.metrics``: what this process measured of its scans and commits."""
+"""``sys.metrics``: metrics of scans and commits of this process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class CatalogMetrics(CatalogTable):
 
 
 def _own(catalog: Catalog, place: Place) -> Identifier | None:
-    """The table of the catalog that metrics are of; None if they are of another catalog's, perhaps of the same name."""
+    """The table of the catalog for metrics; None for a table of another catalog, even of the same name."""
     database, _, table = place.name.removeprefix(f"{catalog.name}.").partition(".")
     if not place.name.startswith(f"{catalog.name}.") or not table:
         return None

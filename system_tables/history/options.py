@@ -1,4 +1,4 @@
-"""``t$options``: the table options that are set now."""
+"""``t$options``: the stored table options."""
 
 from __future__ import annotations
 

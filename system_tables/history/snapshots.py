@@ -37,7 +37,7 @@ class Snapshots(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        # Below the earliest one stand only those whose expiry is under way.
+        # Snapshots before the earliest one are being expired.
         earliest = table.snapshots.earliest_id() or 0
         found = [
             {

@@ -1,4 +1,4 @@
-"""``t$statistics``: what ANALYZE TABLE left."""
+"""``t$statistics``: the statistics of ANALYZE TABLE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``t$tags``: the tags and the snapshots that they keep."""
+"""``t$tags``: the tags and their snapshots."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Tags(SystemTable):
 
 
 def _iso(length: timedelta | None) -> str | None:
-    """A length of time as ISO text in hours, minutes and seconds, such as ``PT36H`` or ``PT0.001S``."""
+    """Format a duration in ISO 8601, with hours, minutes and seconds: ``PT36H``, ``PT0.001S``."""
     if length is None:
         return None
     if not length:

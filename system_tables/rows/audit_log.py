@@ -1,4 +1,4 @@
-"""``t$audit_log``: the rows of a table with their kinds."""
+"""``t$audit_log``: the rows of a table with their row kinds."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class AuditLog(ScannedTable):
 
 
 def numbered(table: Table) -> tuple[DataField, ...]:
-    """The sequence number of a row, where the table's options ask for it."""
-    wanted = bool(table.schema.primary_keys) and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
+    """The column of sequence numbers, if the table's options enable it."""
+    is_enabled = bool(table.schema.primary_keys) and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
     return (
         (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "how new the row is"),)
-        if wanted
+        if is_enabled
         else ()
     )
 
 
 def read_with_kinds(table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> ReadTask:
-    """The task that reads a split's rows with their kinds behind them."""
+    """The task that reads the rows of a split, with their row kinds as the last column."""
     stored = tuple(name for name in names if name != ROW_KIND.name)
     return ReadTask(table, split, (*stored, VALUE_KIND.name), predicate)
 
 
 @dataclass(frozen=True)
 class AuditTask:
-    """Gives rows their kind as text."""
+    """Reads rows with their row kinds as strings."""
 
     task: ReadTask
     names: tuple[str, ...]
@@ -64,5 +64,5 @@ class AuditTask:
         """The rows."""
         for batch in self.task.batches():
             kinds = batch.column(VALUE_KIND.name).to_numpy()
-            told = batch.append_column(ROW_KIND.name, KINDS.take(pa.array(kinds.astype(np.int32))))
-            yield told.select(list(self.names))
+            with_kinds = batch.append_column(ROW_KIND.name, KINDS.take(pa.array(kinds.astype(np.int32))))
+            yield with_kinds.select(list(self.names))

@@ -1,4 +1,4 @@
-"""``t$binlog``: the changes of a table, an update as one row that holds its old and its new values."""
+"""``t$binlog``: the changes of a table; an update is one row with the old and the new values."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Binlog(ScannedTable):
 
 @dataclass(frozen=True)
 class PackTask:
-    """Brings the old and the new row of an update together.
+    """Packs the old and the new row of an update, which are adjacent in changelogs, into one.
 
-    Changelogs hold them one behind the other. ``plain`` are the columns that are no arrays.
+    ``plain`` are the columns that are not arrays.
     """
 
     task: ReadTask
@@ -49,15 +49,15 @@ class PackTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
-        waiting: pa.RecordBatch | None = None
+        pending: pa.RecordBatch | None = None
         for batch in self.task.batches():
-            rows = batch if waiting is None else pa.concat_batches([waiting, batch])
-            # The new row of the last old one may stand in the next batch.
+            rows = batch if pending is None else pa.concat_batches([pending, batch])
+            # The new row of the last old one may be in the next batch.
             open_end = _kinds(rows)[-1] == RowKind.UPDATE_BEFORE
-            waiting = rows.slice(rows.num_rows - 1) if open_end else None
+            pending = rows.slice(rows.num_rows - 1) if open_end else None
             yield self._packed(rows.slice(0, rows.num_rows - 1) if open_end else rows)
-        if waiting is not None:
-            yield self._packed(waiting)
+        if pending is not None:
+            yield self._packed(pending)
 
     def _packed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         kinds = _kinds(rows)

@@ -1,4 +1,4 @@
-"""``t$ro``: what the last full compaction left, to be read without merging."""
+"""``t$ro``: the rows of the last full compaction, read without merging."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How the shell runs statements: the Spark thread, results as a stream, errors, progress."""
+"""Execution of statements in the shell: the Spark thread, streamed results, errors, progress."""

@@ -1,4 +1,4 @@
-"""Values as they stand in a table for the eye: on one line, and unable to command the terminal."""
+"""Cells of printed tables: values on one line, without terminal control sequences."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ NULL = Text("NULL", style="dim")
 
 
 def visible(value: str) -> str:
-    r"""The value with every control character written out, as ``\n`` or ``\x1b``."""
-    return _CONTROL.sub(_written_out, value)
+    r"""Escape every control character, as ``\n`` or ``\x1b``."""
+    return _CONTROL.sub(_escaped, value)
 
 
-def _written_out(match: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     char = match[0]
     return _NAMED.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}")
 
 
 def cell(value: str | None, longest: int) -> Text:
-    """The value for a table, cut with ``…`` where it has more than ``longest`` characters."""
+    """Format a cell, truncated with ``…`` to ``longest`` characters."""
     if value is None:
         return NULL
     if len(value) > longest:

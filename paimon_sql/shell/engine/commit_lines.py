@@ -1,4 +1,4 @@
-"""The line that the log has of each commit, for those who asked to hear everything."""
+"""Log lines of commits on standard error, for ``--verbose``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.storage.commit.report import LOG
 
 
 class CommitLines(logging.Handler):
-    """Puts the line of each commit out, dim.
+    """Prints the log line of each commit, dimmed.
 
     Args:
         console: standard error.
@@ -26,7 +26,7 @@ class CommitLines(logging.Handler):
 
 
 def show_commits(console: Console) -> None:
-    """From now on put a line out for each commit of this process."""
+    """Print a line for each further commit of this process."""
     LOG.setLevel(logging.INFO)
     LOG.addHandler(CommitLines(console))
     LOG.propagate = False

@@ -1,4 +1,4 @@
-"""The thread in which Spark starts and works, so that the prompt is there at once and Ctrl-C always answers."""
+"""The thread of Spark, so that the prompt appears at once and Ctrl-C always responds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from paimon_sql.storage.execution.progress import running
 T = TypeVar("T")
 
 TICK = 0.1
-"""Seconds between two looks at the work that is waited for."""
+"""Seconds between polls of running work."""
 
 
 class Interrupted(Exception):  # noqa: N818 - nothing is wrong
     """The user pressed Ctrl-C while a statement ran.
 
-    ``abandoned`` says that the statement did not stop: it may still go on behind, and may still succeed.
+    ``abandoned`` is whether the statement did not stop: it may still run in the background, and succeed.
     """
 
     def __init__(self, *, abandoned: bool) -> None:
@@ -30,49 +30,49 @@ class Interrupted(Exception):  # noqa: N818 - nothing is wrong
 
 
 class Waiting(Protocol):
-    """Who is told, now and again, that work is waited for."""
+    """Observer of a wait for work."""
 
     def tick(self, session: SparkSession | None) -> None:
-        """Once every `TICK`; the session is None while Spark starts."""
+        """Called every `TICK`; the session is None while Spark starts."""
 
     def stopping(self) -> None:
-        """Once, when Ctrl-C was pressed and the work is asked to stop."""
+        """Called once, after Ctrl-C, when the work is asked to stop."""
 
 
 class Engine:
-    """One Spark session, and the thread that starts it and does everything it is asked.
+    """One Spark session, and the thread that starts it and runs all work.
 
     Args:
-        start: makes the session; it is called at once, in the engine's thread.
+        start: creates the session; called immediately, in the engine's thread.
     """
 
     def __init__(self, start: Callable[[], SparkSession]) -> None:
         self.session: Future[SparkSession] = Future()
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._hire()
-        self._jobs.put(lambda: _fulfil(self.session, start))
+        self._start_thread()
+        self._jobs.put(lambda: _complete(self.session, start))
 
     @property
     def ready(self) -> SparkSession | None:
-        """The session, None while Spark starts and where it could not."""
+        """The session; None while Spark starts, and if it did not start."""
         return self.session.result() if self.session.done() and self.session.exception() is None else None
 
     def submit(self, work: Callable[[SparkSession], T]) -> Future[T]:
-        """What the work will answer, behind all that was asked before."""
+        """Enqueue work after all earlier work; returns the future of its result."""
         answer: Future[T] = Future()
         # A session that did not start fails all work with its own error.
-        self._jobs.put(lambda: _fulfil(answer, lambda: work(self.session.result())))
+        self._jobs.put(lambda: _complete(answer, lambda: work(self.session.result())))
         return answer
 
     def run(self, work: Callable[[SparkSession], T], waiting: Waiting) -> T:
-        """Do the work and wait for its answer.
+        """Run work and wait for its result.
 
-        Ctrl-C takes back work that was not begun, and cancels Spark's jobs and the tasks of this process until begun
-        work ends; pressed again, it leaves the work to itself. This thread never calls the JVM: Ctrl-C in the midst
-        of a call would leave its answer behind for the next one.
+        Ctrl-C withdraws work that has not begun. For running work it cancels Spark's jobs and the tasks of this process
+        until the work ends; a second Ctrl-C abandons the work. This thread never calls the JVM: Ctrl-C during a call
+        would leave the call's answer to the next one.
 
         Raises:
-            Interrupted: by Ctrl-C.
+            Interrupted: Ctrl-C.
         """
         answer = self.submit(work)
         try:
@@ -97,11 +97,11 @@ class Engine:
                 wait([answer])
         except KeyboardInterrupt:
             self._jobs = queue.SimpleQueue()
-            self._hire()
+            self._start_thread()
             raise Interrupted(abandoned=True) from None
         raise Interrupted(abandoned=False)
 
-    def _hire(self) -> None:
+    def _start_thread(self) -> None:
         threading.Thread(target=_work, args=(self._jobs,), name="paimon-sql", daemon=True).start()
 
 
@@ -111,7 +111,7 @@ def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
 
 
 def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
-    # A statement may start one job after the other, so that once would not do.
+    # A statement may start several jobs in sequence, so cancel repeatedly.
     while not answer.done():
         for work in running():
             work.stop()
@@ -119,7 +119,7 @@ def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
         wait([answer], timeout=TICK)
 
 
-def _fulfil(answer: Future[T], work: Callable[[], T]) -> None:
+def _complete(answer: Future[T], work: Callable[[], T]) -> None:
     if not answer.set_running_or_notify_cancel():
         return
     try:

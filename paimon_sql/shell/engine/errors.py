@@ -1,4 +1,4 @@
-"""Errors of any origin as the one message that the user sees, and what stands behind it."""
+"""Descriptions of errors of any origin: the user's message, and details."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from paimon_sql.sql.errors import SqlSyntaxError
 
 @dataclass(frozen=True)
 class Problem:
-    """What is shown of an error.
+    """An error as the shell shows it.
 
     Attributes:
         message: what is wrong.
-        remedy: what to do about it, where the error says so apart.
-        code: Spark's name of the error and its SQLSTATE.
-        span: the part of the statement that it is about.
-        details: everything that is known, with stacks, for those who ask.
+        remedy: what to do about it, if the error has a separate remedy.
+        code: Spark's error class and SQLSTATE.
+        span: the part of the statement with the error.
+        details: all information, with stack traces.
     """
 
     message: str
@@ -36,7 +36,7 @@ class Problem:
 
 
 def describe(error: BaseException, statement: str = "") -> Problem:
-    """What to show of an error that a statement ended with."""
+    """Describe the error of a statement."""
     if isinstance(error, SqlSyntaxError) and error.text == statement:
         return Problem(error.problem, error.remedy, span=(error.start, error.end), details=_stack(error))
     if isinstance(error, PaimonError):
@@ -44,7 +44,7 @@ def describe(error: BaseException, statement: str = "") -> Problem:
     if isinstance(error, Py4JJavaError):
         return _of_spark(convert_exception(error.java_exception), statement, details=str(error))
     if isinstance(error, CapturedException):
-        return _of_spark(error, statement, details=f"{_said(error)}\n\n{error._stackTrace}".strip())
+        return _of_spark(error, statement, details=f"{_message(error)}\n\n{error._stackTrace}".strip())
     if isinstance(error, (Py4JNetworkError, ConnectionError)):
         return Problem(
             "The JVM that runs Spark has ended.", "Leave the shell and start it again.", details=_stack(error)
@@ -56,7 +56,7 @@ def describe(error: BaseException, statement: str = "") -> Problem:
 _CODE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 _STATE = re.compile(r"SQLSTATE:\s*(\w{5})")
 _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
-_OUR_PLACE = re.compile(r" ?\(line (\d+), column (\d+)\)")
+_OUR_POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+(?:: |$)")
 _OF_OUR_WORKER = re.compile(r"An exception was thrown from the Python worker: paimon_sql\.errors\.\w+: ")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
@@ -77,7 +77,7 @@ _VAGUE_CODES = frozenset({"FAILED_TO_LOAD_ROUTINE", "TASK_WRITE_FAILED", "CANNOT
 
 
 class _Coded(NamedTuple):
-    """What Spark says with a code: ``[CODE] message SQLSTATE: state``."""
+    """A message of Spark with a code: ``[CODE] message SQLSTATE: state``."""
 
     code: str
     message: str
@@ -91,8 +91,8 @@ def _coded(text: str) -> _Coded | None:
 
 
 def _of_spark(error: CapturedException, statement: str, details: str) -> Problem:
-    outer, error = error, _telling(error)
-    text = _said(error)
+    outer, error = error, _informative(error)
+    text = _message(error)
     if "Traceback (most recent call last):" in text:
         return Problem(_of_python(text), details=details)
     coded = _coded(text)
@@ -100,12 +100,12 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
         return _of_file(error, coded, details)
     message = coded.message if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
     message = "\n".join(line.rstrip() for line in message.splitlines() if not line.startswith(_ADVICE)).strip()
-    if ours := _OF_OUR_WORKER.match(message):
-        return Problem(message[ours.end() :], details=details)
-    place = _LINE_AND_POS.search(text)
-    hint = offset_of(statement, int(place[1]), int(place[2])) if place else None
-    if own := _OUR_PLACE.search(message):
-        hint, message = offset_of(statement, int(own[1]), int(own[2]) - 1), _OUR_PLACE.sub("", message)
+    if from_worker := _OF_OUR_WORKER.match(message):
+        return Problem(message[from_worker.end() :], details=details)
+    position = _LINE_AND_POS.search(text)
+    hint = offset_of(statement, int(position[1]), int(position[2])) if position else None
+    if own := _OUR_POSITION.search(message):
+        hint, message = offset_of(statement, int(own[1]), int(own[2]) - 1), _OUR_POSITION.sub("", message)
     parameters = error.getMessageParameters() or outer.getMessageParameters() or {}
     span = _context(error, statement) or (None if hint is None else (hint, hint + 1))
     return Problem(
@@ -117,11 +117,11 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
 
 
 def _of_file(error: CapturedException, coded: _Coded, details: str) -> Problem:
-    """A file that Spark's own reader could not read, with the reason, which Spark keeps to itself."""
+    """Describe a file that Spark's reader could not read, with the reason, which Spark's message omits."""
     named = _FILE.search(coded.message)
     path = re.sub(r"^file:/+", "/", named[1]) if named else "a file"
     *_, last = _chain(error)
-    reason = _CLASS_NAME.sub("", _said(last)).splitlines()[0].rstrip(".")
+    reason = _CLASS_NAME.sub("", _message(last)).splitlines()[0].rstrip(".")
     missing = coded.code.endswith("FILE_NOT_EXIST")
     return Problem(
         f"Cannot read {path}: {'it does not exist' if missing else reason}.",
@@ -133,7 +133,7 @@ def _of_file(error: CapturedException, coded: _Coded, details: str) -> Problem:
     )
 
 
-def _said(error: CapturedException) -> str:
+def _message(error: CapturedException) -> str:
     return str(error._desc).strip()
 
 
@@ -143,19 +143,19 @@ def _chain(error: CapturedException | None) -> Iterator[CapturedException]:
         error = error._cause
 
 
-def _telling(error: CapturedException) -> CapturedException:
-    """The error of the chain that says what happened, and not that something behind it happened."""
+def _informative(error: CapturedException) -> CapturedException:
+    """The first error of the chain whose message names a cause, and not only that a nested error occurred."""
     chain = list(_chain(error))
     for candidate in chain:
-        text = _CLASS_NAME.sub("", _said(candidate))
+        text = _CLASS_NAME.sub("", _message(candidate))
         coded = _coded(text)
         if text and not text.startswith(_VAGUE) and not (coded and coded.code in _VAGUE_CODES):
             return candidate
-    return chain[-1] if len(chain) > 1 and _said(chain[-1]) else error
+    return chain[-1] if len(chain) > 1 and _message(chain[-1]) else error
 
 
 def _of_python(text: str) -> str:
-    """The last error of a Python worker's traceback, without its class where the class is ours."""
+    """The last error of a Python worker's traceback, without its class if it is a `PaimonError`."""
     lines = re.sub(r"SQLSTATE: \w{5}$", "", text.rstrip()).splitlines()
     last_frame = max(i for i, line in enumerate(lines) if line.startswith(("  ", "Traceback")))
     raised = "\n".join(lines[last_frame + 1 :]).strip()
@@ -165,7 +165,7 @@ def _of_python(text: str) -> str:
 def _context(error: CapturedException, statement: str) -> Span | None:
     for context in error.getQueryContext():
         if context.contextType().name != "SQL" or context.objectType():
-            continue  # it stands in the text of a view
+            continue  # a position in the text of a view
         start, end = int(context.startIndex()), int(context.stopIndex()) + 1
         if 0 <= start < end <= len(statement):
             return start, end

@@ -1,4 +1,4 @@
-"""A line on the terminal while work takes long: what is waited for, tasks done of all, time."""
+"""Progress line on the terminal for long work: its name, tasks done, time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _POLL = 0.2
 
 
 class Waited:
-    """Shows the line from `PATIENCE` on, and takes it away at the end; nothing where there is no terminal.
+    """Shows the line after `PATIENCE`, and removes it at the end; shows nothing without a terminal.
 
     Args:
         console: standard error.
-        shown: False keeps it away on a terminal too.
-        idle: what is said while there is no session and no task to count.
+        shown: False to hide the line on a terminal, too.
+        idle: the text while there is no session and no task to count.
     """
 
     def __init__(self, console: Console, *, shown: bool = True, idle: str = "starting Spark") -> None:
@@ -45,20 +45,20 @@ class Waited:
             self._tasks.stop()
 
     def pause(self) -> None:
-        """Take the line away; the next tick may bring it back."""
+        """Remove the line until the next tick."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
     def tick(self, session: SparkSession | None) -> None:
-        """Draw the line anew."""
+        """Redraw the line."""
         elapsed = time.monotonic() - self._since
         if not self._shown or elapsed < PATIENCE:
             return
         if session is not None and self._tasks is None:
             self._tasks = TaskCount(session)
-        said, done, total = self._said(session)
-        said = f"{said}, {timedelta(seconds=int(elapsed))}"
+        description, done, total = self._state(session)
+        description = f"{description}, {timedelta(seconds=int(elapsed))}"
         if self._progress is None:
             self._progress = Progress(
                 SpinnerColumn(),
@@ -68,15 +68,15 @@ class Waited:
                 transient=True,
                 auto_refresh=False,
             )
-            self._progress.add_task(said, total=None)
+            self._progress.add_task(description, total=None)
             self._progress.start()
         (line,) = self._progress.task_ids
-        self._progress.update(line, description=said, completed=done, total=total or None, refresh=True)
+        self._progress.update(line, description=description, completed=done, total=total or None, refresh=True)
 
-    def _said(self, session: SparkSession | None) -> tuple[str, int, int]:
-        """What is waited for, how many of its tasks are done, and how many there are."""
+    def _state(self, session: SparkSession | None) -> tuple[str, int, int]:
+        """Description of the work, and its numbers of finished and all tasks."""
         work = next((work for work in reversed(running()) if work.total), None)
-        if work is not None:  # a procedure knows its tasks from the first on, Spark those of each job
+        if work is not None:  # a procedure knows all its tasks, Spark those of each job
             return f"{work.what}: {work.done:,} of {work.total:,} tasks", work.done, work.total
         done, total = self._tasks.count if self._tasks else (0, 0)
         if total:
@@ -84,17 +84,17 @@ class Waited:
         return self._idle if session is None else "working", 0, 0
 
     def stopping(self) -> None:
-        """The work was asked to stop."""
+        """Replace the line by a note that the work is asked to stop."""
         self.pause()
         if self._shown:
             self._console.print("Stopping … (Ctrl-C again does not wait for it)", style="dim")
 
 
 class TaskCount:
-    """Counts the tasks of the running jobs, in a thread of its own, until `stop`.
+    """Counts the tasks of running jobs in a thread, until `stop`.
 
     Attributes:
-        count: how many are done, and how many there are in the stages known so far.
+        count: the numbers of finished and all tasks in the stages known so far.
     """
 
     def __init__(self, session: SparkSession) -> None:
@@ -104,7 +104,7 @@ class TaskCount:
         threading.Thread(target=self._watch, name="paimon-sql-progress", daemon=True).start()
 
     def stop(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         self._stopped.set()
 
     def _watch(self) -> None:
@@ -112,7 +112,7 @@ class TaskCount:
             try:
                 self.count = self._counted()
             except (Py4JError, OSError):
-                return  # Spark has gone
+                return  # Spark has stopped
 
     def _counted(self) -> tuple[int, int]:
         done = total = 0

@@ -1,4 +1,4 @@
-"""What the shell says about its work, on standard error: errors with their place, counts and times, notes."""
+"""Messages of the shell on standard error: errors with positions, counts and times, notes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _BEFORE, _AFTER = 60, 60
 
 
 class Report:
-    """Talks to the user beside the answers.
+    """Prints messages besides results.
 
     Args:
         console: standard error.
-        verbose: whether details follow each error.
+        verbose: whether to print the details of errors.
     """
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
@@ -25,54 +25,54 @@ class Report:
         self.verbose = verbose
 
     def problem(self, problem: Problem, statement: str = "", *, origin: str | None = None, line: int = 1) -> None:
-        """Say what went wrong, and show where.
+        """Print an error, with its position.
 
         Args:
-            problem: what went wrong.
-            statement: the statement that it is about.
-            origin: the file that the statement is from.
-            line: the line of that file on which the statement begins.
+            problem: the error.
+            statement: its statement.
+            origin: the file of the statement.
+            line: the line of the file where the statement begins.
         """
-        self._say(Text.assemble(("Error: ", "bold red"), _indented(problem.message)))
+        self._print(Text.assemble(("Error: ", "bold red"), _indented(problem.message)))
         if problem.remedy:
-            self._say(Text(f"  {_indented(problem.remedy)}"))
+            self._print(Text(f"  {_indented(problem.remedy)}"))
         at = statement.count("\n", 0, problem.span[0]) if problem.span else 0
         if origin is not None:
-            self._say(Text(f"  at {origin}:{line + at}", style="dim"))
+            self._print(Text(f"  at {origin}:{line + at}", style="dim"))
         elif problem.span and "\n" in statement:
-            self._say(Text(f"  at line {1 + at}", style="dim"))
+            self._print(Text(f"  at line {1 + at}", style="dim"))
         if problem.span:
-            self._say(underlined(statement, *problem.span))
+            self._print(underlined(statement, *problem.span))
         if problem.code:
-            self._say(Text(f"  {problem.code}", style="dim"))
+            self._print(Text(f"  {problem.code}", style="dim"))
         if self.verbose and problem.details:
-            self._say(Text(problem.details, style="dim"))
+            self._print(Text(problem.details, style="dim"))
 
     def done(self, rows: int | None, seconds: float, *, more: bool = False) -> None:
-        """Say how many rows there were, None for a statement without rows, and how long it took."""
+        """Print the number of rows, None for a statement without rows, and the time."""
         if rows is None:
-            said = "OK"
+            summary = "OK"
         elif more:
-            said = f"first {rows:,} rows"
+            summary = f"first {rows:,} rows"
         else:
-            said = f"{rows:,} row" if rows == 1 else f"{rows:,} rows"
-        self._say(Text(f"{said} ({seconds:.2f} s)", style="dim"))
+            summary = f"{rows:,} row" if rows == 1 else f"{rows:,} rows"
+        self._print(Text(f"{summary} ({seconds:.2f} s)", style="dim"))
 
     def note(self, text: str) -> None:
-        """Say something by the way."""
-        self._say(Text(text, style="dim"))
+        """Print a note."""
+        self._print(Text(text, style="dim"))
 
-    def _say(self, text: Text) -> None:
+    def _print(self, text: Text) -> None:
         self.console.print(text, soft_wrap=True)
 
 
 def _indented(text: str) -> str:
-    """The text with its lines below one another, and every control character but line breaks written out."""
+    """Indent the lines of a text, and escape control characters other than line breaks."""
     return "\n  ".join(map(visible, text.split("\n")))
 
 
 def underlined(statement: str, start: int, end: int) -> Text:
-    """The line of the statement on which ``start`` stands, and carets below up to ``end`` or the end of the line."""
+    """The statement's line of ``start``, with carets below up to ``end`` or the end of the line."""
     begin = statement.rfind("\n", 0, start) + 1
     stop = statement.find("\n", start)
     line = statement[begin:] if stop < 0 else statement[begin:stop]

@@ -1,4 +1,4 @@
-"""The answer to a statement as its columns and its rows, which Spark has turned into text."""
+"""Results of statements: columns, and rows that Spark converts to text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Encoding = Literal["text", "json"]
 Row = tuple[str | None, ...]
 
 BATCH = 1000
-"""How many rows are handed over at once."""
+"""Number of rows per `Result.fetch`."""
 
 _FEW_BYTES = 4 * 1024 * 1024
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
@@ -31,21 +31,21 @@ _TEXT_TIMES = {"timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS", "timestampNTZFor
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an answer; ``type`` is its SQL type, such as ``decimal(10,2)``."""
+    """A column of a result; ``type`` is its SQL type, such as ``decimal(10,2)``."""
 
     name: str
     type: str
 
     @property
     def is_number(self) -> bool:
-        """Whether it is shown to the right."""
+        """Whether values are numbers, and aligned right."""
         return self.type.partition("(")[0] in _NUMBERS
 
 
 class Result:
-    """An answer: its columns, none where the statement has no rows to show, and its rows.
+    """A result: columns (empty for a statement without rows to show) and rows.
 
-    The rows are in ``text`` encoding one text a column, None for null, and in ``json`` encoding one object a row.
+    Rows have one string per column, None for null, in encoding ``text``, and one JSON object in encoding ``json``.
     """
 
     def __init__(self, columns: tuple[Column, ...], rows: Iterator[Row]) -> None:
@@ -53,27 +53,27 @@ class Result:
         self._rows = rows
 
     def fetch(self) -> list[Row]:
-        """The next rows, `BATCH` of them or fewer at the end; none once there are no more."""
+        """The next rows, up to `BATCH`; empty at the end."""
         return list(islice(self._rows, BATCH))
 
     def close(self) -> None:
-        """Let go of rows that nobody wants any more."""
+        """Discard the remaining rows."""
         if isinstance(self._rows, Generator):
             self._rows.close()
         self._rows = iter(())
 
 
 def execute(session: SparkSession, statement: str, encoding: Encoding, limit: int | None) -> Result:
-    """Run a statement and open its answer.
+    """Run a statement and open its result.
 
     Args:
-        session: where it runs.
-        statement: its text.
-        encoding: what its rows shall be.
-        limit: how many rows are wanted at most; Spark is asked for one more, which tells whether there are more.
-            Without it the rows stream from Spark as they are fetched, unless they are known to be few.
+        session: the session.
+        statement: the statement.
+        encoding: the encoding of rows.
+        limit: max number of rows; one more is read, to find out whether there are more. Without a limit, rows stream
+            from Spark as they are fetched, unless they are estimated to be few.
     """
-    # Interrupting the tasks' threads ends Python workers and long scans at once when the jobs are cancelled.
+    # With interrupted task threads, Python workers and long scans end at once when jobs are cancelled.
     session.sparkContext.setJobGroup(
         "paimon-sql", " ".join(without_secrets(statement).split())[:200], interruptOnCancel=True
     )
@@ -84,18 +84,18 @@ def execute(session: SparkSession, statement: str, encoding: Encoding, limit: in
     shown = _encode(frame, columns, encoding)
     if limit is not None:
         return Result(columns, iter(shown.limit(limit + 1).collect()))
-    # To stream them takes a Python worker for each partition, which is not worth its start for a few rows.
+    # Streaming starts a Python worker per partition, which does not pay for a few rows.
     return Result(columns, iter(shown.collect()) if _estimated_size(shown) <= _FEW_BYTES else stream_rows(shown))
 
 
 def _estimated_size(frame: DataFrame) -> int:
-    """How many bytes the rows take, by what Spark's optimizer knows; it is high rather than low."""
+    """The size of the rows in bytes, as Spark's optimizer (over)estimates it."""
     return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def _encode(frame: DataFrame, columns: tuple[Column, ...], encoding: Encoding) -> DataFrame:
-    """The rows as text, made by Spark itself: its own forms of all types, in the session's time zone."""
-    # Two columns may have one name.
+    """Convert rows to text in Spark: its form of each type, in the session's time zone."""
+    # Column names may repeat.
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
     references = [F.col(f"c{i}") for i in range(len(columns))]
     if encoding == "text":

@@ -1,7 +1,7 @@
-"""Rows of an answer of any size, through a socket from the task that makes them: only a batch at a time is in memory.
+"""Streaming of results of any size: tasks send rows through a socket, one batch in memory at a time.
 
-``DataFrame.toLocalIterator`` brings a whole partition into the driver's memory before its first row arrives, which the
-scan of a large file does not survive.
+``DataFrame.toLocalIterator`` collects a partition in the driver's memory before its first row arrives, which fails for
+the scan of a large file.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _ROWS = 1000
 
 
 def stream_rows(frame: DataFrame) -> Iterator[_Row]:
-    """The rows of a frame in its order; its partitions are computed one after the other, as the rows are taken.
+    """Yield the rows of a frame in order; partitions are computed one by one, as rows are consumed.
 
     Raises:
-        PaimonError: a task was lost after some of its rows had been handed over, so that running it again is no help.
+        PaimonError: a task was lost after some of its rows were yielded, so that it cannot be retried.
     """
     context = frame.sparkSession.sparkContext
-    # The plan is made, and the shuffles below are run, here; then each partition is a job of its own.
+    # This plans, and runs the shuffles below; then each partition is one job.
     rows = frame.rdd
     for partition in range(rows.getNumPartitions()):
         with _Listening(context) as (server, sender):
@@ -55,7 +55,7 @@ def stream_rows(frame: DataFrame) -> Iterator[_Row]:
 
 
 class _Sender:
-    """Runs in the task: sends the rows of its partition to the driver; its answer is how many there were."""
+    """Runs in the task: sends the rows of a partition to the driver, and yields their number."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host = host
@@ -69,7 +69,7 @@ class _Sender:
             socket.create_connection((self.host, self.port), _CONNECT_SECONDS) as connection,
             connection.makefile("wb") as target,
         ):
-            # Whoever reads the rows may take their time over a page, but must be there.
+            # The reader may be slow, as over a page, but must be alive.
             connection.settimeout(None)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             target.write(self.token)
@@ -84,9 +84,9 @@ class _Sender:
 
 
 class _Listening:
-    """A socket that listens, and what sends to it, as long as the block lasts.
+    """Context manager of a listening socket and its sender.
 
-    It listens on this machine alone where Spark does, and on a cluster at the address at which Spark's driver listens:
+    With a local master it listens on the loopback interface, on a cluster at the address of Spark's driver:
     ``spark.driver.bindAddress``, or else ``spark.driver.host``.
     """
 
@@ -109,7 +109,7 @@ class _Listening:
 def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> Iterator[_Row]:
     count = 0
     connection = _accepted(server, token, job)
-    # From now on the task cannot be run again: its rows would come twice.
+    # From here on Spark must not retry the task: its rows would arrive twice.
     server.close()
     if connection is not None:
         with connection:
@@ -121,97 +121,97 @@ def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> It
 
 
 def _accepted(server: socket.socket, token: bytes, job: Future[list[int]]) -> socket.socket | None:
-    """The connection of the job's task; None where the job ended without one.
+    """The connection of the job's task; None if the job ended without one.
 
-    Others may connect, too. Each has a moment to say the token while all are waited for at once; of those that say
-    nothing only the newest are kept.
+    Others may connect, too. All connections are awaited together; each must send the token within `_TOKEN_SECONDS`, and
+    only the newest `_MOST_STRANGERS` without it are retained.
     """
     ended: float | None = None
-    with _Strangers(server, token) as strangers:
+    with _PendingPeers(server, token) as peers:
         while ended is None or time.monotonic() - ended < _TOKEN_SECONDS:
-            # A short job may have ended with its connection still in the queue: look once more after its end.
+            # A short job may have ended with its connection still queued: poll once more after its end.
             was_over = job.done()
-            if (found := strangers.known(_POLL)) is not None:
+            if (found := peers.authenticated(_POLL)) is not None:
                 return found
-            if was_over and not strangers.came:
+            if was_over and not peers.had_activity:
                 break
             if was_over and ended is None:
                 ended = time.monotonic()
     return None
 
 
-class _Strangers:
-    """Connections that have not said the token yet."""
+class _PendingPeers:
+    """Connections that have not sent the token yet."""
 
     def __init__(self, server: socket.socket, token: bytes) -> None:
         self._server = server
         self._token = token
-        self._said: OrderedDict[socket.socket, tuple[bytes, float]] = OrderedDict()
+        self._tokens: OrderedDict[socket.socket, tuple[bytes, float]] = OrderedDict()
         self._selector = selectors.DefaultSelector()
-        self.came = False
+        self.had_activity = False
 
-    def __enter__(self) -> _Strangers:
+    def __enter__(self) -> _PendingPeers:
         self._server.setblocking(False)
         self._selector.register(self._server, selectors.EVENT_READ)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for stranger in list(self._said):
-            self._drop(stranger)
+        for peer in list(self._tokens):
+            self._drop(peer)
         self._selector.close()
 
-    def known(self, seconds: float) -> socket.socket | None:
-        """Whoever says the token within so many seconds; ``came`` tells whether anything happened meanwhile."""
+    def authenticated(self, seconds: float) -> socket.socket | None:
+        """A connection that sends the token within some seconds; sets ``had_activity`` if anything arrived."""
         now = time.monotonic()
-        for stranger in [s for s, (_, since) in self._said.items() if now - since > _TOKEN_SECONDS]:
-            self._drop(stranger)
+        for peer in [s for s, (_, since) in self._tokens.items() if now - since > _TOKEN_SECONDS]:
+            self._drop(peer)
         ready = [key.fileobj for key, _ in self._selector.select(seconds)]
-        self.came = bool(ready)
+        self.had_activity = bool(ready)
         for one in ready:
             if one is self._server:
-                self._take_in()
-            elif isinstance(one, socket.socket) and one in self._said and self._says_token(one):
+                self._accept()
+            elif isinstance(one, socket.socket) and one in self._tokens and self._sends_token(one):
                 self._selector.unregister(one)
-                del self._said[one]
+                del self._tokens[one]
                 one.setblocking(True)
                 return one
         return None
 
-    def _take_in(self) -> None:
+    def _accept(self) -> None:
         try:
-            stranger, _ = self._server.accept()
+            peer, _ = self._server.accept()
         except OSError:
             return
-        stranger.setblocking(False)
-        self._said[stranger] = (b"", time.monotonic())
-        self._selector.register(stranger, selectors.EVENT_READ)
-        if len(self._said) > _MOST_STRANGERS:
-            self._drop(next(iter(self._said)))
+        peer.setblocking(False)
+        self._tokens[peer] = (b"", time.monotonic())
+        self._selector.register(peer, selectors.EVENT_READ)
+        if len(self._tokens) > _MOST_STRANGERS:
+            self._drop(next(iter(self._tokens)))
 
-    def _says_token(self, stranger: socket.socket) -> bool:
-        said, since = self._said[stranger]
+    def _sends_token(self, peer: socket.socket) -> bool:
+        token, since = self._tokens[peer]
         try:
-            data = stranger.recv(_TOKEN_SIZE - len(said))
+            data = peer.recv(_TOKEN_SIZE - len(token))
         except BlockingIOError:
             return False
         except OSError:
             data = b""
-        said += data
-        self._said[stranger] = (said, since)
-        if len(said) == _TOKEN_SIZE and secrets.compare_digest(said, self._token):
+        token += data
+        self._tokens[peer] = (token, since)
+        if len(token) == _TOKEN_SIZE and secrets.compare_digest(token, self._token):
             return True
-        if not data or len(said) == _TOKEN_SIZE:
-            self._drop(stranger)
+        if not data or len(token) == _TOKEN_SIZE:
+            self._drop(peer)
         return False
 
-    def _drop(self, stranger: socket.socket) -> None:
-        del self._said[stranger]
-        self._selector.unregister(stranger)
-        stranger.close()
+    def _drop(self, peer: socket.socket) -> None:
+        del self._tokens[peer]
+        self._selector.unregister(peer)
+        peer.close()
 
 
 def _batches(connection: socket.socket, job: Future[list[int]]) -> Iterator[list[_Row]]:
-    """The batches up to the end, or up to where the task broke off; its job tells why."""
+    """Yield batches up to the end, or until the task breaks off, for which the job has the reason."""
     while len(head := _read(connection, _SIZE.size, job)) == _SIZE.size:
         (size,) = _SIZE.unpack(head)
         if size < 0 or len(data := _read(connection, size, job)) < size:
@@ -220,7 +220,7 @@ def _batches(connection: socket.socket, job: Future[list[int]]) -> Iterator[list
 
 
 def _read(connection: socket.socket, size: int, job: Future[list[int]]) -> bytes:
-    """So many bytes; fewer where the task broke off, or its job has ended and nothing comes any more."""
+    """Read ``size`` bytes; fewer if the task broke off, or its job has ended and nothing more arrives."""
     found = bytearray()
     connection.settimeout(_POLL)
     while len(found) < size:
@@ -240,7 +240,7 @@ def _read(connection: socket.socket, size: int, job: Future[list[int]]) -> bytes
 
 
 def _job(session: SparkSession, work: Callable[[], list[int]]) -> Future[list[int]]:
-    """What the work will answer, from a thread of its own; the job's group goes along, so that it can be cancelled."""
+    """Run work in a thread with the session's job group, so that it can be cancelled; returns its future."""
     answer: Future[list[int]] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""The output formats: one module each, found by themselves."""
+"""Output formats: one module each, discovered automatically."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["Format", "formats"]
 
 @cache
 def formats() -> dict[str, type[Format]]:
-    """All formats by name."""
+    """The formats by name."""
     found = implementations(__name__, Format)
     return dict(sorted((each.name, each) for each in found))

@@ -1,4 +1,4 @@
-"""Comma-separated values as RFC 4180 has them."""
+"""Comma-separated values (RFC 4180)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of HTML, for notebooks and mails."""
+"""HTML tables, for notebooks and mails."""
 
 from __future__ import annotations
 

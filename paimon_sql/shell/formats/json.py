@@ -1,4 +1,4 @@
-"""One JSON object a line."""
+"""JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Markdown table, to paste into a ticket."""
+"""Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Tab-separated values with backslash escapes, as Hive and PostgreSQL's COPY read them."""
+r"""Tab-separated values with backslash escapes, for Hive and PostgreSQL's COPY."""
 
 from __future__ import annotations
 

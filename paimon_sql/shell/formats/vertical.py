@@ -1,4 +1,4 @@
-"""One line a column, for rows that are too wide for a table."""
+"""Vertical output: one line per column, for rows that are too wide for a table."""
 
 from __future__ import annotations
 

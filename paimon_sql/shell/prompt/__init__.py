@@ -1,1 +1,1 @@
-"""The interactive prompt: history, colours, completion."""
+"""The interactive prompt: history, syntax highlighting, completion."""

@@ -1,4 +1,4 @@
-"""What may stand at the cursor: keywords, names, procedures and their arguments, system tables, option keys."""
+"""Completion at the cursor: keywords, names, procedures and their arguments, system tables, option keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paimon_sql.sql.text.names import name_sql
 from paimon_sql.system_tables import catalog_tables, system_tables
 
 _PIECE = re.compile(r"((?:`[^`]*(?:`|\Z)|[\w$.])+)|[^`\w$.]+")
-"""A word, which may be quoted in part and open at the end, or what stands between two."""
+"""A word, partly quoted or unclosed at the end, or the text between two words."""
 _BEFORE_TABLE = frozenset(
     {"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "DESCRIBE", "DESC", "OVERWRITE", "USING", "VIEW", "EXISTS"}
 )
@@ -32,10 +32,10 @@ _SYS = "sys"
 
 
 class SqlCompleter(Completer):
-    """Completes the statement that the cursor stands in.
+    """Completes the statement at the cursor.
 
     Args:
-        names: the names that exist.
+        names: existing names.
     """
 
     def __init__(self, names: Names) -> None:
@@ -58,16 +58,16 @@ class SqlCompleter(Completer):
             yield from self._of_string(tokens)
             return
         word = next((piece[1] or "" for piece in deque(_PIECE.finditer(statement), maxlen=1)), "")
-        behind = [token for token in tokens if token.end <= len(statement) - len(word)]
-        yield from _matching(word, self._candidates(word, behind, tokens, document.text_after_cursor))
+        before_word = [token for token in tokens if token.end <= len(statement) - len(word)]
+        yield from _matching(word, self._candidates(word, before_word, tokens, document.text_after_cursor))
 
-    def _candidates(self, word: str, behind: Sequence[Token], tokens: Sequence[Token], rest: str) -> Iterator[str]:
-        previous = behind[-1].word if behind else ""
+    def _candidates(self, word: str, before_word: Sequence[Token], tokens: Sequence[Token], rest: str) -> Iterator[str]:
+        previous = before_word[-1].word if before_word else ""
         path, dot, last = word.rpartition(".")
         parts = [unquote_name(token) for token in tokens_of(path)[0] if token.word != "."] if dot else []
         prefix = path + dot
-        if "CALL" in {token.word for token in behind[:1]}:
-            yield from _of_call(behind)
+        if "CALL" in {token.word for token in before_word[:1]}:
+            yield from _of_call(before_word)
         elif "$" in last:
             table = last.strip("`").partition("$")[0]
             yield from (f"{prefix}`{table}${name}`" for name in system_tables())
@@ -77,7 +77,7 @@ class SqlCompleter(Completer):
             yield from (prefix + name_sql(name) for name in self._in_path(parts, tables=previous == "IN"))
         elif parts:
             yield from (prefix + name_sql(name) for name in self._of_qualifier(parts, tokens, rest))
-        elif not behind:
+        elif not before_word:
             yield from OPENING
             yield from COMMANDS
         else:
@@ -86,7 +86,7 @@ class SqlCompleter(Completer):
             yield from (f"{name}(" for name in self._names.functions())
 
     def _of_string(self, tokens: Sequence[Token]) -> Iterator[Completion]:
-        """Option keys where a key of ``TBLPROPERTIES (..)`` stands, tables where a procedure takes one."""
+        """Complete inside a string: option keys in ``TBLPROPERTIES (..)``, tables in argument ``table`` of a CALL."""
         written = tokens[-1].text[1:]
         before = [token.word for token in tokens[:-1]]
         if before[-2:] == ["TABLE", "=>"]:
@@ -98,7 +98,7 @@ class SqlCompleter(Completer):
                     yield Completion(key, -len(written), display_meta=f"{option.kind}{default}")
 
     def _in_path(self, parts: Sequence[str], *, tables: bool) -> Iterator[str]:
-        """What stands below a path of names: catalogs hold databases, databases hold tables."""
+        """The names below a path of catalog and database."""
         if not parts:
             yield from self._names.tables() if tables else ()
             yield from self._names.databases()
@@ -122,7 +122,7 @@ class SqlCompleter(Completer):
 
 
 def _tables_of(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The tables that a statement names, by their own name and by their alias."""
+    """The tables of a statement, by name and by alias."""
     i = 0
     while i < len(tokens):
         if tokens[i].word not in _BEFORE_TABLE:
@@ -145,14 +145,14 @@ def _tables_of(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]
             yield unquote_name(tokens[i]).lower(), tuple(parts)
 
 
-def _of_call(behind: Sequence[Token]) -> Iterator[str]:
-    opening = next((i for i, token in enumerate(behind) if token.word == "("), None)
+def _of_call(before_word: Sequence[Token]) -> Iterator[str]:
+    opening = next((i for i, token in enumerate(before_word) if token.word == "("), None)
     if opening is None:
         yield from (f"{_SYS}.{name}(" for name in procedures())
         return
-    procedure = procedures().get(unquote_name(behind[opening - 1]))
-    given = {token.text for token, arrow in pairwise(behind) if arrow.word == "=>"}
-    if procedure is not None and behind[-1].word in ("(", ","):
+    procedure = procedures().get(unquote_name(before_word[opening - 1]))
+    given = {token.text for token, arrow in pairwise(before_word) if arrow.word == "=>"}
+    if procedure is not None and before_word[-1].word in ("(", ","):
         yield from (f"{a.name} => " for a in procedure.arguments if a.name not in given)
 
 

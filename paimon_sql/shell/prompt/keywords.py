@@ -1,4 +1,4 @@
-"""The words of SQL that the prompt colours and completes."""
+"""SQL keywords for highlighting and completion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SELECT SET SHOW TRUNCATE UNCACHE UPDATE USE VALUES WITH
 """
 
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Upper-cased."""
+"""In upper case."""
 
 OPENING = tuple(_OPENING.split())
-"""The words that a statement begins with."""
+"""First words of statements."""

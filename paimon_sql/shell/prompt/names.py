@@ -1,4 +1,4 @@
-"""The names that exist: catalogs, databases, tables, columns, functions, as the prompt completes them."""
+"""Names for completion: catalogs, databases, tables, columns, functions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paimon_sql.sql.text.names import quote_name
 
 T = TypeVar("T")
 
-_FRESH = 30.0
-_PATIENCE = 2.0
-_LASTING = (("functions",), ("place",))
+_TTL_SECONDS = 30.0
+_TIMEOUT_SECONDS = 2.0
+_WITHOUT_TTL = (("functions",), ("place",))
 
 
 class Names:
-    """Asks Spark for names, remembers the answers until `forget` or for half a minute, and never waits for long.
+    """Names from Spark, cached with a time to live and until `forget`.
 
-    Where Spark has not started, is busy or refuses, there are no names.
+    A name is looked up with a short timeout. While Spark starts, is busy or fails, there are no names.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -30,7 +30,7 @@ class Names:
         self._known: dict[tuple[str, ...], tuple[float, list[str]]] = {}
 
     def forget(self) -> None:
-        """A statement may have changed anything."""
+        """Invalidate the cache after a statement; functions stay cached."""
         self._known = {key: value for key, value in self._known.items() if key == ("functions",)}
 
     def place(self) -> str | None:
@@ -57,22 +57,22 @@ class Names:
         return self._ask(("columns", *table), lambda session: session.table(_dotted(table)).columns)
 
     def functions(self) -> list[str]:
-        """The functions of Spark and the current database that are called by a word."""
+        """The functions of Spark and the current database whose names are identifiers."""
         return [
             name for name in self._ask(("functions",), lambda s: _column(s, "SHOW FUNCTIONS", 0)) if name.isidentifier()
         ]
 
     def _ask(self, key: tuple[str, ...], question: Callable[[SparkSession], list[str]]) -> list[str]:
-        asked, answer = self._known.get(key, (0.0, []))
-        fresh = asked and (key in _LASTING or time.monotonic() - asked < _FRESH)
+        cached_at, answer = self._known.get(key, (0.0, []))
+        fresh = cached_at and (key in _WITHOUT_TTL or time.monotonic() - cached_at < _TTL_SECONDS)
         if self._engine.ready is None or fresh:
             return answer
         try:
-            answer = self._engine.submit(question).result(timeout=_PATIENCE)
+            answer = self._engine.submit(question).result(timeout=_TIMEOUT_SECONDS)
         except TimeoutError:
             return answer
         except Exception:
-            # It is a matter of what can be completed, not of what the user asked for.
+            # Completion must not report errors.
             answer = []
         self._known[key] = (time.monotonic(), answer)
         return answer

@@ -1,4 +1,4 @@
-"""The prompt: statements of several lines with history, colours and completion."""
+"""The prompt: multi-line statements with history, highlighting and completion."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:
 
 
 class SqlLexer(Lexer):
-    """Tells keywords, strings, numbers, quoted names and comments apart, in text that may be unfinished."""
+    """Highlights keywords, strings, numbers, quoted names and comments, also in unfinished text."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         lines = list(split_lines(fragments(document.text)))
@@ -42,7 +42,7 @@ class SqlLexer(Lexer):
 
 
 def fragments(text: str) -> StyleAndTextTuples:
-    """The text in styled parts."""
+    """Split a text into styled parts."""
     parts: StyleAndTextTuples = []
     position = 0
     tokens, _ = tokens_of(text)
@@ -72,12 +72,12 @@ _STYLE = Style.from_dict(
 
 
 class Prompt:
-    """Asks for statements until the user leaves; an error ends the statement, not the shell.
+    """Prompts for statements until the user leaves; an error ends the statement, not the shell.
 
     Args:
-        runner: runs what is typed.
-        before: what runs first, once Spark is there.
-        warehouse: the warehouse as it was given, for the greeting.
+        runner: runs the statements.
+        before: sources to run first.
+        warehouse: the given warehouse, for the greeting.
     """
 
     def __init__(self, runner: Runner, before: Sequence[Source], warehouse: str | None) -> None:
@@ -88,7 +88,7 @@ class Prompt:
         self._names = Names(runner.engine)
 
     def run(self) -> None:
-        """Ask, run, and ask again; Spark starts meanwhile."""
+        """Run the prompt; Spark starts in the background."""
         if not self._runner.settings.silent:
             self._runner.report.note(
                 f"paimon-sql {paimon_sql.__version__} on Spark {pyspark.__version__}, "
@@ -102,7 +102,7 @@ class Prompt:
             while True:
                 self._ask(session)
         except (Leave, EOFError):
-            # What failed was seen and answered by whoever sat here.
+            # The user has seen the errors: they do not make the exit status.
             self._runner.failures = 0
         except _StartError as error:
             self._runner.fail(error.reason)
@@ -156,7 +156,7 @@ class _StartError(Exception):
 
 
 def _started(session: PromptSession[str], answer: Future[SparkSession]) -> None:
-    """Spark is there, or is not: show it at a prompt that is waiting already."""
+    """Update a waiting prompt when Spark has started, or end it if Spark did not start."""
     app = session.app
     loop = app.loop
     if loop is None or not app.is_running:
@@ -168,12 +168,12 @@ def _started(session: PromptSession[str], answer: Future[SparkSession]) -> None:
 
 
 def _history() -> History:
-    """The history in the user's state folder; for this session alone where that cannot be written."""
+    """The history in the user's state directory; in memory if that is not writable."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    place = state / "paimon-sql" / "history"
+    path = state / "paimon-sql" / "history"
     try:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place.touch(mode=0o600)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(str(place))
+    return FileHistory(str(path))

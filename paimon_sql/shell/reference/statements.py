@@ -1,4 +1,4 @@
-"""The reference of the statements whose grammar is declared."""
+"""Reference page of the declared statements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = (
 
 
 def statements_page() -> str:
-    """All statements whose grammar is declared, by families."""
+    """The page: statements by module."""
     families = groupby(declared_statements(), key=lambda each: each.__module__)
     return "\n".join([*_HEAD, *(line for name, family in families for line in _section(name, list(family)))]) + "\n"
 

@@ -1,1 +1,1 @@
-"""The text that users type: statements, tokens, positions of errors."""
+"""Text of statements: splitting, tokens, positions of errors."""

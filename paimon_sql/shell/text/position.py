@@ -1,4 +1,4 @@
-"""Where in a statement an error stands, from what Spark or the dialect says about it."""
+"""Position of an error in its statement, from the error of Spark or the dialect."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from paimon_sql.shell.text.splitter import tokens_of
 from paimon_sql.shell.text.tokens import Token, unquote_name
 
 Span = tuple[int, int]
-"""Offsets of the first character and behind the last one."""
+"""Offsets of the first character and after the last one."""
 
 _NAME_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 def locate(statement: str, *, hint: Span | None, names: Iterable[str] = (), near: str | None = None) -> Span | None:
-    """The part of a statement that an error is about; None where that is not certain.
+    """Find the part of a statement with an error; None if that is not certain.
 
-    The hint can be wrong: the dialect rewrites statements, and Spark then counts in another text. So what the error
-    names must stand in the statement too.
+    The hint can be wrong: the dialect rewrites statements, and Spark then counts in the rewritten text. So the error's
+    names must occur in the statement, too.
 
     Args:
-        statement: its text.
-        hint: where the error was said to be; one character or more.
-        names: the names that the error is about, as Spark writes them: ```a`.`b```; the first one found counts.
+        statement: the statement.
+        hint: the reported position; one character or more.
+        names: the names in the error, as Spark writes them: ```a`.`b```; the first one found is used.
         near: the text at which a parser stopped.
     """
     tokens, _ = tokens_of(statement)
@@ -46,7 +46,7 @@ def locate(statement: str, *, hint: Span | None, names: Iterable[str] = (), near
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """The offset of a place given by its line, counted from 1, and its column, counted from 0."""
+    """The offset of a line, counted from 1, and a column, counted from 0."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1
@@ -65,10 +65,10 @@ def _near(statement: str, tokens: Sequence[Token], hint: Span | None, near: str)
 
 
 def _occurrences(tokens: Sequence[Token], parts: Sequence[str]) -> list[Span]:
-    """Where the name stands; Spark may have put catalog and database before it."""
-    wanted = [part.replace("``", "`").lower() for part in parts]
-    for first in range(len(wanted)):
-        found = [span for i in range(len(tokens)) if (span := _name_at(tokens, i, wanted[first:]))]
+    """The occurrences of a name, to which Spark may have prepended catalog and database."""
+    lowered = [part.replace("``", "`").lower() for part in parts]
+    for first in range(len(lowered)):
+        found = [span for i in range(len(tokens)) if (span := _name_at(tokens, i, lowered[first:]))]
         if found:
             return found
     return []

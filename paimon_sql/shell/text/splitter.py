@@ -1,7 +1,8 @@
-"""Text cut into what the shell runs one after the other: statements that end with ``;``, and the shell's own commands.
+"""Splitting of text into pieces: statements that end with ``;``, and commands of the shell.
 
-A ``;`` inside a string, a quoted name, a comment, or a script ``BEGIN .. END`` ends nothing. A command of the shell
-(``help``, ``quit``, ``source FILE``, ``.format csv``, ``!ls``) stands where a statement could begin and takes its line.
+A ``;`` inside a string, a quoted name, a comment, or a script ``BEGIN .. END`` ends no statement. A command of the
+shell (``help``, ``quit``, ``source FILE``, ``.format csv``, ``!ls``) is possible wherever a statement can begin, and
+takes one line.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from paimon_sql.shell.text.tokens import Token, cut
 class Piece(NamedTuple):
     """One statement, without its ``;``, or one command.
 
-    ``line`` is where it begins in its text, counted from 1, and ``end`` the offset behind it and its ``;``.
-    ``complete`` says that its end was seen; only the last piece of a text can lack one.
+    ``line`` is its first line, counted from 1, and ``end`` the offset after its ``;``. ``complete`` is whether its end
+    was found; only the last piece of a text can lack one.
     """
 
     kind: Literal["statement", "command"]
@@ -42,36 +43,36 @@ _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")
 
 
 def split(text: str) -> list[Piece]:
-    """The pieces of a text in their order; comments and empty statements between them are left out."""
+    """The pieces of a text, without comments and empty statements between them."""
     return list(_pieces(text))
 
 
 def split_lines(lines: Iterable[str]) -> Iterator[Piece]:
-    """The pieces of a stream of lines, each as soon as its end was read."""
-    waiting, first = "", 1
+    """Yield the pieces of a stream of lines, each as soon as it is complete."""
+    pending, first = "", 1
     for line in lines:
-        waiting += line
+        pending += line
         if ";" not in line and not _COMMAND.match(line.lstrip()):
             continue
-        complete = [piece for piece in split(waiting) if piece.complete]
+        complete = [piece for piece in split(pending) if piece.complete]
         for piece in complete:
             yield piece._replace(line=piece.line + first - 1)
         if complete:
-            first += waiting.count("\n", 0, complete[-1].end)
-            waiting = waiting[complete[-1].end :]
-    for piece in split(waiting):
+            first += pending.count("\n", 0, complete[-1].end)
+            pending = pending[complete[-1].end :]
+    for piece in split(pending):
         yield piece._replace(line=piece.line + first - 1)
 
 
 def is_complete(text: str) -> bool:
-    """Whether nothing in the text waits for more: the prompt runs it then instead of asking for another line."""
+    """Whether all pieces are complete, so that the prompt runs the text instead of asking for another line."""
     return all(piece.complete for piece in split(text))
 
 
 def tokens_of(text: str, start: int = 0) -> tuple[list[Token], bool]:
-    """The tokens from ``start`` on, and whether a string, quoted name or comment is still open at the end.
+    """The tokens from ``start`` on, and whether a string, quoted name or comment is unclosed.
 
-    An open string or name is the last token, up to the end of the text.
+    An unclosed string or name is the last token, up to the end of the text.
     """
     tokens = cut(text, start)
     if tokens is None:
@@ -84,10 +85,10 @@ def tokens_of(text: str, start: int = 0) -> tuple[list[Token], bool]:
 
 
 def _tokens_of_open(text: str, start: int) -> list[Token]:
-    # Whatever is open first is open up to the end, so that the one sign which closes it makes the text whole.
+    # The first unclosed part reaches to the end, so one closing sign makes the text tokenizable.
     dollars = _DOLLAR_QUOTE.findall(text, start)[-1:]
     for closing in ("'", '"', "`", *dollars, "*/" * text.count("/*", start), "'*/", '"*/', "`*/"):
-        # The line break keeps the sign out of a comment at the end and takes the sense of a last backslash.
+        # The line break ends a comment and neutralizes a last backslash before the sign.
         tokens = cut(f"{text}\n{closing}", start)
         if tokens is not None:
             tokens = [token for token in tokens if token.start < len(text)]
@@ -95,7 +96,7 @@ def _tokens_of_open(text: str, start: int) -> list[Token]:
                 last = tokens[-1]
                 tokens[-1] = last._replace(text=text[last.start :], end=len(text))
             return tokens
-    # What is behind the first quote makes no sense whatever closes it: it is open from there on.
+    # No closing sign helps: take the first unclosed quote as open up to the end.
     for quote in _QUOTE.finditer(text, start):
         tokens = cut(text[: quote.end()] + quote[0], start)
         if tokens is not None and tokens[-1].start == quote.start():
@@ -116,7 +117,7 @@ def _pieces(text: str) -> Iterator[Piece]:
         if command := _COMMAND.match(text, start):
             begin = command.end()
             yield Piece("command", command["text"].rstrip(), line, begin, complete=True)
-            # Its words are not SQL, so that the tokens behind it are read anew.
+            # A command is not SQL: tokenize again after it.
             tokens, is_open = tokens_of(text, begin)
             i = 0
             continue
@@ -138,7 +139,7 @@ _BEFORE_STATEMENT = frozenset({";", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "BEG
 
 
 def _end_of_statement(tokens: Sequence[Token], first: int) -> int | None:
-    """The index of the ``;`` that ends the statement whose first token is ``tokens[first]``, or None."""
+    """The index of the ``;`` that ends the statement at ``tokens[first]``."""
     if _opens_script(tokens, first):
         return _end_of_script(tokens, first)
     return next((i for i in range(first, len(tokens)) if tokens[i].word == ";"), None)
@@ -154,9 +155,9 @@ def _opens_script(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _end_of_script(tokens: Sequence[Token], first: int) -> int | None:
-    """Like `_end_of_statement` where ``BEGIN .. END`` hides semicolons.
+    """The index of the ``;`` that ends a script; those inside of ``BEGIN .. END`` do not.
 
-    ``END IF``, ``END WHILE`` and their like need no count: only BEGIN and CASE are closed by a mere ``END``.
+    Only BEGIN and CASE are counted, since only they are closed by a mere ``END``.
     """
     open_blocks: list[str] = []
     at_start, declares, handles, previous = True, False, False, ""

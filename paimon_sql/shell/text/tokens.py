@@ -1,4 +1,4 @@
-"""The tokens of a text as the prompt looks at them: where they stand, and which are words."""
+"""Tokens for the shell: positions, and which of them are words."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PIECE = re.compile(r"\S+")
 class Token(NamedTuple):
     """One token: ``text[start:end]`` of the whole text.
 
-    ``word`` is a word or an operator in upper case, and empty for all other kinds, so that comparing it never
-    mistakes a quoted name or a string for a keyword.
+    ``word`` is a word or operator in upper case, and empty for other kinds, so that a quoted name or a string never
+    equals a keyword.
     """
 
     kind: Kind
@@ -37,7 +37,7 @@ class Token(NamedTuple):
 
 
 def cut(text: str, start: int = 0) -> list[Token] | None:
-    """The tokens of a text from an offset on, without hints; None where something is never closed."""
+    """The tokens of a text from an offset on, without hints; None if something is never closed."""
     try:
         found = PaimonDialect().tokenize(text[start:])
     except TokenError:
@@ -58,5 +58,5 @@ def cut(text: str, start: int = 0) -> list[Token] | None:
 
 
 def unquote_name(token: Token) -> str:
-    """The name that a word or a back-quoted token stands for."""
+    """The name of a word or a back-quoted token."""
     return token.text[1:-1].replace("``", "`") if token.kind == "quoted" else token.text

@@ -1,4 +1,4 @@
-"""Paimon's dialect of sqlglot as sessions use it."""
+"""The dialect of sessions, which sqlglot does not register."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.sql.dialect.tokenizer import PaimonTokenizer
 
 
 class PaimonDialect(Spark):
-    """Statements as Paimon, Flink and Spark write them."""
+    """The spellings of Paimon, Flink and Spark."""
 
     Tokenizer = PaimonTokenizer
     Parser = PaimonParser
@@ -19,7 +19,7 @@ class PaimonDialect(Spark):
 
 
 def walk(text: str) -> PaimonParser:
-    """A parser that stands at the first token of a text, and behind the last where it cannot be cut into tokens."""
+    """A parser at the first token of a text; without tokens if the text cannot be tokenized."""
     parser = PaimonParser(dialect=PaimonDialect())
     try:
         parser.begin(text, 0, len(text))

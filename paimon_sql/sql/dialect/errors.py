@@ -1,4 +1,4 @@
-"""Errors of texts, with their places."""
+"""Parse errors with their positions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from sqlglot.errors import ParseError
 
 
 class PositionedError(ParseError):
-    """A text that cannot be read.
+    """A text cannot be parsed.
 
     Args:
-        problem: what is wrong, in one sentence without its point.
+        problem: what is wrong; one sentence without its full stop.
         start: the offset of the first character of the wrong part.
-        end: that of its last character.
-        remedy: what to write instead, in one sentence.
+        end: the offset of its last character.
+        remedy: what to write instead; one sentence.
     """
 
     def __init__(self, problem: str, start: int, end: int, remedy: str | None = None) -> None:
@@ -22,10 +22,10 @@ class PositionedError(ParseError):
 
 
 class RefusedError(PositionedError):
-    """A construct of Paimon's or Flink's that is malformed or cannot be kept; Spark would not say why.
+    """A construct of Paimon's or Flink's is malformed or cannot be supported; Spark's error would not name the cause.
 
     Attributes:
-        about: the table or function that the statement is about, if it was read.
+        about: the table or function of the statement, if it was parsed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Parts of statements that stay text, with the tables of ours inside."""
+"""Parts of statements that stay text, with the Paimon tables inside."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from paimon_sql.sql.dialect.relations import RelationParser
 from paimon_sql.sql.dialect.walking import CLOSING
 
 _ENDS = frozenset((TokenType.COMMA, TokenType.WHERE, TokenType.WHEN, TokenType.THEN))
-"""What ends an expression that stays text, outside of CASE and brackets."""
+"""Tokens that end an expression that stays text, outside of CASE and brackets."""
 
 
 class TextParser(RelationParser):
-    """Spark's parser with parts that stay text."""
+    """Parses parts of statements as text."""
 
     def expression_text(self) -> Verbatim | None:
-        """The expression that is next, as text: up to a comma, a closing bracket, WHERE, WHEN or THEN."""
+        """Parse the next expression as text: up to a comma, a closing bracket, WHERE, WHEN or THEN."""
         index, cases = self._index, 0
         while index < self._tokens_size:
             kind = self._tokens[index].token_type
@@ -28,11 +28,11 @@ class TextParser(RelationParser):
         return self.text_up_to(index)
 
     def rest(self) -> Verbatim | None:
-        """What is left of the statement, as text."""
+        """Parse the rest of the statement as text."""
         return self.text_up_to(self._tokens_size)
 
     def text_up_to(self, index: int) -> Verbatim | None:
-        """The tokens from here up to an index, as text; None where there are none."""
+        """Parse the tokens up to an index as text; None if there are none."""
         if index <= self._index:
             return None
         first, last, begin = self._curr, self._tokens[index - 1], self._index
@@ -41,15 +41,15 @@ class TextParser(RelationParser):
         return self.placed(node, first)
 
     def as_written(self) -> Verbatim:
-        """The rest of the statement, which is no SQL."""
+        """The rest of the statement, which is not SQL."""
         first, last = self._curr, self._tokens[-1]
         self._advance(self._tokens_size - self._index)
         return self.placed(Verbatim(this=self.sql[first.start : last.end + 1]), first)
 
     def bracket_text(self) -> Verbatim | None:
-        """A bracket with what it holds, as text; step over it.
+        """Parse a bracket with its contents as text; None if no bracket is next.
 
-        Its ``meta["pieces"]`` is the number of texts between commas, ``meta["words"]`` are the tokens in upper case.
+        ``meta["pieces"]`` is the number of elements between commas, ``meta["words"]`` are the tokens in upper case.
         """
         inside = self.bracket()
         if inside is None:

@@ -1,4 +1,4 @@
-"""Walking over the tokens of a statement: what the parts of the parser share."""
+"""Token navigation: the base of the parser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_WORDS = TEXTS | {TokenType.IDENTIFIER}
 
 
 class Walking(SparkParser):
-    """Spark's parser with a few steps more.
+    """Spark's parser with lookahead and moves over tokens.
 
     Attributes:
         shallow: whether queries and expressions stay text.
@@ -28,17 +28,17 @@ class Walking(SparkParser):
     shallow = False
     _partners_of: tuple[list[Token], dict[int, int]] = ([], {})
 
-    # -- looking -----------------------------------------------------------------------------------------------------
+    # -- lookahead ---------------------------------------------------------------------------------------------------
 
     def sees(self, *words: str, ahead: int = 0) -> bool:
-        """Whether these words or operators are next; one may list choices as ``A|B``."""
+        """Whether these words or operators are next; ``A|B`` is a choice."""
         return self._count(words, ahead) > 0
 
     def _count(self, words: tuple[str, ...], ahead: int = 0) -> int:
-        """How many tokens these words are that stand so many places ahead; 0 where others stand there."""
+        """The number of tokens that these words match at an offset; 0 if they do not match."""
         at, number = 0, ahead
         while at < len(words):
-            # Some keywords of sqlglot's have two words.
+            # Some of sqlglot's keywords have two words.
             pieces = self._word(number).split() if len(words) > at + 1 else [self._word(number)]
             if not pieces or any(p not in w.split("|") for p, w in zip(pieces, words[at:], strict=False)):
                 return 0
@@ -46,13 +46,13 @@ class Walking(SparkParser):
         return number - ahead if at == len(words) else 0
 
     def _word(self, ahead: int = 0) -> str:
-        """The token so many places ahead as a word; empty for a name in back-quotes, a text, and behind the end."""
+        """The token at an offset in upper case; empty for a quoted name, a string, and after the end."""
         index = self._index + ahead
         token = self._tokens[index] if 0 <= index < self._tokens_size else None
         return "" if token is None or token.token_type in _NO_WORDS else token.text.upper()
 
     def is_name(self, ahead: int = 0) -> bool:
-        """Whether the token so many places ahead can be a name."""
+        """Whether the token at an offset can be a name."""
         index = self._index + ahead
         token = self._tokens[index] if index < self._tokens_size else None
         if token is None or token.token_type in TEXTS:
@@ -62,20 +62,20 @@ class Walking(SparkParser):
     # -- moving ------------------------------------------------------------------------------------------------------
 
     def _advance(self, times: int = 1) -> None:
-        super()._advance(min(times, self._tokens_size - self._index))  # behind the last token at most
+        super()._advance(min(times, self._tokens_size - self._index))  # at most to the end
 
     def accept(self, *words: str) -> bool:
-        """Step over these words or operators if they are next."""
+        """Move past these words or operators if they are next."""
         count = self._count(words)
         self._advance(count)
         return count > 0
 
     def step(self) -> None:
-        """Step over a token, or over a bracket with all that it holds."""
+        """Move past a token, or past a bracket with its contents."""
         self._advance(self._closing(self._index) + 1 - self._index)
 
     def _closing(self, index: int) -> int:
-        """The index of the bracket that closes the one at an index; the index itself where nothing opens or closes."""
+        """The index of the bracket that closes the one at an index; the index itself if none opens and closes."""
         if self._partners_of[0] is not self._tokens:
             partners: dict[int, int] = {}
             opened: list[int] = []
@@ -87,10 +87,10 @@ class Walking(SparkParser):
             self._partners_of = self._tokens, partners
         return self._partners_of[1].get(index, index)
 
-    # -- taking ------------------------------------------------------------------------------------------------------
+    # -- parsing -----------------------------------------------------------------------------------------------------
 
     def identifier(self, *further: TokenType) -> exp.Identifier | None:
-        """A single name, in back-quotes or not, or a token of one of the further kinds; step over it."""
+        """Parse a single name, quoted or not, or a token of one of the further kinds."""
         if not self.is_name() and self._curr.token_type not in further:
             return None
         token = self._curr
@@ -99,7 +99,7 @@ class Walking(SparkParser):
         return self.placed(exp.Identifier(this=token.text, quoted=quoted), token)
 
     def parts(self) -> Parts | None:
-        """A name of several parts; step over it."""
+        """Parse a dotted name."""
         first, name = self._curr, self.identifier()
         if name is None:
             return None
@@ -111,7 +111,7 @@ class Walking(SparkParser):
         return self.placed(Parts(expressions=names), first)
 
     def string(self) -> exp.Literal | None:
-        """A text in quotes; step over it."""
+        """Parse a string literal."""
         token = self._curr
         if token.token_type not in TEXTS:
             return None
@@ -119,7 +119,7 @@ class Walking(SparkParser):
         return self.placed(exp.Literal.string(token.text), token)
 
     def literal(self) -> exp.Literal | None:
-        """A text or a number with its sign; step over it."""
+        """Parse a string literal or a number with its sign."""
         first, sign = self._curr, "-" if self.accept("-") else ""
         if self._curr.token_type is not TokenType.NUMBER:
             return None if sign else self.string()
@@ -128,36 +128,36 @@ class Walking(SparkParser):
         return self.placed(exp.Literal(this=sign + number, is_string=False), first)
 
     def bracket(self) -> tuple[int, int] | None:
-        """The bracket that is next: the index of the first token inside, and of the one that closes it; no step."""
+        """The indexes of the first token inside the next bracket, and of its closing one; does not move."""
         close = self._closing(self._index)
         return (self._index + 1, close) if close > self._index else None
 
     def placed(self, node: E, first: Token) -> E:
-        """The node, which the tokens from ``first`` up to here make up."""
+        """Set the position of a node to the tokens from ``first`` up to here; returns the node."""
         node.meta.update(start=first.start, end=max(first.end, self._prev.end) if self._prev else first.end)
         return node
 
-    # -- complaining -------------------------------------------------------------------------------------------------
+    # -- errors ------------------------------------------------------------------------------------------------------
 
     def refusal(
         self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expr | None = None
     ) -> RefusedError:
-        """An error at a token, the next one if none is given, or behind the last."""
+        """An error at a token; by default at the next one, or at the end."""
         token = at or self._curr
-        behind = self._prev.end + 1 if self._prev else 0
-        start, end = (token.start, token.end) if token else (behind, behind)
+        after = self._prev.end + 1 if self._prev else 0
+        start, end = (token.start, token.end) if token else (after, after)
         return RefusedError(problem, start, end, remedy, about)
 
     def refusal_of(self, node: exp.Expr, problem: str, remedy: str | None = None) -> RefusedError:
-        """An error at the place of a node."""
+        """An error at the position of a node."""
         return RefusedError(problem, node.meta["start"], node.meta["end"], remedy)
 
     def text_of_token(self) -> str:
-        """The token that is next, as it is written."""
+        """The text of the next token."""
         return self.sql[self._curr.start : self._curr.end + 1] if self._curr else ""
 
     def refuse(self, problem: str, first: Token, remedy: str | None = None) -> NoReturn:
-        """Raise an error of the tokens from ``first`` up to here."""
+        """Raise an error at the tokens from ``first`` up to here."""
         last = self._prev if self._prev and self._prev.end >= first.start else first
         raise RefusedError(problem, first.start, last.end, remedy)
 
@@ -167,13 +167,13 @@ class Walking(SparkParser):
 
 
 def whole_brackets(tokens: list[Token]) -> list[Token]:
-    """The tokens of statements, where a semicolon inside of brackets ends none: it is an error in the one around it."""
+    """The tokens with semicolons inside of brackets as unknown tokens: they are errors, and end no statement."""
     if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
         return tokens
-    depth, made = 0, []
+    depth, tokens_with_errors = 0, []
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in CLOSING)
         if depth > 0 and token.token_type is TokenType.SEMICOLON:
             token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
-        made.append(token)
-    return tokens if depth else made
+        tokens_with_errors.append(token)
+    return tokens if depth else tokens_with_errors

@@ -1,1 +1,1 @@
-"""Calls of a catalog's functions inside statements."""
+"""Function calls and table names inside statements."""

@@ -1,4 +1,4 @@
-"""Calls of functions in a text: an expression, a query or a statement."""
+"""Function calls in an expression, query or statement."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 class FunctionCall(NamedTuple):
-    """A name before a bracket.
+    """A call: a name before a bracket.
 
     Attributes:
-        name: its parts.
-        start: the offset where it begins.
-        end: the offset behind it.
-        opened: the offset behind the bracket.
-        closed: the offset of the bracket that closes it.
+        name: the parts of the name.
+        start: the offset of the name.
+        end: the offset after the name.
+        opened: the offset after the opening bracket.
+        closed: the offset of the closing bracket.
         arguments: the tokens of each argument.
     """
 
@@ -35,7 +35,7 @@ class FunctionCall(NamedTuple):
 
 
 def calls_in(text: str) -> list[FunctionCall]:
-    """The calls in a text, at any depth, in the order of their names; none where it cannot be cut into tokens."""
+    """The calls in a text, at any depth, in the order of their names; empty if the text cannot be tokenized."""
     parser = walk(text)
     found: list[FunctionCall] = []
     while parser.token:
@@ -60,7 +60,7 @@ def calls_in(text: str) -> list[FunctionCall]:
 
 
 def _arguments(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
-    """The tokens between commas outside of brackets."""
+    """Split tokens at commas outside of brackets."""
     pieces: list[list[Token]] = [[]] if tokens else []
     depth = 0
     for token in tokens:
@@ -73,16 +73,16 @@ def _arguments(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
 
 
 def called_names(text: str) -> list[tuple[str, ...]]:
-    """The names before brackets in an expression or query: its functions, and words of SQL that look like them."""
+    """The names of calls in an expression or query, with keywords before brackets."""
     return [call.name for call in calls_in(text)]
 
 
 def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | None]) -> str:
-    """A text with nulls in the place of calls of some functions, so that it can be checked without them.
+    """Replace calls of some functions by nulls, so that the text can be checked without these functions.
 
     Args:
         text: the text.
-        result_type: what a function of that name gives back, in SQL; None where the call is to stay.
+        result_type: the SQL type of a function's result, by its name; None to keep the call.
     """
     edits: list[Edit] = []
     for call in calls_in(text):
@@ -92,7 +92,7 @@ def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | Non
         null = f"CAST(NULL AS {kind})"
         if not call.arguments:
             edits.append(Edit(call.start, call.closed + 1, null))
-        else:  # the arguments stay, to be checked
+        else:  # keep the arguments, so that they are checked
             edits += [
                 Edit(call.start, call.opened, "IF(struct("),
                 Edit(call.closed, call.closed + 1, f") IS NULL, {null}, {null})"),

@@ -1,9 +1,9 @@
-"""Calls of the catalog's functions over columns, which become calls of a session's own functions.
+"""Rewriting of catalog functions over columns to functions of the session.
 
-``sys.bucket(8, 'x')`` of constants is the catalog's function, worked out while Spark plans. Over columns Spark would
-run it inside its executors, where Python is reached by functions of the session only; so there the call becomes one of
-``__paimon_bucket(8, k)``, which the session has to register. The one that ``blob_view`` becomes has the table and the
-column in its name, as workers cannot look for them.
+Spark evaluates ``sys.bucket(8, 'x')`` of constants during planning, by the catalog's function. Over columns it would
+run on executors, where only functions of the session reach Python; so the call becomes ``__paimon_bucket(8, k)``,
+which the session must register. The function for ``blob_view`` has table and column in its name, since workers cannot
+look them up.
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ from paimon_sql.sql.functions.calls import FunctionCall, calls_in
 from paimon_sql.sql.text.edits import Edit, apply
 
 BUCKET_FUNCTIONS = {"bucket": "default", "mod_bucket": "mod", "hive_bucket": "hive"}
-"""The functions of ``sys``, with the bucket function of tables that each stands for."""
+"""Functions of ``sys``, with the ``bucket-function.type`` that each computes."""
 PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW = "path_to_descriptor", "descriptor_to_string", "blob_view"
 BLOB_FUNCTIONS = (PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW)
 
 _SYSTEM = "sys"
 _NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
 _WORDS = ("bucket", "descriptor", BLOB_VIEW)
-"""The names have one of these in them."""
+"""Every name of `_NAMES` contains one of these."""
 _ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
 _TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 _LITERALS = frozenset(
     (TokenType.NUMBER, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.HEX_STRING)
 ) | {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
 SESSION_PREFIX = "__paimon_"
-"""What the names of a session's functions begin with."""
+"""Prefix of the session's functions."""
 
 
 def session_function(name: str) -> str:
-    """The name under which a session has a function."""
+    """The session's name of a function."""
     return SESSION_PREFIX + name
 
 
 def called_function(name: str) -> str:
-    """The function of ``sys`` that one of the session's stands for."""
+    """The function of ``sys`` for a name of `rewrite_calls`."""
     return BLOB_VIEW if name.startswith(f"{BLOB_VIEW}_") else name
 
 
 def view_function(table: str, field_id: int) -> str:
-    """The function that makes references to a column of a table, of which both stand in its name."""
+    """The function that makes blob views of a table's column; its name holds both."""
     return f"{BLOB_VIEW}_{field_id}_{table.encode().hex()}"
 
 
 def viewed_column(name: str) -> tuple[str, int]:
-    """The table and the id of the column that such a function refers to."""
+    """The table and the field id in a name of `view_function`."""
     field_id, _, table = name.removeprefix(f"{BLOB_VIEW}_").partition("_")
     return bytes.fromhex(table).decode(), int(field_id)
 
 
 def calls_functions(text: str) -> bool:
-    """A quick look: False where no such function can be in the text."""
-    # Long texts are looked through for a word much sooner than for a pattern.
+    """Whether the text may call such a function; a cheap check."""
+    # In long texts, searching for a word is much faster than for a pattern.
     lowered = text.lower()
     return any(word in lowered for word in _WORDS) and _ANY.search(text) is not None
 
 
 def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
-    """The text with the calls over columns rewritten, and the functions that the session needs for it."""
+    """Rewrite the calls over columns; returns the text, and the functions that the session must register."""
     edits: list[Edit] = []
     used: list[str] = []
     for call in calls_in(text):
@@ -77,7 +77,7 @@ def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
 
 
 def _session_name(call: FunctionCall, context: RewriteContext) -> str | None:
-    """The session's function for a call over more than constants; None where it is none of ours."""
+    """The session's function for a call over columns; None for other functions, and for constants."""
     *before, name = call.name
     name = name.lower()
     catalog = before[0] if len(before) == 2 else context.current_catalog
@@ -89,7 +89,7 @@ def _session_name(call: FunctionCall, context: RewriteContext) -> str | None:
 
 
 def _view(call: FunctionCall, catalog: str, context: RewriteContext) -> str:
-    """The function that a call of ``blob_view`` over rows becomes."""
+    """The session's function for a call of ``blob_view`` over columns."""
     named = call.arguments[:2]
     if len(call.arguments) != 3 or any([t.token_type for t in each] != [TokenType.STRING] for each in named):
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""The names in a query by their places."""
+"""Names in a query by position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from paimon_sql.sql.dialect.dialect import walk
 
 
 class NameLocation(NamedTuple):
-    """A name of several parts, from the offset ``start`` up to ``end``."""
+    """A dotted name, from offset ``start`` up to ``end``."""
 
     parts: tuple[str, ...]
     start: int
@@ -28,7 +28,7 @@ class NameLocations:
         self._starts = {token.start: number for number, token in enumerate(self._parser.all_tokens)}
 
     def at(self, offset: int) -> NameLocation | None:
-        """The name that begins at an offset; None where none does."""
+        """The name that begins at an offset."""
         number = self._starts.get(offset)
         if number is None:
             return None

@@ -1,4 +1,4 @@
-"""The functions that a session has for calls over columns: kept out of definitions, and out of SHOW FUNCTIONS."""
+"""Functions of the session for calls over columns: refused in definitions, hidden from SHOW FUNCTIONS."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ _INSTEAD = {
 }
 _SHOWS = re.compile(r"\bshow\b", re.IGNORECASE)
 _OTHERS = f"(?!{SESSION_PREFIX})"
-"""What patterns of SHOW FUNCTIONS begin with, which Spark reads as regular expressions: names that are not ours."""
+"""Prefix for patterns of SHOW FUNCTIONS (regular expressions in Spark) that excludes the session's functions."""
 
 
 def check_lasting(text: str, function: str) -> None:
-    """Refuse a call over columns where the statement makes something that outlives the session.
+    """Check that a call over columns is not part of a definition that outlives the session.
 
     Args:
         text: a statement that calls the function over columns.
         function: the function of ``sys``.
 
     Raises:
-        UnsupportedError: the statement makes a view, a function or a materialized table of a catalog.
+        UnsupportedError: the statement defines a catalog's view, function or materialized table.
     """
     parser = walk(text)
     if not parser.accept("CREATE|ALTER"):
         return
     parser.accept("OR", "REPLACE|ALTER")
     if parser.word in _INSTEAD:
-        kept, instead = _INSTEAD[parser.word]
+        kind, instead = _INSTEAD[parser.word]
         raise UnsupportedError(
-            f"A {kept} cannot hold sys.{function} over columns, which only this session can work out.", remedy=instead
+            f"A {kind} cannot hold sys.{function} over columns, which only this session can work out.",
+            remedy=instead,
         )
 
 
 def without_ours(text: str) -> str:
-    """A SHOW FUNCTIONS that leaves out the functions which the session has for calls over columns."""
+    """Make SHOW FUNCTIONS hide the session's functions; other statements are unchanged."""
     if not _SHOWS.search(text):
         return text
     parser = walk(text)
@@ -58,6 +59,6 @@ def without_ours(text: str) -> str:
         return apply(text, [Edit(end, end, f" LIKE '{_OTHERS}*'")])
     pattern, start = parser.text_of_token(), parser.token.start
     if not pattern.startswith(("'", '"')):
-        return text  # it names one function
+        return text  # the name of one function
     others = "|".join(_OTHERS + part.lstrip() for part in pattern[1:-1].split("|"))
     return apply(text, [Edit(start, start + len(pattern), f"{pattern[0]}{others}{pattern[0]}")])

@@ -1,1 +1,1 @@
-"""Statements declared by a line of grammar."""
+"""Grammar of declared statements."""

@@ -1,4 +1,4 @@
-"""What can stand in a slot of a declared statement: how it is read, written, and told to people."""
+"""Kinds of slots of declared statements: how their contents are parsed, generated and documented."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from paimon_sql.sql.dialect.parser import PaimonParser
 
 READS = ("SELECT|WITH|VALUES|TABLE|FROM|MAP|REDUCE|(",)
-"""How queries begin."""
+"""First words of queries."""
 
 
 class Slot(ABC):
-    """One kind of slot.
+    """A kind of slot.
 
     Attributes:
-        what: what is missing where nothing of the kind stands.
-        example: what people are told to type there, where that is not its name.
+        what: the noun phrase for errors where the contents are missing.
+        example: the usage to show; by default the slot's name.
     """
 
     what: str
@@ -34,23 +34,23 @@ class Slot(ABC):
 
     @abstractmethod
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
-        """Step over what stands there; None where it is nothing of the kind."""
+        """Parse the contents; None if they do not fit."""
 
     @abstractmethod
     def value(self, node: exp.Expr, reading: Reading) -> Any:
-        """What a node means, as a statement's data hold it."""
+        """The value of a node in the statement's data; None for another catalog's table."""
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
-        """A node as SQL."""
+        """Generate a node."""
         return generator.sql(node)
 
     def usage(self, name: str) -> str:
-        """What people type there."""
+        """The text for usages."""
         return self.example or name
 
 
 class Name(Slot):
-    """A single name; also a number or a text in quotes."""
+    """A single name, number or string literal."""
 
     what = "the name of a {}"
 
@@ -62,13 +62,13 @@ class Name(Slot):
 
 
 class NewName(Name):
-    """Another name."""
+    """A new name."""
 
     what = "the new name"
 
 
 class Word(Name):
-    """A single name."""
+    """A single name only."""
 
     what = "a {}"
 
@@ -103,7 +103,7 @@ class NameList(Names):
 
 
 class Table(Slot):
-    """The name of a table; a statement of another catalog's is not Paimon's."""
+    """The name of a Paimon table; a statement about another catalog's is left to Spark."""
 
     what = "the name of a {}"
 
@@ -115,14 +115,14 @@ class Table(Slot):
 
 
 class NewTable(Table):
-    """The name of a table that need not be there."""
+    """The name of a table that may be missing."""
 
     def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         return reading.new_table(node)
 
 
 class Text(Slot):
-    """A text in quotes."""
+    """A string literal."""
 
     what = "a text in quotes"
 
@@ -137,7 +137,7 @@ class Text(Slot):
 
 
 class Number(Slot):
-    """A whole number."""
+    """An integer without sign."""
 
     what = "the number of a {}"
 
@@ -149,7 +149,7 @@ class Number(Slot):
 
 
 class Choice(Slot):
-    """A list of options in brackets."""
+    """Options in brackets."""
 
     what = "its options in brackets"
     example = "('key' = 'value')"
@@ -175,7 +175,7 @@ class Query(Slot):
 
 
 class Rest(Query):
-    """Whatever is left of the statement."""
+    """The rest of the statement."""
 
     what = "a definition"
 
@@ -199,4 +199,4 @@ SLOTS: dict[str, Slot] = {
     "query": Query(),
     "rest": Rest(),
 }
-"""The kinds by their names in lines of grammar; a family of statements may add its own."""
+"""Slots by kind, as named in lines of grammar; modules of statements add theirs."""

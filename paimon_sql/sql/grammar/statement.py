@@ -1,8 +1,8 @@
-"""Statements that Python executes, as data.
+"""Carried statements as data.
 
-A statement that Spark's own rules cannot execute on our tables is read into a node of a tree, and that into one of
-these classes, which a CALL hands to Spark (see ``carry``). Expressions and queries inside stay SQL text, for Spark to
-parse when the statement is executed; a table is its full name, catalog first.
+A statement that Spark's rules cannot execute on Paimon tables is parsed into a node, and converted to one of these
+classes, which a CALL carries (see ``carry``). Expressions and queries inside stay SQL text, which Spark parses at
+execution; a table is its full name, catalog first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Options = Mapping[str, str]
 
 
 class Node:
-    """A part of a statement that is written to JSON under the name of its class."""
+    """A part of a statement, encoded in JSON under the name of its class."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Statement(Node):
     """A statement that Python executes.
 
     Attributes:
-        SPARK_PARSES: Spark's parser knows the statement, so that it can be asked for the errors inside it.
-        NODE: the class of its nodes in trees.
-        SLOTS: its slots by their names.
-        GRAMMARS: the ways to write it.
+        SPARK_PARSES: whether Spark's parser knows the statement and can find errors inside it.
+        NODE: the class of its tree nodes.
+        SLOTS: its slots by name.
+        GRAMMARS: its grammars, one per spelling.
     """
 
     SPARK_PARSES: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class Statement(Node):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        """The data that a node stands for; None where it is about a table of another catalog's."""
+        """The statement of a node; None if its table is another catalog's."""
         given: dict[str, Any] = {}
         for name in (f.name for f in fields(cls) if node.args.get(f.name) is not None):
             value = node.args[name]
@@ -57,8 +57,7 @@ class Statement(Node):
 class RowChange(Statement):
     """A statement that changes rows of ``table``.
 
-    ``text`` is the whole of it in Spark's own grammar, every word at the line and column where the user wrote it; it
-    is filled in when the statement is carried.
+    ``text`` is the whole statement in Spark's grammar, with the user's lines and columns; the rewrite sets it.
     """
 
     table: TableName

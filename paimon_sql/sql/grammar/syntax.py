@@ -1,10 +1,13 @@
-"""Statements declared by one line of their grammar, by which they are read, written and explained.
+"""Grammar of declared statements: one line, by which a statement is parsed, generated and documented.
 
-``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}`` reads: words that stand there (``A|B`` is a choice of words,
-``=?`` may be missing); ``!``, behind which a text is that statement, so that what does not fit is an error; ``[..]``
-may be missing, ``[.. | ..]`` is a choice of which none need be there; ``<flag: WORDS>`` notes that words are there,
-``<mode: A B | C>`` which of them; ``{name:kind}`` is a slot, by a kind of ``slots``; ``(* [..] [..] *)`` takes its
-parts in any order, each once.
+In ``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}``:
+
+- ``WORD`` is a keyword, ``A|B`` a choice of keywords, ``=?`` optional.
+- ``!`` is the cut: after it the statement is recognized, and a mismatch is an error.
+- ``[..]`` is optional, ``[.. | ..]`` an optional choice.
+- ``<flag: WORDS>`` records that words are there, ``<mode: A B | C>`` which of them.
+- ``{name:kind}`` is a slot of a kind of ``slots``.
+- ``(* [..] [..] *)`` has its parts in any order, each at most once.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from paimon_sql.sql.dialect.parser import PaimonParser
 
 Found = dict[str, Any]
-"""What a statement holds, by the names of its slots and flags."""
+"""The parsed values of a statement by the names of its slots and flags."""
 _PIECE = re.compile(
     r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^<>]*)>|[^\s\[\]{}<>]+"
 )
@@ -36,52 +39,54 @@ class Part(ABC):
 
     @abstractmethod
     def parse(self, parser: PaimonParser, found: Found) -> bool:
-        """Step over the part if it is next; otherwise False, and the parser may stand anywhere.
+        """Parse the part; if False, it is not next, and the parser may be anywhere.
 
         Raises:
-            PlacedError: it is next, and what follows does not fit.
+            RefusedError: the part is next, but malformed.
         """
 
     @abstractmethod
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
-        """The part as SQL; None where the node does not say it."""
+        """Generate the part; None if the node does not have it."""
 
     @abstractmethod
     def usage(self) -> str:
-        """The part as people are told to type it."""
+        """The part as usages show it."""
 
     def noted(self) -> Iterator[Named | SlotPart]:
-        """The parts inside that note something."""
+        """The parts inside that record a value."""
         return iter(())
 
     def missing(self) -> str:
-        """What is missing where the part is."""
+        """The noun phrase for an error where the part is missing."""
         return self.usage()
 
 
 class Words(Part):
-    """Words that stand there."""
+    """Keywords."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        self._runs = [(is_extra, [w.removesuffix("?") for w in run]) for is_extra, run in groupby(words, _is_extra)]
-        self._told = " ".join(word.split("|")[0] for _, run in self._runs for word in run)
+        self._runs = [
+            (is_optional, [w.removesuffix("?") for w in run]) for is_optional, run in groupby(words, _is_optional)
+        ]
+        self._canonical = " ".join(word.split("|")[0] for _, run in self._runs for word in run)
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
-        return all(parser.accept(*run) or is_extra for is_extra, run in self._runs)
+        return all(parser.accept(*run) or optional for optional, run in self._runs)
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
-        return self._told
+        return self._canonical
 
     def usage(self) -> str:
-        return self._told
+        return self._canonical
 
 
-def _is_extra(word: str) -> bool:
+def _is_optional(word: str) -> bool:
     return word.endswith("?")
 
 
 class Named(Part):
-    """Words that are noted under a name: that they are there, or which of several."""
+    """Keywords that are recorded under a name: that they are there, or which choice."""
 
     def __init__(self, name: str, choices: Sequence[str]) -> None:
         self.name, self.choices = name, choices
@@ -110,7 +115,7 @@ class Named(Part):
 
 
 class SlotPart(Part):
-    """What stands there is noted under the slot's name."""
+    """A slot, recorded under its name."""
 
     def __init__(self, name: str, slot: Slot) -> None:
         self.name, self.slot = name, slot
@@ -137,17 +142,17 @@ class SlotPart(Part):
 
 
 class Series(Part):
-    """Parts in their order; each of those behind the cut must be there.
+    """Parts in order; after the cut, each must be there.
 
     Attributes:
-        is_whole: a text that is this is nothing more.
+        is_whole: whether the statement must end here.
     """
 
     def __init__(self, parts: Sequence[Part], cut: int, *, is_whole: bool = False) -> None:
         self.parts, self._cut, self.is_whole = parts, cut, is_whole
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
-        said = ""
+        before = ""
         for number, part in enumerate(self.parts):
             start = parser.index
             if not part.parse(parser, found):
@@ -155,8 +160,8 @@ class Series(Part):
                     return False
                 parser.go(start)
                 following = self.parts[number : number + 2] if isinstance(part, Words) else [part]
-                raise parser.missing(said, " and ".join(each.missing() for each in following))
-            said = part.usage() if isinstance(part, Words) else said
+                raise parser.missing(before, " and ".join(each.missing() for each in following))
+            before = part.usage() if isinstance(part, Words) else before
         return True
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
@@ -174,7 +179,7 @@ class Series(Part):
 
 
 class Maybe(Part):
-    """One of some series, or none of them."""
+    """An optional choice of series."""
 
     def __init__(self, choices: Sequence[Series]) -> None:
         self.choices = choices
@@ -184,7 +189,7 @@ class Maybe(Part):
         return True
 
     def accept(self, parser: PaimonParser, found: Found) -> bool:
-        """Step over one of the series if one is next."""
+        """Parse one of the series, if one is next."""
         start, refused = parser.index, list[RefusedError]()
         for choice in self.choices:
             inner: Found = {}
@@ -200,8 +205,8 @@ class Maybe(Part):
         return False
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
-        said = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
-        return next((sql for choice in said if (sql := choice.sql(generator, node))), None)
+        present = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
+        return next((sql for choice in present if (sql := choice.sql(generator, node))), None)
 
     def usage(self) -> str:
         return f"[{' | '.join(choice.usage() for choice in self.choices)}]"
@@ -212,7 +217,7 @@ class Maybe(Part):
 
 
 class AnyOrder(Part):
-    """Parts that may be missing, in any order, each once."""
+    """Optional parts in any order, each at most once."""
 
     def __init__(self, parts: Sequence[Maybe]) -> None:
         self.parts = parts
@@ -241,7 +246,7 @@ class AnyOrder(Part):
 
 
 def compiled(line: str) -> Series:
-    """The grammar that a line declares."""
+    """Compile a line of grammar."""
     pieces = list(_PIECE.finditer(line.replace("!", " ! ")))
     series, rest = _series(pieces, is_part=False)
     if rest:
@@ -250,12 +255,12 @@ def compiled(line: str) -> Series:
 
 
 def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list[re.Match[str]]]:
-    """The series that the pieces begin with, up to what closes it, and the other pieces."""
+    """Compile the series at the beginning, up to its closing piece; returns it, and the remaining pieces."""
     parts: list[Part] = []
     words: list[str] = []
     cut: int | None = None
 
-    def say() -> None:
+    def flush_words() -> None:
         if words:
             parts.append(Words(tuple(words)))
             words.clear()
@@ -263,11 +268,11 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
     while pieces and pieces[0][0] not in ("]", "|", "*)"):
         piece, *pieces = pieces
         if piece[0] not in ("[", "(*", "!") and not piece["slot"] and not piece["flag"]:
-            if is_part and piece[0] == "=":  # its first word alone tells that an option is there
-                say()
+            if is_part and piece[0] == "=":  # the first word alone decides that an option is there
+                flush_words()
             words.append(piece[0])
             continue
-        say()
+        flush_words()
         if piece["slot"]:
             parts.append(SlotPart(piece["slot"], SLOTS[piece["kind"] or piece["slot"]]))
         elif piece["flag"]:
@@ -278,14 +283,14 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
             maybe, pieces = _maybe(pieces)
             parts.append(maybe)
         else:
-            anyhow: list[Maybe] = []
+            unordered: list[Maybe] = []
             while pieces[0][0] == "[":
                 maybe, pieces = _maybe(pieces[1:])
-                anyhow.append(maybe)
-            parts.append(AnyOrder(anyhow))
+                unordered.append(maybe)
+            parts.append(AnyOrder(unordered))
             pieces = pieces[1:]
-    say()
-    # Of a part that may be missing its first words tell whether it is there.
+    flush_words()
+    # The first words of an optional part decide whether it is there.
     return Series(parts, cut if cut is not None else 1 if is_part else len(parts), is_whole=cut is not None), pieces
 
 

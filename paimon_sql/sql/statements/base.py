@@ -1,4 +1,4 @@
-"""How statements that Python executes are declared: a class of data, and a line of grammar for each way to write it."""
+"""Declaration of carried statements: a class of data, and one line of grammar per spelling."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _declared: list[type[Statement]] = []
 
 
 def declared_statements() -> list[type[Statement]]:
-    """The statements whose grammar is declared, those of a module one behind the other."""
+    """The declared statements, grouped by module."""
     return list(_declared)
 
 
 def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None) -> Callable[[type[S]], type[S]]:
-    """Give a class of statements its grammar (see ``syntax``).
+    """Declare the grammar of a statement class (see ``syntax``).
 
-    What the lines note are the class's fields, and the arguments of its node.
+    The slots and flags of the lines are fields of the class, and arguments of its node.
 
     Args:
-        lines: the ways to write it.
-        refusals: by words that may not stand behind it why not, and what to do instead.
+        lines: one line of grammar per spelling.
+        refusals: problem and remedy by words that must not follow the statement.
     """
     grammars = [compiled(line) for line in lines]
 
@@ -43,7 +43,7 @@ def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None)
         cls.SLOTS = {name: part.slot for name, part in noted.items() if not isinstance(part, Named)}
         for line, grammar in zip(lines, grammars, strict=True):
             reads(*_first_words(line))(_reader(grammar, node, refusals or {}))
-        rewrites(node)(lambda made, reading: _carried(cls, made, reading))
+        rewrites(node)(lambda parsed, reading: _carried(cls, parsed, reading))
         writes(node)(lambda generator, written: next(filter(None, (g.sql(generator, written) for g in grammars))))
         return cls
 
@@ -56,7 +56,7 @@ def _carried(cls: type[Statement], node: exp.Expr, reading: Reading) -> Carried 
 
 
 def _first_words(line: str) -> tuple[str, ...]:
-    """The words that a line begins with, up to the first slot or part that may be missing."""
+    """The words of a line before its first slot or optional part."""
     words: list[str] = []
     for word in line.replace("!", " ").split():
         if word[0] in "[{<(":
@@ -65,7 +65,7 @@ def _first_words(line: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _too_much(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]]) -> RefusedError:
+def _trailing_error(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]]) -> RefusedError:
     for words, (problem, remedy) in refusals.items():
         if parser.sees(*words.split()):
             return parser.refusal(problem, remedy=remedy)
@@ -81,7 +81,7 @@ def _reader(
             if not grammar.parse(parser, found):
                 return None
             if parser.token and grammar.is_whole:
-                raise _too_much(parser, refusals)
+                raise _trailing_error(parser, refusals)
         except RefusedError as error:
             error.about = found.get("table") or found.get("function")
             error.remedy = error.remedy or f"Write {grammar.usage()}."

@@ -12,7 +12,7 @@ from paimon_sql.sql.statements.base import declared
 from paimon_sql.sql.text.secrets import keep
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))
-"""Options of a catalog whose values may be shown; among the others are passwords and keys."""
+"""Catalog options whose values are never secret."""
 
 
 @declared("CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}")
@@ -27,9 +27,9 @@ class CreateCatalog(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made = super().of(node, reading)
-        assert isinstance(made, CreateCatalog)
-        return replace(made, options={k: v if k in _HARMLESS else keep(v) for k, v in made.options.items()})
+        statement = super().of(node, reading)
+        assert isinstance(statement, CreateCatalog)
+        return replace(statement, options={k: v if k in _HARMLESS else keep(v) for k, v in statement.options.items()})
 
 
 @declared("DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}")

@@ -1,4 +1,4 @@
-"""Flink's statements about the session, databases and views, which Spark writes otherwise."""
+"""Flink's statements about the session, databases and views that Spark spells differently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
 
 class Respelled(Verbatim):
-    """A statement that Spark writes otherwise in the places of ``meta``: each an offset, the next one, and the text."""
+    """A statement to respell: ``meta["places"]`` are spans with Spark's text for them."""
 
 
 writes(Respelled)(as_written)
@@ -26,7 +26,7 @@ writes(Respelled)(as_written)
 
 @rewrites(Respelled)
 def respelled(node: Respelled, reading: Reading) -> Outcome | None:
-    """What Spark writes in those places."""
+    """The edits to Spark's spelling."""
     return [Edit(*place) for place in node.meta["places"]]
 
 
@@ -39,7 +39,7 @@ def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled
 
 @reads("USE", "CATALOG")
 def use_catalog(parser: PaimonParser) -> exp.Expr | None:
-    """``USE CATALOG c``, which is ``SET CATALOG c`` in Spark."""
+    """Parse ``USE CATALOG c``: ``SET CATALOG c`` in Spark."""
     use = parser.token
     if not parser.is_name(2):
         return None
@@ -48,7 +48,7 @@ def use_catalog(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("SHOW", "CREATE", "VIEW")
 def show_create_view(parser: PaimonParser) -> exp.Expr | None:
-    """``SHOW CREATE VIEW v``, which Spark writes with TABLE."""
+    """Parse ``SHOW CREATE VIEW v``: ``SHOW CREATE TABLE v`` in Spark."""
     view = parser.token_at(2)
     assert view is not None
     return _respelled(parser, (view.start, view.end + 1, "TABLE"))
@@ -56,7 +56,7 @@ def show_create_view(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("CREATE|ALTER", "DATABASE|SCHEMA|NAMESPACE")
 def database_options(parser: PaimonParser) -> exp.Expr | None:
-    """``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which want DBPROPERTIES in Spark."""
+    """Parse ``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which need DBPROPERTIES in Spark."""
     while parser.token and not parser.sees("WITH|SET", "("):
         parser.step()
     word = parser.token
@@ -67,7 +67,7 @@ def database_options(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("SET|RESET")
 def set_option(parser: PaimonParser) -> exp.Expr | None:
-    """Keys that Spark writes with back-quotes: ``SET 'key' = 'value'``, and Paimon's own with dashes or stars."""
+    """Parse keys that Spark needs in back-quotes: ``SET 'key' = 'value'``, and Paimon's with dashes or stars."""
     parser.step_into()
     at, key = parser.token, parser.string()
     if key is None:

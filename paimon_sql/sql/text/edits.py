@@ -1,4 +1,4 @@
-"""Small changes to a text, each at its own place, so that everything else stays as the user wrote it."""
+"""Edits of a text by position, which leave the rest as the user wrote it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Edit(NamedTuple):
-    """Put ``text`` in the place of the characters from ``start`` up to ``end``; an insertion where both are equal."""
+    """Replacement of the characters from ``start`` up to ``end``; an insertion if both are equal."""
 
     start: int
     end: int
@@ -15,16 +15,16 @@ class Edit(NamedTuple):
 
 
 def clause(text: str, start: int, end: int, replacement: str) -> Edit:
-    """An edit that puts whole words in, with a space wherever they would touch their neighbours."""
+    """An edit that inserts words, with spaces where they would touch their neighbours."""
     before = "" if start == 0 or text[start - 1].isspace() else " "
     after = "" if end == len(text) or text[end].isspace() or text[end] in ",;)" else " "
     return Edit(start, end, before + replacement + after)
 
 
 def apply(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
-    """``text[start:end]`` with the edits that lie inside it; edits may touch but not overlap.
+    """``text[start:end]`` with the edits inside it; edits may touch but not overlap.
 
-    Insertions at one place keep the order in which they are given.
+    Insertions at one position keep their order.
     """
     end = len(text) if end is None else end
     parts: list[str] = []
@@ -39,5 +39,5 @@ def apply(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = No
 
 
 def outside(edits: Iterable[Edit], start: int, end: int) -> list[Edit]:
-    """The edits that do not lie between ``start`` and ``end``."""
+    """The edits outside of ``start`` to ``end``."""
     return [e for e in edits if e.end <= start or e.start >= end]

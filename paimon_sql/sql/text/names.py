@@ -1,4 +1,4 @@
-"""Names and texts as they are written in SQL."""
+"""Names and string literals in SQL."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([\w$]+))\s*")
 
 
 def quote_name(name: str) -> str:
-    """The name in back-quotes, as Spark reads it back whatever it holds."""
+    """Quote a name with back-quotes; any characters are safe."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def name_sql(name: str) -> str:
-    """The name as it stands where no keyword may follow: bare where it is plain, else in back-quotes."""
+    """The name, quoted only if needed; for positions where a keyword can be a name."""
     return name if _PLAIN_NAME.fullmatch(name) else quote_name(name)
 
 
 def string_sql(value: str) -> str:
-    """A string literal of this value."""
+    """Quote a string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def parts_in(text: str) -> tuple[str, ...] | None:
-    """The parts of a name that is written inside a text, such as ``db.`t$branch_b` ``; None where it is none."""
+    """Parse a dotted name such as ``db.`t$branch_b` ``; None if the text is not one."""
     parts: list[str] = []
     position = 0
     while match := _PART.match(text, position):

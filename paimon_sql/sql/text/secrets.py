@@ -1,6 +1,6 @@
-"""Values of a statement that nobody is to see: Spark shows statements in EXPLAIN, its UI and its logs.
+"""Secret values in statements: Spark shows statements in EXPLAIN, its UI and its logs.
 
-Those that a CALL would carry stay in this process, and the CALL holds what they are found by.
+Secrets of a carried statement stay in this process; the CALL holds references to them.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from typing import NamedTuple
 from paimon_sql.errors import InvalidInputError
 
 SECRET_NAMES = r"(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"
-"""What names of settings hold whose values are secret: Spark's own words, and a few more that catalogs have."""
+"""Parts of the names of settings with secret values: those of Spark (`spark.redaction.regex`), and of catalogs."""
 
 _SECRETS = (
     SECRET_NAMES
-    # Up to the next of these words only: a name that repeats them is read once, and not from each anew.
+    # Up to the next of these words only, so that a name that repeats them is not matched again from each.
     + SECRET_NAMES.replace("(?i)(", "(?:(?!").replace(")", r")[\w.-])*")
     + r"""['"`]?(?:\s*=\s*|\s+)(?:'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]?|"")*(?:"|$))"""
 )
-"""What is secret in a statement: the end of an option's name, and its value, to the end of the text if it is open."""
+"""Secrets in a statement: the end of an option's name, and its value, up to the end of the text if unclosed."""
 SECRETS_IN_JAVA = _SECRETS.replace(")*", ")*+")
-"""The same for Java, whose repeated groups take a frame of the stack each time unless they are possessive."""
+"""The same for Java, where repeated groups take a stack frame per repetition unless they are possessive."""
 _PATTERN = re.compile(_SECRETS)
 _SALT = os.urandom(16)
 _REFERENCE = re.compile(r"kept-[0-9a-f]{24}")
 
 
 def without_secrets(text: str) -> str:
-    """The text of a statement as it may be shown."""
+    """Redact the secrets of a statement."""
     return _PATTERN.sub("*********(redacted)", text)
 
 
 class SecretStore:
-    """Secret values between the parsing of a statement and its run, by references that reveal nothing of them.
+    """Secret values between the parsing and the execution of their statements, by references that reveal nothing.
 
-    A value leaves when the statements that brought it have run. Those of statements that never run (EXPLAIN, errors)
-    leave after a time, and the oldest where there are too many.
+    A value is removed when its statements have run. Values of statements that never run (EXPLAIN, errors) expire, and
+    the oldest is evicted from a full store.
 
     Args:
-        most: how many values it holds at most.
-        seconds: how long a value waits for its statement to run.
+        most: the max number of values.
+        seconds: time to live of a value.
     """
 
     def __init__(self, most: int = 1024, seconds: float = 600.0) -> None:
-        self._most = most
+        self._max_values = most
         self._seconds = seconds
         self._values: OrderedDict[str, _Secret] = OrderedDict()
         self._lock = threading.Lock()
@@ -60,22 +60,22 @@ class SecretStore:
         return len(self._values)
 
     def keep(self, value: str) -> str:
-        """Hold a value for one more statement; returns the reference that stands for it in this process."""
+        """Store a value for one more statement; returns its reference, valid in this process."""
         digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), key=_SALT, digest_size=12).hexdigest()
         reference = f"kept-{digest}"
         with self._lock:
             statements = self._values.pop(reference, _NONE).statements
             self._values[reference] = _Secret(value, statements + 1, time.monotonic())
-            if len(self._values) > self._most:
+            if len(self._values) > self._max_values:
                 self._values.popitem(last=False)
             self._expire_later()
         return reference
 
     def kept(self, text: str) -> str:
-        """The value that a reference stands for; other text is itself.
+        """The value of a reference; other text is returned unchanged.
 
         Raises:
-            InvalidInputError: the value has left.
+            InvalidInputError: the value has expired.
         """
         with self._lock:
             found = self._values.get(text)
@@ -86,7 +86,7 @@ class SecretStore:
         return text
 
     def release(self, references: Iterable[str]) -> None:
-        """A statement with these references has run."""
+        """Remove the values of a statement that has run, unless other statements need them."""
         with self._lock:
             for reference in references:
                 found = self._values.get(reference)

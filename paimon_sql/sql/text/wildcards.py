@@ -1,4 +1,4 @@
-"""Patterns with wildcards, as LIKE has them, in time that grows with the text and not with the number of wildcards."""
+"""LIKE patterns as regular expressions without backtracking: time grows with the text, not with the wildcards."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from enum import Enum
 
 
 class Wildcard(Enum):
-    """A part of a pattern that stands for other characters."""
+    """A wildcard of a pattern."""
 
     ANY = "any characters"
     ONE = "one character"
 
 
 def wildcard_pattern(parts: Iterable[str | Wildcard]) -> re.Pattern[str]:
-    """An expression whose ``fullmatch`` takes the texts that the parts describe, whatever their case is.
+    """Compile a pattern for ``fullmatch``, ignoring case.
 
-    Each piece between two wildcards is looked for once, where it comes first: what is found in a lookahead is not
-    given up again. Naive expressions such as ``.*a.*a.*b`` try all places of all pieces.
+    Each piece between two wildcards matches its first occurrence only, since lookaheads do not backtrack. A naive
+    expression such as ``.*a.*a.*b`` tries all occurrences of all pieces.
     """
     pieces = [""]
     for part in parts:

@@ -1,4 +1,4 @@
-"""Manifests rewritten on demand: without the files that were deleted, few, and sorted where the table wants it so."""
+"""Compaction of manifests on demand: without deleted files, in fewer files, sorted where the table's options set it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _NO_NAMES = pa.array([], pa.string())
 
 @dataclass(frozen=True)
 class ManifestPlan:
-    """What becomes of the manifests of a snapshot.
+    """The manifests of a snapshot, and those that replace some of them.
 
     Attributes:
-        before: all of them.
-        rewritten: those that go.
-        entries_before: how many entries those hold.
-        parts: the entries of each manifest that takes their place.
+        before: all manifests.
+        rewritten: the manifests that are replaced.
+        entries_before: the number of entries in the replaced manifests.
+        parts: the entries of each new manifest.
     """
 
     before: tuple[ManifestFileMeta, ...]
@@ -41,71 +41,71 @@ class ManifestPlan:
 
     @cached_property
     def kept(self) -> list[ManifestFileMeta]:
-        """Those that stay, in their order."""
-        going = {m.file_name for m in self.rewritten}
-        return [m for m in self.before if m.file_name not in going]
+        """The manifests that are not replaced, in their order."""
+        to_rewrite = {m.file_name for m in self.rewritten}
+        return [m for m in self.before if m.file_name not in to_rewrite]
 
     @property
     def dropped_entries(self) -> int:
-        """How many entries go for good."""
+        """The number of entries that no new manifest has."""
         return self.entries_before - sum(map(len, self.parts))
 
 
 @dataclass(frozen=True)
 class _Manifest:
-    """A manifest with its entries, and why it may have to go."""
+    """A manifest with its entries, and the reasons to rewrite it."""
 
     meta: ManifestFileMeta
     entries: pa.Table
     is_dirty: bool
-    """Whether it holds a file that was deleted, or deletes one."""
+    """Whether it adds a file that was deleted, or deletes one."""
     is_small: bool
 
 
 def plan_manifests(table: Table, manifests: Sequence[ManifestFileMeta]) -> ManifestPlan:
-    """Plan which manifests of a snapshot are rewritten: none of them if nothing would be better then.
+    """Plan which manifests of a snapshot are rewritten; none if that would improve nothing.
 
-    Those go that hold deleted files, and small ones if fewer can take their place. Where manifests are sorted, those go
-    as well whose values of the partition column overlap others', as far as ``manifest-sort.max-rewrite-size`` allows.
+    Manifests with deleted files are rewritten, and small ones if fewer can replace them. Where manifests are sorted,
+    those whose ranges of the partition column overlap are rewritten too, up to ``manifest-sort.max-rewrite-size``.
 
     Raises:
-        InvalidOptionError: the column to sort by is none of the table's partition columns.
+        InvalidOptionError: the column to sort by is not a partition column.
     """
     column = sort_column(table)
     if not manifests:
         return ManifestPlan(())
     target: int = table.options.get(MANIFEST_TARGET_FILE_SIZE)
     read = _read(table, manifests, target)
-    going = _worth_merging(read, target)
+    to_rewrite = _worth_merging(read, target)
     ordered: set[str] = set()
     if column is not None:
-        ordered = _worth_sorting(table, column, read, going)
-        going |= ordered
-    if not going:
+        ordered = _worth_sorting(table, column, read, to_rewrite)
+        to_rewrite |= ordered
+    if not to_rewrite:
         return ManifestPlan(tuple(manifests))
-    chosen = [m for m in read if m.meta.file_name in going]
-    left = merge_entries([m.entries for m in chosen])
+    chosen = [m for m in read if m.meta.file_name in to_rewrite]
+    live = merge_entries([m.entries for m in chosen])
     names = [m.entries["file_name"] for m in chosen if m.meta.file_name in ordered]
     is_ordered = pc.is_in(
-        left["file_name"], value_set=pa.concat_arrays([_NO_NAMES, *(c for n in names for c in n.chunks)])
+        live["file_name"], value_set=pa.concat_arrays([_NO_NAMES, *(c for n in names for c in n.chunks)])
     )
     parts = [
-        *parts_by_size(table, in_order(table, left.filter(is_ordered)), target),
-        *parts_by_size(table, left.filter(pc.invert(is_ordered)), target),
+        *parts_by_size(table, in_order(table, live.filter(is_ordered)), target),
+        *parts_by_size(table, live.filter(pc.invert(is_ordered)), target),
     ]
     count = sum(len(m.entries) for m in chosen)
     return ManifestPlan(tuple(manifests), tuple(m.meta for m in chosen), count, tuple(parts))
 
 
 class ManifestCompactor:
-    """Puts a snapshot with rewritten manifests on the newest one; no file comes or goes with it.
+    """Commits a snapshot with rewritten manifests; it adds and deletes no data file.
 
     Args:
         table: the table.
 
     Attributes:
-        plan: what was done, or was to be done in the first place.
-        written: the manifests that were made.
+        plan: the plan of the last attempt to commit, or the first plan if nothing was committed.
+        written: the new manifests.
     """
 
     plan: ManifestPlan
@@ -115,13 +115,13 @@ class ManifestCompactor:
         self.table = table
 
     def run(self, *, dry_run: bool = False) -> Snapshot | None:
-        """Rewrite the manifests of the newest snapshot: the snapshot made, None if nothing was to be done.
+        """Rewrite the manifests of the newest snapshot; return the new snapshot, None if there is nothing to rewrite.
 
         Args:
             dry_run: only plan.
 
         Raises:
-            CommitConflictError: rivals won too often.
+            CommitConflictError: concurrent commits were faster in every attempt.
         """
         latest = self.table.snapshots.latest()
         self.plan, self.written = plan_manifests(self.table, manifests_of(self.table, latest) if latest else []), []
@@ -143,15 +143,15 @@ class ManifestCompactor:
 def _read(table: Table, manifests: Sequence[ManifestFileMeta], target: int) -> list[_Manifest]:
     entries = table.manifests.read_all([m.file_name for m in manifests])
     deleted = [e.filter(pc.equal(e["kind"], int(FileKind.DELETE)))["file_name"] for e in entries]
-    gone = pa.concat_arrays([_NO_NAMES, *(chunk for names in deleted for chunk in names.chunks)])
+    removed = pa.concat_arrays([_NO_NAMES, *(chunk for names in deleted for chunk in names.chunks)])
     return [
-        _Manifest(meta, e, bool(pc.any(pc.is_in(e["file_name"], value_set=gone)).as_py()), meta.file_size < target)
+        _Manifest(meta, e, bool(pc.any(pc.is_in(e["file_name"], value_set=removed)).as_py()), meta.file_size < target)
         for meta, e in zip(manifests, entries, strict=True)
     ]
 
 
 def _worth_merging(manifests: Sequence[_Manifest], target: int) -> set[str]:
-    """The names of manifests that hold deleted files, and of small ones if that leaves fewer."""
+    """The names of manifests with deleted files, and of small ones if merging them leaves fewer."""
     dirty = [m for m in manifests if m.is_dirty]
     small = [m for m in manifests if m.is_small and not m.is_dirty]
     size = sum(m.meta.file_size for m in small)
@@ -159,10 +159,11 @@ def _worth_merging(manifests: Sequence[_Manifest], target: int) -> set[str]:
     return {m.meta.file_name for m in (*dirty, *(small if dirty or fewer else ()))}
 
 
-def _worth_sorting(table: Table, column: str, manifests: Sequence[_Manifest], going: set[str]) -> set[str]:
-    """The names of manifests that are to be sorted together: those that go anyway, and those that overlap another.
+def _worth_sorting(table: Table, column: str, manifests: Sequence[_Manifest], to_rewrite: set[str]) -> set[str]:
+    """The names of manifests to sort together: those that are rewritten anyway, and those that overlap another.
 
-    When they are too much, those of the least values are taken: two at least, and the one with which it is too much.
+    If they exceed the max rewrite size, those with the lowest values are chosen: at least two, and the one that exceeds
+    it.
     """
     spans = ranges(table, column, [m.entries for m in manifests])
     order = np.argsort(spans[:, 0], kind="stable")
@@ -173,9 +174,9 @@ def _worth_sorting(table: Table, column: str, manifests: Sequence[_Manifest], go
     budget: int = table.options.get(MANIFEST_SORT_MAX_REWRITE_SIZE)
     chosen: set[str] = set()
     size = 0
-    for place, overlap in zip(order.tolist(), overlaps.tolist(), strict=True):
-        meta = manifests[place].meta
-        if (overlap or meta.file_name in going) and (size <= budget or len(chosen) < 2):
+    for index, overlap in zip(order.tolist(), overlaps.tolist(), strict=True):
+        meta = manifests[index].meta
+        if (overlap or meta.file_name in to_rewrite) and (size <= budget or len(chosen) < 2):
             chosen.add(meta.file_name)
             size += meta.file_size
     return chosen

@@ -1,9 +1,8 @@
-"""Fast-forward: a table becomes what one of its branches is, from where they parted on.
+"""Fast-forward: a table takes over the history of one of its branches (Paimon: Manage Branches).
 
-First the table goes back to the last commit that both share, as a rollback does, then the branch's schemas and commits
-follow one by one. So the newest snapshot can be read at every moment, rivals are noticed, and a run that was
-interrupted is finished by the next one. Where nothing is shared, as with a branch that began empty, the table is empty
-in between.
+The table is first rolled back to the last commit that both share; then the branch's schemas and snapshots are added one
+by one. So the newest snapshot is readable at every moment, concurrent commits are detected, and the next run completes
+an interrupted one. If nothing is shared, as with a branch that began empty, the table is empty in between.
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ _ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class FastForwardPlan:
-    """What becomes of the table, by the numbers and names of its metadata files.
+    """The changes to a table's metadata files, by their ids and names.
 
     Attributes:
         shared: the last commit that the table and the branch share, 0 without any.
         previous: the newest snapshot of the table, None without any.
         current: the newest snapshot of the branch.
         kept: the snapshots of the table that stay, ascending.
-        dropped: those that go, ascending.
-        added: the snapshots of the branch that come, ascending.
-        dropped_tags: the tags of the table that go.
-        added_tags: the tags of the branch that come, or replace one of their name.
+        dropped: the snapshots of the table that are removed, ascending.
+        added: the snapshots of the branch that are added, ascending.
+        dropped_tags: the tags of the table that are removed.
+        added_tags: the tags of the branch that are added, or replace one of the same name.
         dropped_schemas: the schemas of the table that the branch does not have, ascending.
-        added_schemas: those of the branch that come, or replace one of their number, ascending.
-        rewind: the last rollback of the table before this was planned, None if there was none.
+        added_schemas: the schemas of the branch that are added, or replace one of the same id, ascending.
+        rewind: the last rollback of the table before this was planned, None without any.
     """
 
     shared: int
@@ -73,7 +72,7 @@ class FastForwardPlan:
     rewind: Rewind | None = None
 
     def is_empty(self) -> bool:
-        """Whether the table is what the branch is."""
+        """Whether table and branch are equal."""
         return not any(
             (
                 self.dropped,
@@ -87,17 +86,17 @@ class FastForwardPlan:
 
 
 def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwardPlan:
-    """Let a table become what one of its branches is; the branch stays. What was done, or would be.
+    """Fast-forward a table to one of its branches, which stays; return what was done, or would be.
 
     Args:
-        table: the table, or the branch that is to become another.
+        table: the table, or the branch to fast-forward.
         name: the branch.
-        dry_run: only say what would be done.
+        dry_run: only plan.
 
     Raises:
         NotFoundError: there is no such branch.
         InvalidInputError: the branch is main, the table itself, or has no snapshot.
-        CommitUnknownError: it has not come to its end; run it again.
+        CommitUnknownError: it was interrupted; run it again.
     """
     if name in (MAIN_BRANCH, table.branch):
         what = "the table itself" if name == table.branch else "what branches come from"
@@ -116,19 +115,19 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
 
 
 def _follow(table: Table, branch: Table, plan: FastForwardPlan) -> None:
-    """Carry a plan out, and others until the table is what the branch is."""
+    """Execute a plan, and further ones until table and branch are equal."""
     for _ in range(_ATTEMPTS):
         if plan.is_empty():
             table.snapshots.directory.settle_latest()
             return
-        with suppress(NoSuchSnapshotError, MissingFileError):  # it expired between two looks
-            _carry_out(table, branch, plan)
+        with suppress(NoSuchSnapshotError, MissingFileError):  # a snapshot expired meanwhile
+            _execute(table, branch, plan)
         plan = _plan_until_unchanged(table, branch)
     raise CommitConflictError(f"{table.name}: others keep committing meanwhile.", remedy="Stop the writers.")
 
 
 def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
-    """What is to be done; tried again where a snapshot expires between two looks, as one that is lost stays so."""
+    """Plan; retry if a snapshot expires meanwhile. The last attempt raises, for a snapshot that is lost stays lost."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(NoSuchSnapshotError, MissingFileError):
             return _present_plan(table, branch)
@@ -142,7 +141,7 @@ def _present_plan(table: Table, branch: Table) -> FastForwardPlan:
 
 
 def _forwarded_by(authority: VersionManagement, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
-    """Let whoever keeps the table's snapshots do it, who knows of no other way than into ``main``."""
+    """Let the catalog's server fast-forward, which it can do only for ``main``."""
     if table.branch != MAIN_BRANCH:
         raise UnsupportedError(f"{table.name}: its catalog's server fast-forwards the table itself, and no branch.")
     plan = plan_fast_forward(table, branch)
@@ -154,42 +153,42 @@ def _forwarded_by(authority: VersionManagement, table: Table, branch: Table, *, 
 
 
 def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
-    """What a fast-forward does.
+    """Plan a fast-forward.
 
     Args:
         table: the table.
-        branch: the branch that it is to become.
+        branch: the branch to fast-forward to.
 
     Raises:
         InvalidInputError: the branch has no snapshot.
     """
     rewind = table.snapshots.rewinds.read() if table.authority is None else None
-    theirs = _retained(branch)
-    if not theirs:
+    branch_ids = _retained(branch)
+    if not branch_ids:
         raise InvalidInputError(
             f"{table.name} cannot be fast-forwarded to '{branch.branch}': the branch has no snapshot.",
             remedy="Write to the branch first.",
         )
     strays = set(table.snapshots.strays())
-    mine = [i for i in _retained(table) if i not in strays]
-    shared = _shared(table, branch, mine, theirs)
-    kept = [i for i in mine if i <= shared]
+    table_ids = [i for i in _retained(table) if i not in strays]
+    shared = _shared(table, branch, table_ids, branch_ids)
+    kept = [i for i in table_ids if i <= shared]
     base = kept[-1] if kept else 0
     tags, own_tags = _tag_files(branch), _tag_files(table)
     later = {t.name for t in table.tags.all() if t.snapshot.id > shared}
-    behind = [i for i in table.snapshots.directory.versions() if i > base]
-    there = {i for i in behind if i not in strays and _is_theirs(table, branch, i)}
-    # The mark that comes before anything is dropped takes all that stands behind what both share out of the history.
-    dropped = [] if there.issuperset(behind) else behind
+    newer = [i for i in table.snapshots.directory.versions() if i > base]
+    present = {i for i in newer if i not in strays and _is_theirs(table, branch, i)}
+    # The rollback mark, written before anything is dropped, removes all snapshots after the shared ones from history.
+    dropped = [] if present.issuperset(newer) else newer
     needed = max((table.snapshots.get(i).schema_id for i in kept), default=-1)
     schemas, own_schemas = set(branch.schemas.ids()), set(table.schemas.ids())
     return FastForwardPlan(
         shared,
-        mine[-1] if mine else None,
-        theirs[-1],
+        table_ids[-1] if table_ids else None,
+        branch_ids[-1],
         kept,
         dropped,
-        [i for i in theirs if i > base and (dropped or i not in there)],
+        [i for i in branch_ids if i > base and (dropped or i not in present)],
         sorted(n for n in later if tags.get(n) != own_tags.get(n)),
         sorted(n for n, data in tags.items() if own_tags.get(n) != data),
         sorted(i for i in own_schemas - schemas if i > needed),
@@ -198,8 +197,8 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     )
 
 
-def _carry_out(table: Table, branch: Table, plan: FastForwardPlan) -> None:
-    table = _lasting(table, plan)
+def _execute(table: Table, branch: Table, plan: FastForwardPlan) -> None:
+    table = _by_stable_schema(table, plan)
     base = plan.kept[-1] if plan.kept and plan.dropped else 0
     with held(table, table.snapshots.get(base), f"fast-forward-to-{base}") if base else nullcontext():
         _replace_history(table, branch, plan)
@@ -227,42 +226,42 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None
     for i in plan.added:
         made = _created(table, i, branch.snapshots.directory.read(i), rewind)
         if made is None:
-            return  # a rival was quicker: what it made goes in the next round
+            return  # a concurrent commit was faster: the next round drops its snapshot
         brought[i] = made
     for name in (name for name in plan.added_tags if name in tags):
         file_io.write_durably(table.tags.path(name), tags[name])
         if not branch.tags.exists(name):
-            table.tags.remove(name)  # deleted meanwhile, perhaps with what only it kept
+            table.tags.remove(name)  # deleted meanwhile, perhaps with files that only it retained
     snapshots.reset_hint(LATEST, plan.current)
     snapshots.settle_latest()
     _drop_expired(table, branch, plan, start, brought)
 
 
-def _lasting(table: Table, plan: FastForwardPlan) -> Table:
-    """The table by a schema that the plan leaves as it is, which tells whether the table is still the same one."""
+def _by_stable_schema(table: Table, plan: FastForwardPlan) -> Table:
+    """The table by a schema that the plan does not change, so that checks of its identity keep working."""
     changed = {*plan.dropped_schemas, *plan.added_schemas}
     return next((replace(table, schema=s) for s in table.schemas.all() if s.id not in changed), table)
 
 
 def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int, brought: dict[int, bytes]) -> None:
-    """Let snapshots go again whose files the branch's own expiry may have deleted before it saw them here.
+    """Drop added snapshots whose files an expiration of the branch may have deleted before it saw them here.
 
-    That expiry says first which snapshots of the branch go, and then looks whether this hint was written.
+    That expiration first records which snapshots of the branch expire, and then reads the hint that `_begin` writes.
     """
     snapshots = table.snapshots.directory
     _begin(table, start, is_fresh=not plan.kept)
     earliest = branch.snapshots.earliest_id() or 0
-    gone = {i: data for i, data in brought.items() if i < earliest}
-    if gone and not plan.kept:
+    expired = {i: data for i, data in brought.items() if i < earliest}
+    if expired and not plan.kept:
         snapshots.reset_hint(EARLIEST, earliest)
-    drop_newest_first(table, gone)
+    drop_newest_first(table, expired)
     snapshots.settle_earliest(start)
 
 
 def _begin(table: Table, start: int, *, is_fresh: bool) -> None:
-    """Let the table's history begin no later than a snapshot, which the branch holds too.
+    """Set the earliest snapshot of the table to at most ``start``, which the branch has too.
 
-    Earlier ones that the table keeps may be expiring: they come back for nobody.
+    Earlier ones of the table may be expiring and are not brought back.
     """
     snapshots = table.snapshots.directory
     if is_fresh:
@@ -272,7 +271,7 @@ def _begin(table: Table, start: int, *, is_fresh: bool) -> None:
 
 
 def _bring_schemas(table: Table, branch: Table, plan: FastForwardPlan) -> None:
-    """The commits that both share need none of the schemas that change here.
+    """Drop and add schemas; the shared commits need none of those that change.
 
     Raises:
         NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
@@ -294,20 +293,20 @@ def _bring_schemas(table: Table, branch: Table, plan: FastForwardPlan) -> None:
         raise changed_table(table)
 
 
-def _shared(table: Table, branch: Table, mine: list[int], theirs: list[int]) -> int:
-    """The last commit that both have in a snapshot or tag."""
-    own, foreign = _tagged(table), _tagged(branch)
-    here, there = set(mine), set(theirs)
-    for i in sorted((here | own.keys()) & (there | foreign.keys()), reverse=True):
-        one = table.snapshots.get(i) if i in here else own[i]
-        other = branch.snapshots.get(i) if i in there else foreign[i]
+def _shared(table: Table, branch: Table, table_ids: list[int], branch_ids: list[int]) -> int:
+    """The last commit that both have as a snapshot or tag; 0 without any."""
+    table_tags, branch_tags = _tagged(table), _tagged(branch)
+    in_table, in_branch = set(table_ids), set(branch_ids)
+    for i in sorted((in_table | table_tags.keys()) & (in_branch | branch_tags.keys()), reverse=True):
+        one = table.snapshots.get(i) if i in in_table else table_tags[i]
+        other = branch.snapshots.get(i) if i in in_branch else branch_tags[i]
         if is_same_commit(one, other):
             return i
     return 0
 
 
 def _is_theirs(table: Table, branch: Table, snapshot_id: int) -> bool:
-    """Whether a snapshot of that id stands in both and is the same commit."""
+    """Whether both have a snapshot of that id, from the same commit."""
     if not (table.snapshots.exists(snapshot_id) and branch.snapshots.exists(snapshot_id)):
         return False
     return is_same_commit(table.snapshots.get(snapshot_id), branch.snapshots.get(snapshot_id))
@@ -322,7 +321,7 @@ def _first(branch: Table) -> int:
     """The first snapshot of a branch that had some when the fast-forward was planned.
 
     Raises:
-        NoSuchSnapshotError: they are gone, or the branch is.
+        NoSuchSnapshotError: its snapshots were removed, or the branch was.
     """
     found = _retained(branch)
     if not found:
@@ -337,7 +336,7 @@ def _tagged(table: Table) -> dict[int, Snapshot]:
 
 
 def _tag_files(table: Table) -> dict[str, bytes]:
-    """What the tags hold, those apart that other statements hold snapshots by."""
+    """The contents of the tag files, without guard tags."""
     return {n: table.file_io.read_bytes(table.tags.path(n)) for n in table.tags.names() if not is_guard(n)}
 
 
@@ -346,14 +345,14 @@ def _differs(table: Table, branch: Table, schema_id: int) -> bool:
 
 
 def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> bytes | None:
-    """Make a snapshot of the table: what its file holds; None where a rival's of that id stays as it is.
+    """Create a snapshot of the table and return its file's content; None if a concurrent commit took the id.
 
-    Others may roll the table back before this call has made it: then it is none of the history, and is withdrawn.
+    A rollback may come before this call has created it: then it is not part of the history, and is withdrawn.
 
     Args:
         table: the table.
         number: the snapshot's id.
-        data: the snapshot as the branch holds it.
+        data: the branch's snapshot file.
         rewind: the last rollback that this fast-forward knows of.
 
     Raises:
@@ -363,9 +362,9 @@ def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> b
     directory = table.snapshots.directory
     path = directory.path(number)
     snapshot = parse_snapshot(data, path)
-    said = snapshot.properties or {}
-    properties = with_generation(said, number, rewind, table.branch)
-    if properties != said:
+    given = snapshot.properties or {}
+    properties = with_generation(given, number, rewind, table.branch)
+    if properties != given:
         snapshot = replace(snapshot, properties=properties or None)
         data = snapshot.to_json().encode()
     with table.lock.held(table.branch) as hold:

@@ -1,7 +1,7 @@
-"""A branch merged into another: the files that one holds and the other does not are committed there as they are.
+"""Merge of one branch into another: the files that the target lacks are committed there, unchanged.
 
-That is right only where rows are never taken away: both histories must be whole, from their first commit on, and hold
-nothing but new rows. The option ``branch-merge.enabled`` keeps a table so.
+That is correct only for append-only histories: both must be complete from the first commit on and only add rows. The
+option ``branch-merge.enabled`` keeps a table append-only.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _HARMLESS = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 @dataclass(frozen=True)
 class BranchMerge:
-    """What a merge did, or would do.
+    """The result of a merge, or its plan.
 
     Attributes:
         files: the entries of the files that the target gets.
-        snapshot: the snapshot made; None if nothing was to do.
+        snapshot: the new snapshot; None if the target lacked no file, or in a dry run.
     """
 
     files: list[ManifestEntry] = field(default_factory=list)
@@ -38,67 +38,67 @@ class BranchMerge:
 
     @property
     def rows(self) -> int:
-        """The rows in the files."""
+        """The number of rows in the files."""
         return sum(e.file.row_count for e in self.files)
 
     @property
     def bytes(self) -> int:
-        """The size of the files."""
+        """The size of the files in bytes."""
         return sum(e.file.file_size for e in self.files)
 
 
 def merge_branch(table: Table, source: str, target: str, *, dry_run: bool = False) -> BranchMerge:
-    """Bring the rows of one branch to another, both of an append table.
+    """Merge the rows of one branch into another, both of an append table.
 
     Args:
-        table: the table, whichever of its branches.
-        source: the branch whose rows they are.
-        target: the branch that gets them.
-        dry_run: only say what would be done.
+        table: the table, or any of its branches.
+        source: the branch to merge.
+        target: the branch to merge into.
+        dry_run: only plan.
 
     Raises:
         NotFoundError: one of them does not exist.
         InvalidOptionError: the table does not have the option.
-        InvalidInputError: they are the same, a history is not whole or took rows away, or the columns differ.
+        InvalidInputError: they are the same, a history is incomplete or removed rows, or the columns differ.
         UnsupportedError: a table with a primary key or with data evolution.
     """
     if source == target:
         raise InvalidInputError(f"{table.name}: branch '{source}' cannot be merged into itself.")
-    one, other = branch_of(table, source), branch_of(table, target)
-    for branch in (one, other):
+    source_branch, target_branch = branch_of(table, source), branch_of(table, target)
+    for branch in (source_branch, target_branch):
         _refuse_kind(branch)
         _refuse_history(branch)
-    _refuse_difference(one, other)
-    found = _missing(one, other)
-    _refuse_schemas(one, other, found)
+    _refuse_difference(source_branch, target_branch)
+    found = _missing(source_branch, target_branch)
+    _refuse_schemas(source_branch, target_branch, found)
     if dry_run or not found:
         return BranchMerge(found)
     merged: list[ManifestEntry] = []
 
     def changes(latest: Snapshot | None) -> Changes:
-        merged[:] = _missing(one, other)
-        return Changes([_prepared(e) for e in merged])
+        merged[:] = _missing(source_branch, target_branch)
+        return Changes([_without_row_ids(e) for e in merged])
 
-    # The files are the source's, so that no failure may remove them.
-    with Transaction(other) as transaction:
+    # The files belong to the source: the transaction stages none, so a failure does not delete them.
+    with Transaction(target_branch) as transaction:
         snapshot = transaction.commit(CommitKind.APPEND, changes)
-    after_commit(other)
+    after_commit(target_branch)
     return BranchMerge(merged, snapshot)
 
 
 def _missing(source: Table, target: Table) -> list[ManifestEntry]:
     """The files of the source that the target lacks, in the order of their rows."""
     target.snapshots.forget()
-    held = set(live_files(target, target.snapshots.latest()).entries["file_name"].to_pylist())
+    present = set(live_files(target, target.snapshots.latest()).entries["file_name"].to_pylist())
     found = entries(live_files(source, source.snapshots.latest()).entries)
     return sorted(
-        (e for e in found if e.file.file_name not in held),
+        (e for e in found if e.file.file_name not in present),
         key=lambda e: (e.file.min_sequence_number, e.file.creation_time_millis or 0, e.file.file_name),
     )
 
 
-def _prepared(entry: ManifestEntry) -> ManifestEntry:
-    """The rows get ids of their own in the target."""
+def _without_row_ids(entry: ManifestEntry) -> ManifestEntry:
+    """The entry without row ids: the target's commit assigns new ones."""
     return replace(entry, file=replace(entry.file, first_row_id=None))
 
 
@@ -120,7 +120,7 @@ def _refuse_kind(branch: Table) -> None:
 
 
 def _refuse_history(branch: Table) -> None:
-    """Nobody can tell which files a commit took away that is not there any more."""
+    """Refuse an incomplete history: which files an expired commit deleted is unknown."""
     ids = branch.snapshots.directory.versions()
     earliest = branch.snapshots.earliest_id()
     what = branch.name
@@ -153,12 +153,15 @@ def _refuse_difference(source: Table, target: Table) -> None:
 
 
 def _refuse_schemas(source: Table, target: Table, files: Iterable[ManifestEntry]) -> None:
-    """The files name the schemas that they were written under by number."""
+    """Refuse files of schemas that the target does not have: a file names its schema by id."""
     known = set(target.schemas.ids())
     for number in sorted({e.file.schema_id for e in files}):
-        theirs = source.schemas.get(number)
-        mine = target.schemas.get(number) if number in known else None
-        if mine is None or (mine.fields, mine.partition_keys) != (theirs.fields, theirs.partition_keys):
+        written = source.schemas.get(number)
+        own = target.schemas.get(number) if number in known else None
+        if own is None or (own.fields, own.partition_keys) != (
+            written.fields,
+            written.partition_keys,
+        ):
             raise InvalidInputError(
                 f"{source.name} has files written under schema {number}, which {target.name} does not have in the same"
                 " form.",

@@ -1,4 +1,4 @@
-"""Operations of transactions: append, overwrite, compact, change indexes; each with what follows its commit."""
+"""Operations of transactions: append, overwrite, compact, change indexes; each with the maintenance that follows it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from paimon_sql.storage.table.table import Table
 def upgraded(
     table: Table, messages: Sequence[CommitMessage], replaced: Collection[bytes] | None = None
 ) -> list[CommitMessage]:
-    """The messages of an overwrite, their files on the deepest level where they share no key and hold no deletes.
+    """The messages of an overwrite, with files moved to the max level where they share no key and hold no deletes.
 
-    A bucket whose files overlap stays as it was written. Nothing changes in tables without a primary key, where rows
-    wait for their buckets, or if some file is not of level 0.
+    Buckets with overlapping files stay unchanged. So does everything in tables without a primary key, in postponed
+    buckets, or if a file is not on level 0.
 
     Args:
         table: the table.
         messages: the new files.
-        replaced: the partitions in whose buckets is nothing else; None for all of them. What is added to others stays
+        replaced: the partitions whose buckets hold no other files; None for all of them. Files of other partitions stay
             on level 0, for files of one level must not share keys.
     """
     wanted: bool = table.options.get(OVERWRITE_UPGRADE)
@@ -51,9 +51,9 @@ def upgraded(
     found = []
     for (partition, _), theirs in buckets.items():
         files = [f for m in theirs for f in m.new_files]
-        apart = all(len(s.runs) == 1 for s in sections_of(table.schema, files))
+        disjoint = all(len(s.runs) == 1 for s in sections_of(table.schema, files))
         alone = replaced is None or partition in replaced
-        if alone and apart and all(f.delete_row_count == 0 for f in files):
+        if alone and disjoint and all(f.delete_row_count == 0 for f in files):
             theirs = [replace(m, new_files=tuple(replace(f, level=level) for f in m.new_files)) for m in theirs]
         found += theirs
     return found
@@ -63,18 +63,18 @@ _LOG = logging.getLogger(__name__)
 
 
 def append(transaction: Transaction, messages: Sequence[CommitMessage]) -> list[Snapshot]:
-    """Commit new rows, then, as a snapshot of its own, the compactions that came with them.
+    """Commit new rows, then their compactions as a separate snapshot.
 
     Args:
         transaction: commits the rows; it owns the messages' files from here on.
-        messages: the files that come and go.
+        messages: the files that are added and deleted.
 
     Returns:
-        The snapshots made: none if nothing changed, unless the table's options ask for one. Once the rows are
-        committed a compaction that cannot be committed is given up without an error.
+        The new snapshots: none if nothing changed, unless the table's options require one. Once the rows are committed,
+        a compaction that cannot be committed is given up without an error.
 
     Raises:
-        CommitConflictError: a rival removed files that the new rows replace.
+        CommitConflictError: a concurrent commit deleted files that the new rows replace.
         ConstraintViolationError: the rows would hide others of a chain table.
     """
     _take(transaction, messages)
@@ -99,7 +99,7 @@ def compact(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snap
     """Commit a compaction; None if nothing changed.
 
     Raises:
-        CommitConflictError: a rival was quicker.
+        CommitConflictError: a concurrent commit was faster.
     """
     _take(transaction, messages)
     changes = compact_changes(messages)
@@ -111,10 +111,10 @@ def compact(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snap
 
 
 def change_indexes(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snapshot | None:
-    """Commit index files that come and go while all rows stay; None if nothing changed.
+    """Commit added and deleted index files, without any change of rows; None if nothing changed.
 
     Raises:
-        CommitConflictError: a rival has changed these indexes.
+        CommitConflictError: a concurrent commit changed these indexes.
     """
     _take(transaction, messages)
     changes = append_changes(messages)
@@ -134,23 +134,23 @@ def overwrite(
     even_if_empty: bool = False,
     replaced_partitions: Collection[bytes] | None = None,
 ) -> Snapshot | None:
-    """Replace files by others, then commit the compactions that came with them; None if nothing changed.
+    """Replace files, then commit the compactions of the new ones; None if nothing changed.
 
-    Without any, the files of a keyed table go to the max level where they stand alone. Changelogs that a compaction
-    made are left out: an overwrite has no changelog.
+    Without compactions, new files of a primary-key table move to the max level (`upgraded`). Changelogs of compactions
+    are left out: an overwrite has no changelog.
 
     Args:
         transaction: commits the new files; it owns the messages' files from here on.
         messages: the new rows, and compactions of them.
-        removed: given the snapshot that is built upon, the DELETE entries of what goes, which are all files of the
-            partitions that they are of: their index files go too.
-        same_rows: whether the new rows are those that go, so that nothing but their files is new.
-        even_if_empty: whether a snapshot is made even if nothing comes or goes.
-        replaced_partitions: those of the messages' partitions that are replaced; the others are added to. None for
+        removed: from the base snapshot, the DELETE entries of the replaced files. They must be all files of their
+            partitions, for the index files of these partitions are deleted too.
+        same_rows: whether the new files hold the rows of the replaced ones.
+        even_if_empty: whether to create a snapshot even if no file is added or deleted.
+        replaced_partitions: the partitions of the messages that are replaced; rows are appended to the others. None for
             all of them.
 
     Raises:
-        ConstraintViolationError: a whole partition of a chain table would be dropped that others need.
+        ConstraintViolationError: a full partition of a chain table would be dropped that others need.
     """
     _take(transaction, messages)
     table, compaction = transaction.table, compact_changes(messages)
@@ -160,9 +160,9 @@ def overwrite(
     replaced: set[bytes] = set()
 
     def changes(latest: Snapshot | None) -> Changes:
-        gone = removed(latest)
-        indexes = indexes_of_partitions(table, latest, frozenset(e.partition for e in gone))
-        wanted = Changes([*gone, *added.entries], added.changelog, [*indexes, *added.indexes])
+        deleted = removed(latest)
+        indexes = indexes_of_partitions(table, latest, frozenset(e.partition for e in deleted))
+        wanted = Changes([*deleted, *added.entries], added.changelog, [*indexes, *added.indexes])
         replaced.clear()
         replaced.update(e.partition for e in wanted.entries)
         return wanted
@@ -181,7 +181,7 @@ def overwrite(
 
 
 def set_statistics(transaction: Transaction, statistics: TableStatistics) -> Snapshot:
-    """Make a snapshot of the same rows that names these statistics."""
+    """Commit table statistics as a snapshot of the same rows."""
     table, name = transaction.table, written_statistics(transaction.table, statistics)
     transaction.staged.add_paths([table.paths.statistics(name)])
     made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes(statistics=name))
@@ -190,14 +190,14 @@ def set_statistics(transaction: Transaction, statistics: TableStatistics) -> Sna
 
 
 def annotate(transaction: Transaction) -> Snapshot:
-    """Make a snapshot of the same rows, for the properties of the transaction."""
+    """Commit a snapshot of the same rows that carries the properties of the transaction."""
     made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes())
     after_commit(transaction.table, [made])
     return made
 
 
 def _keeps_empty(transaction: Transaction) -> bool:
-    """Whether a commit without any change makes a snapshot, so that tags, expiry and watermarks go on."""
+    """Whether an empty commit creates a snapshot, so that tags, expiration and watermarks proceed."""
     options, numbered = transaction.table.options, transaction.identifier != BATCH_COMMIT_IDENTIFIER
     return options.get(SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or (
         numbered and options.get(COMMIT_FORCE_CREATE_SNAPSHOT)
@@ -205,13 +205,13 @@ def _keeps_empty(transaction: Transaction) -> bool:
 
 
 def _take(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
-    """Let the transaction own the files that tasks have written."""
+    """Stage the files that tasks have written."""
     transaction.staged.add(messages)
     transaction.require(STILL_THERE)
 
 
 def _compaction_after(transaction: Transaction, changes: Changes) -> list[Snapshot]:
-    """Commit the compaction that came with new rows; those are committed, so that it may fail."""
+    """Commit the compaction of new rows. The rows are committed already, so a failure is no error."""
     if changes.is_empty():
         return []
     table = transaction.table
@@ -238,15 +238,15 @@ def _end_of_batch(transaction: Transaction, messages: Sequence[CommitMessage]) -
 
 
 def _drop_overtaken(transaction: Transaction, partitions: set[bytes]) -> None:
-    """Drop the whole partitions of a chain table whose changes were overwritten."""
+    """Drop the full partitions of a chain table whose changes were overwritten."""
     found = overtaken(transaction.table, partitions)
     if found is None:
         return
-    table, whole = found
+    table, full = found
 
     def removed(latest: Snapshot | None) -> list[ManifestEntry]:
-        gone = live_files(table, latest, partitions=whole).entries
-        return [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
+        deleted = live_files(table, latest, partitions=full).entries
+        return [replace(e, kind=FileKind.DELETE) for e in entries(deleted)]
 
     with Transaction(table, Operation.TRUNCATE) as dropping:
         overwrite(dropping, [], removed)

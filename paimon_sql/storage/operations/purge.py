@@ -1,7 +1,7 @@
-"""A table emptied with its whole history: rows, snapshots, tags, branches, consumers and changelogs go.
+"""Purge: removal of all rows and the whole history of a table: snapshots, tags, branches, consumers, changelogs.
 
-First a snapshot without files is committed: from then on the table reads as empty. What leads to files is removed next,
-the files themselves after that and the old snapshots last, where the next expiry finds what a crash left.
+First a snapshot without files is committed: from then on the table reads as empty. The references to files are removed
+next, then the files, and the old snapshots last: after a crash the next expiration finds the files left by them.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass
 class Purge:
-    """What a purge did, or would do.
+    """The result of a purge, or its plan.
 
     Attributes:
-        snapshots: how many snapshots went, those of other branches among them.
-        changelogs: how many changelogs that had outlived their snapshots went.
-        tags: the names of the tags that went.
-        branches: the names of the branches that went.
-        consumers: the names of the consumers that went.
-        files: the files that went.
-        snapshot: the snapshot that is left, without files; None where there was none, or in a dry run.
+        snapshots: the number of removed snapshots, those of other branches included.
+        changelogs: the number of removed changelogs of expired snapshots.
+        tags: the names of the removed tags.
+        branches: the names of the removed branches.
+        consumers: the names of the removed consumers.
+        files: the deleted files.
+        snapshot: the remaining snapshot, without files; None if the table had none, or in a dry run.
     """
 
     snapshots: int = 0
@@ -57,16 +57,16 @@ class Purge:
 
 
 def purge(table: Table, *, dry_run: bool = False) -> Purge:
-    """Empty a table and forget its history.
+    """Remove all rows and the whole history of a table.
 
     Args:
         table: the table itself, not one of its branches.
-        dry_run: only say what would be done.
+        dry_run: only plan.
 
     Raises:
         UnsupportedError: the table was opened by a branch.
-        CommitConflictError: another statement holds a snapshot; nothing was done.
-        CommitUnknownError: it has not come to its end, as where tags or branches were made meanwhile; run it again.
+        CommitConflictError: another statement has a guard tag; nothing was done.
+        CommitUnknownError: it was interrupted, for example by new tags or branches; run it again.
     """
     if table.branch != MAIN_BRANCH:
         raise UnsupportedError(
@@ -77,7 +77,7 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
     plan = _planned(table, latest)
     if dry_run:
         return plan
-    _check_holders(table)
+    _refuse_guard_tags(table)
     if latest is not None:
         plan.snapshot = latest = _emptied(table, latest)
         table.snapshots.forget()
@@ -88,12 +88,12 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
 
 
 def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
-    """Let go whatever is not of the snapshot that the purge has made."""
+    """Remove everything but the snapshot that the purge has committed."""
     before = table.snapshots.directory.hint(EARLIEST)
     if latest is not None:
-        # From here on no rollback, tag or branch begins with what goes: they look at the hint behind their first tag.
+        # From here on no rollback, tag or branch can use the old snapshots: they read the hint after their guard tag.
         table.snapshots.directory.advance_hint(EARLIEST, latest.id)
-    _check_holders(table)
+    _refuse_guard_tags(table)
     files = _files(table, FIRST_SNAPSHOT_ID if latest is None else latest.id)
     _check_stands(table, latest, before)
     _forget_holders(table, plan)
@@ -113,11 +113,11 @@ def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
     table.snapshots.forget()
 
 
-def _check_holders(table: Table) -> None:
-    """Nothing if no other statement holds a snapshot by a tag of its own.
+def _refuse_guard_tags(table: Table) -> None:
+    """Check that no other statement has a guard tag.
 
     Raises:
-        CommitConflictError: one does, or was killed while it did.
+        CommitConflictError: one is running, or was killed and left its tag.
     """
     for name in table.tags.names():
         if is_guard(name):
@@ -128,15 +128,15 @@ def _check_holders(table: Table) -> None:
 
 
 def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) -> None:
-    """Nothing if the snapshot that a purge has made is of the history: no rollback has gone to one before it.
+    """Check that no rollback removed the purge's snapshot from the history; restore the EARLIEST hint if one did.
 
     Args:
         table: the table.
-        emptied: the snapshot; None in a table without any.
-        before: the hint of the earliest snapshot before the purge, which comes back.
+        emptied: the purge's snapshot; None in a table without any.
+        before: the EARLIEST hint before the purge.
 
     Raises:
-        CommitConflictError: it is not.
+        CommitConflictError: the table was rolled back.
     """
     if emptied is None:
         return
@@ -170,7 +170,7 @@ def _holds_anything(table: Table, snapshot: Snapshot) -> bool:
 
 
 def _emptied(table: Table, latest: Snapshot) -> Snapshot:
-    """The newest snapshot, which holds nothing, not even manifests that tell what was deleted."""
+    """Commit a snapshot without files, and without manifests that record deletions; return the newest snapshot."""
 
     def everything(base: Snapshot | None) -> Changes:
         live = [replace(e, kind=FileKind.DELETE) for e in entries(live_files(table, base).entries)]
@@ -184,24 +184,24 @@ def _emptied(table: Table, latest: Snapshot) -> Snapshot:
 
 
 def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset()) -> FilesToDelete:
-    """The files that any branch leads to, except for those of the snapshots of the table that stay.
+    """The files that any branch refers to, without those of the table's remaining snapshots.
 
-    What cannot be read leads nowhere any more; the search for orphan files finds what it led to.
+    Metadata that cannot be read is skipped; the removal of orphan files finds its files.
 
     Args:
         table: the table.
-        first: the snapshot that a purge has made; it stays, with those that others have made since.
+        first: the purge's snapshot; it remains, with those that others committed since.
         metadata: the names of files in ``statistics`` that stay.
     """
-    # Before the table's own: a tag or branch may begin with a snapshot that was made meanwhile, and that stays.
+    # Listed before the table's snapshots: a tag or branch may refer to a new snapshot, which remains.
     kept = [*_kept_elsewhere(table)]
     kept += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
     own = list(table.snapshots.all())
-    staying = [s for s in own if first is not None and s.id >= first]
-    uses = uses_of(table, [reference_of_snapshot(table, s, with_changelog=True) for s in staying], [], None)
+    remaining = [s for s in own if first is not None and s.id >= first]
+    uses = uses_of(table, [reference_of_snapshot(table, s, with_changelog=True) for s in remaining], [], None)
     uses = Uses(uses.data, uses.metadata | metadata)
     files = FilesToDelete()
-    snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in staying)]
+    snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in remaining)]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
     lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}
     lists.update((s.delta_manifest_list, s.delta_manifest_list_size or 0) for s in snapshots)
@@ -219,11 +219,11 @@ def _kept_elsewhere(branch: Table) -> Sequence[Snapshot]:
 
 
 def _forget_holders(table: Table, plan: Purge) -> None:
-    """Remove whatever holds on to files."""
+    """Remove branches, tags, consumers and changelogs, which refer to files."""
     for branch in other_branches(table):
         table.branches.remove(branch.branch)
     for name in table.tags.names():
-        if not is_guard(name):  # of a statement that has begun meanwhile: nothing is removed beneath it
+        if not is_guard(name):  # a statement that began meanwhile keeps its files
             table.tags.remove(name)
     for name in table.consumers.names():
         table.consumers.remove(name)

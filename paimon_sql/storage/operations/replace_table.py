@@ -1,7 +1,7 @@
-"""REPLACE TABLE: a new definition and new rows in the place of the old ones, whose snapshots stay readable.
+"""REPLACE TABLE: a table's definition and rows are replaced; its old snapshots stay readable.
 
-The new columns take ids that were never used, so no old file can be taken for theirs. One snapshot removes the old rows
-and brings the new ones: a reader sees the old table or the new one.
+New columns get field ids that were never used, so no column of an old file is read as one of them. One snapshot deletes
+the old rows and adds the new ones: a reader sees the old table or the new one.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from paimon_sql.storage.table.table import Table
 
 
 def keeps_history(old: TableSchema, new: TableSchema) -> bool:
-    """Whether a table can have one definition after the other: manifests of both are read by the same partitions."""
+    """Whether one definition can follow the other: manifests of both are read with the same partition columns."""
     return _partitioning(old) == _partitioning(new)
 
 
 def replacement(table: Table, new: TableSchema) -> TableSchema:
-    """The version that puts a new definition in the place of a table's.
+    """The schema version that replaces a table's definition.
 
     Args:
-        table: the table as it is.
+        table: the table before the replacement.
         new: the definition, as of a new table.
 
     Raises:
-        InvalidSchemaError: the partition columns change, which old and new manifests could not do together.
+        InvalidSchemaError: the partition columns change, while old and new manifests must have the same.
     """
-    old, newest = table.schema, table.schemas.newest()  # looked at once: ids of versions and of columns come from it
+    old, newest = table.schema, table.schemas.newest()  # read once: both the schema id and the field ids follow it
     if not keeps_history(old, new):
         raise InvalidSchemaError(
             f"The partition columns of a table that is replaced cannot change from {_names(old)} to {_names(new)}.",
@@ -53,15 +53,15 @@ def replacement(table: Table, new: TableSchema) -> TableSchema:
 
 
 def replace_table(transaction: Transaction, old: Table, messages: Sequence[CommitMessage]) -> Snapshot:
-    """Give a table a new definition and new rows by one snapshot; on an error it has its old ones.
+    """Replace definition and rows of a table by one snapshot; after an error it has its old ones.
 
-    The new version of the schema is written first, under which the snapshot is then made. Until that is there, readers
-    go on with the version before (`SchemaManager.latest`).
+    The new schema version is written first, and the snapshot is committed under it. Until then readers use the version
+    before (`SchemaManager.latest`).
 
     Args:
-        transaction: commits the rows, whose files it owns from here on; its table is the one with the new definition,
-            which `replacement` made.
-        old: the table as it was.
+        transaction: commits the rows, and owns their files from here on; its table has the new definition, made by
+            `replacement`.
+        old: the table before the replacement.
         messages: the new rows.
 
     Raises:
@@ -72,7 +72,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
     if not is_same_table(old):
         raise changed_table(old)
     if old.snapshots.latest_id() is None:
-        # A definition counts once a snapshot has it: so the old one needs one, too, to count until then.
+        # Readers use the schema of the newest snapshot: the old schema needs one to stay in use until the commit.
         with Transaction(old) as empty:
             operations.annotate(empty)
     if not table.schemas.try_add(table.schema, old.schema):
@@ -81,7 +81,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
     transaction.waive(SAME_DEFINITION)
     transaction.require(Validation("the definition was not changed meanwhile", _check_newest))
     try:
-        # What is replaced has other columns, so that no chain of it goes on.
+        # All files are replaced, for the old ones have other columns.
         made = operations.overwrite(
             transaction,
             messages,
@@ -93,8 +93,8 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
             _withdraw(old, table.schema)
         raise
     assert made is not None
-    with suppress(PaimonError, OSError):  # the snapshot stands: what fails now is no failure of the statement
-        _put_on_top(replace(table).schemas)
+    with suppress(PaimonError, OSError):  # the snapshot is committed: a failure here does not fail the statement
+        _make_newest_current(replace(table).schemas)
     return made
 
 
@@ -105,25 +105,25 @@ def _check_newest(proposal: Proposal) -> None:
 
 
 def _withdraw(old: Table, schema: TableSchema) -> None:
-    """Take the new version of the schema back; one that others have added meanwhile was built on the old one."""
+    """Remove the new schema version; one that others have added meanwhile was built on the old version."""
     if not is_same_table(replace(old, schema=schema)):
-        return  # the table is gone
+        return  # the table was dropped
     schemas = replace(old).schemas
     if schemas.newest().id == schema.id:
         schemas.remove(schema.id)
     else:
-        _put_on_top(schemas)
+        _make_newest_current(schemas)
 
 
-def _put_on_top(schemas: SchemaManager) -> None:
-    """Let the newest version be the table's own, for readers who look no farther; a rival's may stand over it."""
+def _make_newest_current(schemas: SchemaManager) -> None:
+    """Copy the table's version on top if another is newer, for readers that use the newest version only."""
     latest = schemas.latest()
     if latest is not None and schemas.newest().id != latest.id:
         schemas.evolve(lambda current: replace(current))
 
 
 def _partitioning(schema: TableSchema) -> list[tuple[str, DataType]]:
-    """What manifests know of partitions; that a column may be null, as one of a key may not, is nothing to them."""
+    """Names and types of the partition columns as manifests have them: nullability, which keys change, is ignored."""
     return [(f.name, f.type.as_nullable()) for f in schema.partition_fields]
 
 

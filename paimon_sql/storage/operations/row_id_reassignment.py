@@ -1,6 +1,6 @@
-"""Row ids given anew, so that those of each partition follow one another; manifests are rewritten, data files are not.
+"""Reassignment of row ids, so that those of each partition are contiguous; only manifests are rewritten.
 
-Partitions whose ids follow one another already keep them, and so do long runs of ids.
+Partitions whose ids are contiguous keep them, and so do long runs of ids.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reassignment:
-    """Which row ids become which: runs of ids in ascending order.
+    """A mapping of old to new row ids, as runs of ids in ascending order.
 
     Attributes:
         starts: the first id of each run.
-        ends: the id behind its last.
-        targets: what the first id becomes.
-        partitions: in how many partitions.
-        files: how many files have rows among them.
-        next_row_id: the first id that is free afterwards.
+        ends: the id after the last one of each run.
+        targets: the new id of the first row of each run.
+        partitions: the number of affected partitions.
+        files: the number of affected files.
+        next_row_id: the first free id afterwards.
     """
 
     starts: _Ids
@@ -52,23 +52,23 @@ class Reassignment:
 
     @property
     def rows(self) -> int:
-        """How many rows get new ids, deleted ones among them."""
+        """The number of rows that get new ids, deleted rows included."""
         return int((self.ends - self.starts).sum())
 
     def index_changes(self, entry: IndexManifestEntry) -> list[IndexManifestEntry]:
-        """What becomes of a global index file: it goes along with its rows if they stay together, or else goes."""
+        """The changes to a global index file: shifted with its rows if all lie in one run, else deleted; or none."""
         meta = meta_of(entry)
-        place = int(np.searchsorted(self.ends, meta.row_range_start, side="right"))
-        if place == len(self.starts) or self.starts[place] > meta.row_range_end:
+        run = int(np.searchsorted(self.ends, meta.row_range_start, side="right"))
+        if run == len(self.starts) or self.starts[run] > meta.row_range_end:
             return []
-        if meta.row_range_start < self.starts[place] or meta.row_range_end >= self.ends[place]:
+        if meta.row_range_start < self.starts[run] or meta.row_range_end >= self.ends[run]:
             return [entry.as_delete()]
-        shift = int(self.targets[place] - self.starts[place])
+        shift = int(self.targets[run] - self.starts[run])
         moved = replace(meta, row_range_start=meta.row_range_start + shift, row_range_end=meta.row_range_end + shift)
         return [entry.as_delete(), replace(entry, file=replace(entry.file, global_index=moved))]
 
     def applied(self, entries: pa.Table) -> pa.Table | None:
-        """A manifest's entries with the new ids; None if it has none of the old ones."""
+        """A manifest's entries with new ids; None if none changes."""
         if not len(self.starts) or not len(entries):
             return None
         column = entries["first_row_id"].combine_chunks()
@@ -84,15 +84,15 @@ class Reassignment:
 
 
 def plan_reassignment(table: Table, snapshot: Snapshot, partitions: Predicate | None) -> Reassignment:
-    """What becomes of the row ids of a snapshot.
+    """Plan new row ids for a snapshot.
 
     Args:
         table: a partitioned table with data evolution.
         snapshot: the snapshot.
-        partitions: true for those that are looked at; None for all.
+        partitions: selects partitions; None for all.
 
     Raises:
-        UnsupportedError: a file keeps the ids of its rows itself.
+        UnsupportedError: a data file stores row ids.
     """
     live = merge_entries(table.manifests.read_all([m.file_name for m in manifests_of(table, snapshot)]))
     chosen = filter_partitions(table, live, partitions)
@@ -109,22 +109,24 @@ def plan_reassignment(table: Table, snapshot: Snapshot, partitions: Predicate | 
     scattered = np.bincount(owners)[owners] > 1 if len(owners) else np.zeros(0, dtype=bool)
     wanted = scattered & ((ends - starts <= longest) if longest > 0 else True)
     starts, ends, owners = starts[wanted], ends[wanted], owners[wanted]
-    # Partitions come in the order of their least ids, as they were first written.
-    least = dict(zip(owners[::-1].tolist(), starts[::-1].tolist(), strict=True))
-    by_partition = np.lexsort((starts, np.array([least[o] for o in owners.tolist()], dtype=np.int64)))
+    # Partitions are ordered by their min ids, which is the order of their first writes.
+    lowest = dict(zip(owners[::-1].tolist(), starts[::-1].tolist(), strict=True))
+    by_partition = np.lexsort((starts, np.array([lowest[o] for o in owners.tolist()], dtype=np.int64)))
     counts = (ends - starts)[by_partition]
     free = snapshot.next_row_id or 0
     targets = np.empty(len(starts), dtype=np.int64)
     targets[by_partition] = free + np.cumsum(counts) - counts
     ascending = np.argsort(starts)
-    plan = Reassignment(starts[ascending], ends[ascending], targets[ascending], len(least), 0, free + int(counts.sum()))
+    plan = Reassignment(
+        starts[ascending], ends[ascending], targets[ascending], len(lowest), 0, free + int(counts.sum())
+    )
     moved = plan.applied(chosen)
     files = 0 if moved is None else int(pc.sum(pc.not_equal(moved["first_row_id"], chosen["first_row_id"])).as_py())
     return Reassignment(plan.starts, plan.ends, plan.targets, plan.partitions, files, plan.next_row_id)
 
 
 def _groups(entries: pa.Table) -> tuple[_Ids, _Ids, _Ids]:
-    """Of each group of files the first row id, the one behind the last, and a number for its partition."""
+    """For each group of files its first row id, the id after its last, and a number for its partition."""
     known = entries.filter(entries["first_row_id"].is_valid())
     numbers = groups_of_entries(known)
     first = known["first_row_id"].to_numpy().astype(np.int64)
@@ -151,13 +153,13 @@ def _refuse_stored(table: Table, entries: pa.Table) -> None:
 
 
 class RowIdReassigner:
-    """Puts a snapshot in which rows have other ids on the newest one; no file comes or goes with it.
+    """Commits a snapshot with new row ids; it adds and deletes no data file.
 
     Args:
         table: the table.
 
     Attributes:
-        plan: what was done, or was to be done in the first place.
+        plan: the plan of the last attempt to commit, or the first plan if nothing was committed.
     """
 
     plan: Reassignment
@@ -166,15 +168,15 @@ class RowIdReassigner:
         self.table = table
 
     def run(self, partitions: Predicate | None, *, dry_run: bool = False) -> Snapshot | None:
-        """Give the rows of partitions new ids: the snapshot made, None if nothing was to be done.
+        """Reassign the row ids of partitions; return the new snapshot, None if there is nothing to change.
 
         Args:
-            partitions: true for those that are looked at; None for all.
+            partitions: selects partitions; None for all.
             dry_run: only plan.
 
         Raises:
-            CommitConflictError: rivals won too often.
-            UnsupportedError: a file keeps the ids of its rows itself.
+            CommitConflictError: concurrent commits were faster in every attempt.
+            UnsupportedError: a data file stores row ids.
         """
 
         def changes(latest: Snapshot | None) -> Changes:

@@ -1,7 +1,7 @@
-"""Which rows of data files are dead, as bits: those that deletion vectors delete, and those that merging drops.
+"""Deletion masks: the rows of data files that deletion vectors delete, or that merging drops, as bits.
 
-Whoever reads files whole by other means than ours, Spark's own reader for one, leaves rows out by these bits. Bit ``i``
-of byte ``j`` stands for row ``8 j + i`` of a file; rows behind the last byte are alive.
+Readers that read all rows of a file, such as Spark's own, filter rows by them. Bit ``i`` of byte ``j`` is that of row
+``8 j + i`` of a file; rows after the last byte are live.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
 Bits = Mapping[str, bytes]
-"""The bits of files by their names."""
-_MOST_ROWS = 1 << 27
-"""More rows than these in one split take more memory, a byte each, than one task should need beside its window."""
+"""Deletion masks by file name."""
+_MAX_ROWS = 1 << 27
+"""The max rows of a split: the masks take a byte per row while they are computed, in addition to the merge window."""
 
 
 def bits_of(vector: DeletionVector) -> bytes:
-    """The rows that a deletion vector deletes.
+    """Convert a deletion vector to a deletion mask.
 
     Raises:
-        UnsupportedError: one is beyond those that bits are kept of.
+        UnsupportedError: a row is beyond the max rows of a file.
     """
     if not vector.cardinality:
         return b""
     if vector.positions[-1] > MAX_FILE_ROWS:
         raise UnsupportedError(f"A deletion vector deletes row {vector.positions[-1]}, more than a file can have here.")
-    dead = np.zeros(int(vector.positions[-1]) // 8 + 1, np.uint8)
-    np.bitwise_or.at(dead, vector.positions >> 3, np.left_shift(np.uint8(1), (vector.positions & 7).astype(np.uint8)))
-    return dead.tobytes()
+    mask = np.zeros(int(vector.positions[-1]) // 8 + 1, np.uint8)
+    np.bitwise_or.at(mask, vector.positions >> 3, np.left_shift(np.uint8(1), (vector.positions & 7).astype(np.uint8)))
+    return mask.tobytes()
 
 
 def selects(table: Table, split: Split) -> bool:
-    """Whether merging a split leaves some of its rows as they are and makes no new ones, and not too many at a time."""
+    """Whether merging a split only selects from its rows, and these are few enough for deletion masks."""
     if type(split) is not Split or not split.sections:
         return False
     if split.origins:
-        return False  # the files do not hold the partition that their rows bear
-    few = sum(f.row_count for f in split.files) <= _MOST_ROWS
+        return False  # the files have other partition values than the split
+    few = sum(f.row_count for f in split.files) <= _MAX_ROWS
     return few and isinstance(merge_engine(table.schema), SelectingEngine)
 
 
 @dataclass(frozen=True)
 class Merging:
-    """The files of a split, of which merging leaves some rows as they are and drops the rest.
+    """A split whose merge selects rows (`selects`), and can so be read through deletion masks.
 
     Attributes:
-        table: the table; its merge engine selects rows and makes none.
+        table: the table; its merge engine is a `SelectingEngine`.
         split: the split.
-        on_key: a condition on the key; rows for which it is not true count as dead.
+        on_key: a condition on the key; rows for which it is not true count as deleted.
     """
 
     table: Table
@@ -74,35 +74,35 @@ class Merging:
 
     @property
     def size(self) -> int:
-        """About how many bytes of the files are read: those of the columns that tell rows of a key apart."""
+        """The estimated bytes to read: those of the key and sequence columns."""
         read = len(self.table.schema.trimmed_primary_keys) + len(sequence_fields(self.table.schema.options)) + 1
         return self.split.size * read // len(key_value_fields(self.table.schema))
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What the bits hang on, a condition aside: equal for reads of the same files in the same way."""
+        """The cache key of the masks, the condition aside: equal for reads of the same files with the same options."""
         vectors = sorted((name, d.path, d.range.offset) for name, d in self.split.deletions.items())
         names = (f.file_name for f in self.split.files)
         return (*names, *vectors, frozenset(self.table.schema.options.items()))
 
     def dead(self) -> Bits:
-        """The rows of each file that the merged result does not hold. Only what tells rows of a key apart is read."""
+        """Compute the masks of the rows that the merge drops; reads key and sequence columns only."""
         engine = merge_engine(self.table.schema)
         assert isinstance(engine, SelectingEngine)
-        dead = [np.ones(f.row_count, np.bool_) for f in self.split.files]
+        masks = [np.ones(f.row_count, np.bool_) for f in self.split.files]
         for section in self.split.sections:
             for window in merge_section(self.table, self.split, section, (FILE, PLACE), self.on_key):
-                left = engine.select(window)
-                left = left[~is_retract(window.table[VALUE_KIND.name].to_numpy()[left])]
-                files, places = (window.table[name].to_numpy() for name in (FILE, PLACE))
+                live = engine.select(window)
+                live = live[~is_retract(window.table[VALUE_KIND.name].to_numpy()[live])]
+                files, positions = (window.table[name].to_numpy() for name in (FILE, PLACE))
                 for number in np.unique(files):
-                    of_file = left[files[left] == number]
-                    dead[number][places[of_file]] = False
-        return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, dead, strict=True)}
+                    of_file = live[files[live] == number]
+                    masks[number][positions[of_file]] = False
+        return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, masks, strict=True)}
 
 
 class BitsCache:
-    """The bits of files that were merged without a condition, bounded by their size; files never change."""
+    """An LRU cache of masks of splits without a condition, bounded by bytes; files never change."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -111,7 +111,7 @@ class BitsCache:
         self._lock = threading.Lock()
 
     def get(self, merging: Merging) -> Bits | None:
-        """The bits of these files; None if they are not held."""
+        """The masks of a split; None if they are not cached."""
         with self._lock:
             found = self._held.get(merging.identity)
             if found is not None:
@@ -119,7 +119,7 @@ class BitsCache:
             return found
 
     def put(self, merging: Merging, bits: Bits) -> None:
-        """Hold the bits, the least recently used leaving first."""
+        """Cache masks, and evict the least recently used."""
         if merging.on_key is not None:
             return
         with self._lock:

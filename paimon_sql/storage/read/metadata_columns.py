@@ -1,9 +1,9 @@
-"""Columns that a query may name and ``*`` does not show: where a row stands.
+"""Metadata columns: columns that a query may name and ``*`` does not show.
 
-``__paimon_file_path`` and ``__paimon_row_index`` tell the data file and the place in it, from 0 on, deleted rows
-counted too; ``__paimon_partition`` and ``__paimon_bucket`` what the file belongs to. They are worked out from the plan,
-no file holds them. Tables with row tracking have ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` too, the row's id and the
-snapshot that changed it last.
+``__paimon_file_path`` and ``__paimon_row_index`` are a row's data file and its position in it, from 0 on, deleted rows
+included; ``__paimon_partition`` and ``__paimon_bucket`` are those of the file. They are computed from the plan; no file
+stores them. Tables with row tracking also have ``_ROW_ID``, and ``_SEQUENCE_NUMBER``, the snapshot that changed the row
+last.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ ROW_INDEX = DataField(_FIRST_ID, "__paimon_row_index", BigIntType(), "the row's 
 FILE_PATH = DataField(_FIRST_ID - 1, "__paimon_file_path", string_type(), "the data file that holds the row")
 PARTITION = "__paimon_partition"
 BUCKET = DataField(_FIRST_ID - 3, "__paimon_bucket", IntType(), "the row's bucket")
-_PLACES = frozenset({ROW_INDEX.name, FILE_PATH.name})
+_POSITION_COLUMNS = frozenset({ROW_INDEX.name, FILE_PATH.name})
 
 
 def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
-    """The hidden columns of a table; those whose name a column of its own has are not among them."""
+    """The metadata columns of a table, without those whose name one of its columns has."""
     keys = schema.partition_fields
     partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
     offered = (FILE_PATH, ROW_INDEX, partition, BUCKET)
@@ -55,44 +55,44 @@ def read_with_hidden(
     predicate: Predicate | None = None,
     row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a split with hidden columns behind the others.
+    """Read a split with metadata columns after the others.
 
-    A row whose columns lie in several files stands where the oldest of them has it.
+    The position of a row whose columns lie in several files is that in the oldest file.
 
     Args:
         table: the table.
         split: the split.
         columns: the names of the other columns.
-        hidden: the hidden columns.
-        predicate: rows for which it is not true may be passed over.
-        row_ids: the same, of ``_ROW_ID`` alone.
+        hidden: the metadata columns.
+        predicate: rows for which it is not true may be skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
 
     Raises:
-        UnsupportedError: a row's place is asked for where rows are merged out of several files.
+        UnsupportedError: the position of a row is wanted, but rows are merged from several files.
     """
-    found = _Hidden(table, split, hidden)
+    metadata = _MetadataColumns(table, split, hidden)
     if isinstance(split, DataEvolutionSplit):
-        yield from _of_groups(found, split, columns, predicate, row_ids)
+        yield from _of_groups(metadata, split, columns, predicate, row_ids)
         return
-    # A batch without columns would not tell how many rows it has.
+    # A batch without columns has no number of rows.
     read = columns or table.schema.names[:1]
     if not split.raw:
-        if asked := _PLACES & {f.name for f in hidden}:
+        if asked := _POSITION_COLUMNS & {f.name for f in hidden}:
             raise UnsupportedError(
                 f"{table.name}: {min(asked)} is not known for rows that are merged when they are read.",
                 remedy="Compact the table, or ask for __paimon_bucket and __paimon_partition only.",
             )
         for batch in read_merged(table, split, read, predicate):
-            yield found.beside(batch.select(list(columns)), batch.num_rows)
+            yield metadata.appended_to(batch.select(list(columns)), batch.num_rows)
         return
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
         deletion = split.deletions.get(file.file_name)
-        reader = read_tracked if found.tracked else read_places
+        reader = read_tracked if metadata.tracked else read_places
         ranges = None
         if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
             ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
-        places = reader(
+        batches = reader(
             table,
             split.partition,
             split.bucket,
@@ -102,32 +102,32 @@ def read_with_hidden(
             deletion=deletion,
             row_ranges=ranges,
         )
-        for rows, batch in places:
-            tracked = {name: batch.column(name) for name in found.tracked}
-            yield found.beside(batch.select(list(columns)), batch.num_rows, path, rows, tracked)
+        for positions, batch in batches:
+            tracked = {name: batch.column(name) for name in metadata.tracked}
+            yield metadata.appended_to(batch.select(list(columns)), batch.num_rows, path, positions, tracked)
 
 
 def _of_groups(
-    found: _Hidden,
+    metadata: _MetadataColumns,
     split: DataEvolutionSplit,
     columns: Sequence[str],
     predicate: Predicate | None,
     row_ids: Predicate | None,
 ) -> Iterator[pa.RecordBatch]:
-    table = found.table
+    table = metadata.table
     for group in split.groups:
         anchor = group.anchor
         path = table.locations.data_file(split.partition, split.bucket, anchor)
-        for places, batch in read_wanted(table, split, group, columns, predicate, row_ids):
+        for positions, batch in read_wanted(table, split, group, columns, predicate, row_ids):
             tracked = {
-                ROW_ID.name: pa.array(places + group.first_row_id),
-                SEQUENCE_NUMBER.name: pa.array(np.full(len(places), group.sequence_number, dtype=np.int64)),
+                ROW_ID.name: pa.array(positions + group.first_row_id),
+                SEQUENCE_NUMBER.name: pa.array(np.full(len(positions), group.sequence_number, dtype=np.int64)),
             }
-            yield found.beside(batch, len(places), path, places, tracked)
+            yield metadata.appended_to(batch, len(positions), path, positions, tracked)
 
 
-class _Hidden:
-    """The hidden columns of one split's rows."""
+class _MetadataColumns:
+    """The metadata columns of a split."""
 
     def __init__(self, table: Table, split: Split, fields: Sequence[DataField]) -> None:
         self.table = table
@@ -140,15 +140,15 @@ class _Hidden:
                 row = {name: value[0].as_py() for name, value in values.items()}
                 self._constants[PARTITION] = pa.array([row], arrow_type(field.type))
 
-    def beside(
+    def appended_to(
         self,
         batch: pa.RecordBatch,
         count: int,
         path: str = "",
-        rows: npt.NDArray[np.int64] | None = None,
+        positions: npt.NDArray[np.int64] | None = None,
         tracked: Mapping[str, pa.Array] = MappingProxyType({}),
     ) -> pa.RecordBatch:
-        """The batch with the hidden columns behind its own."""
+        """The batch with the metadata columns after its own; ``count`` is its number of rows, even without columns."""
         columns, names = list(batch.columns), list(batch.schema.names)
         first = pa.array(np.zeros(count, dtype=np.int32))
         for field in self._fields:
@@ -156,7 +156,7 @@ class _Hidden:
             if field.name in tracked:
                 columns.append(tracked[field.name])
             elif field.name == ROW_INDEX.name:
-                columns.append(pa.array(rows, pa.int64()))
+                columns.append(pa.array(positions, pa.int64()))
             elif field.name == FILE_PATH.name:
                 columns.append(pa.repeat(pa.scalar(path, pa.string()), count))
             else:

@@ -1,4 +1,4 @@
-"""What rights leave of rows: which of them are shown, and with which values."""
+"""Query authorization of rows: filters and column masks that a catalog's server sets (Paimon: `query-auth.enabled`)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from paimon_sql.storage.table.table import Table
 
 
 def looked_at(rights: QueryAuthResult, wanted: Sequence[str]) -> set[str]:
-    """The columns that rights look at where some are wanted."""
+    """The columns that filters, and the masks of wanted columns, refer to."""
     nodes = [*rights.filters, *(mask for column, mask in (rights.masks or {}).items() if column in wanted)]
     return {name for node in nodes for name in _named(node)}
 
 
 def shown(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that are shown, with the values that are."""
-    kept = reduce(pc.and_, [_holds(node, batch) for node in rights.filters], pa.repeat(True, batch.num_rows))
-    rows = batch.filter(kept)
+    """Apply filters and masks to a batch."""
+    allowed = reduce(pc.and_, [_holds(node, batch) for node in rights.filters], pa.repeat(True, batch.num_rows))
+    rows = batch.filter(allowed)
     masks = {column: mask for column, mask in (rights.masks or {}).items() if column in rows.schema.names}
-    # Masks are made of what the table holds, and not of what others made of it.
+    # Masks are computed from stored values, not from the results of other masks.
     made = {column: _value(mask, rows).cast(rows.schema.field(column).type) for column, mask in masks.items()}
     columns = [made.get(name, rows.column(name)) for name in rows.schema.names]
     return pa.RecordBatch.from_arrays(columns, names=rows.schema.names)
@@ -51,7 +51,7 @@ def _named(node: Any) -> Iterator[str]:
 
 
 def _holds(node: Node, batch: pa.RecordBatch) -> pa.Array:
-    """For which rows a condition is true."""
+    """The rows that a condition is true for, as booleans."""
     if node.get("kind") == "COMPOUND":
         join = {"AND": pc.and_, "OR": pc.or_}.get(str(node.get("function")))
         children = [_holds(child, batch) for child in node.get("children") or ()]
@@ -110,7 +110,7 @@ _FUNCTIONS: dict[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
 
 
 def _value(node: Node, batch: pa.RecordBatch) -> pa.Array:
-    """What a transform makes of each row."""
+    """Evaluate a transform for each row."""
     name = str(node.get("name"))
     if name == "FIELD_REF":
         return batch.column(str(node["fieldRef"]["name"]))
@@ -119,27 +119,27 @@ def _value(node: Node, batch: pa.RecordBatch) -> pa.Array:
     if name == "CAST":
         source, target = (parse_type(text) for text in (node["fieldRef"]["type"], node["type"]))
         return cast(batch.column(str(node["fieldRef"]["name"])), source, target)
-    texts = [_text(given, batch) for given in node.get("inputs") or ()]
-    if name in ("UPPER", "LOWER") and len(texts) == 1:
-        return pc.utf8_upper(texts[0]) if name == "UPPER" else pc.utf8_lower(texts[0])
-    if name == "CONCAT" and texts:
-        return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
-    if name == "CONCAT_WS" and len(texts) > 1:
-        return pc.fill_null(reduce(lambda a, b: _appended(a, b, texts[0]), texts[1:]), "")
+    strings = [_string(given, batch) for given in node.get("inputs") or ()]
+    if name in ("UPPER", "LOWER") and len(strings) == 1:
+        return pc.utf8_upper(strings[0]) if name == "UPPER" else pc.utf8_lower(strings[0])
+    if name == "CONCAT" and strings:
+        return pc.binary_join_element_wise(*strings, "", null_handling="emit_null")
+    if name == "CONCAT_WS" and len(strings) > 1:
+        return pc.fill_null(reduce(lambda a, b: _joined(a, b, strings[0]), strings[1:]), "")
     raise _unknown(node)
 
 
-def _text(given: Any, batch: pa.RecordBatch) -> pa.Array:
+def _string(given: Any, batch: pa.RecordBatch) -> pa.Array:
     kind = arrow_type(string_type())
     if isinstance(given, Mapping):
         return batch.column(str(given["name"])).cast(kind)
     return pa.repeat(pa.scalar(given, kind), batch.num_rows)
 
 
-def _appended(left: pa.Array, right: pa.Array, between: pa.Array) -> pa.Array:
-    """Two texts, or the one that is none of null: Arrow itself leaves out rows where all are."""
+def _joined(left: pa.Array, right: pa.Array, separator: pa.Array) -> pa.Array:
+    """Join two strings as CONCAT_WS does, ignoring nulls; Arrow's kernel would drop rows of only nulls."""
     both = pc.and_(pc.is_valid(left), pc.is_valid(right))
-    return pc.if_else(both, pc.binary_join_element_wise(left, right, between), pc.coalesce(left, right))
+    return pc.if_else(both, pc.binary_join_element_wise(left, right, separator), pc.coalesce(left, right))
 
 
 def _unknown(node: Node) -> PaimonError:
@@ -152,13 +152,13 @@ def _unknown(node: Node) -> PaimonError:
 
 @dataclass(frozen=True)
 class QueryAuthTask:
-    """Reads a split as far as it is shown.
+    """Reads a split under query authorization.
 
     Attributes:
         table: the table.
         split: the split.
-        columns: the columns that are wanted.
-        rights: what is shown.
+        columns: the wanted columns.
+        rights: the filters and masks.
     """
 
     table: Table
@@ -167,17 +167,17 @@ class QueryAuthTask:
     rights: QueryAuthResult
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in no particular order."""
+        """The allowed rows, masked, in no particular order."""
         columns = tuple(dict.fromkeys([*self.columns, *sorted(looked_at(self.rights, self.columns))]))
         for batch in ReadTask(self.table, self.split, columns).batches():
             yield shown(self.rights, batch).select(list(self.columns))
 
 
 def check_query_auth(table: Table, rights: QueryAuthResult) -> None:
-    """Nothing if the table has the columns that rights look at.
+    """Check that the table has the columns that filters and masks refer to.
 
     Raises:
-        NotAllowedError: it has not, so that nobody can tell what is to be shown.
+        NotAllowedError: one is missing, so the filters or masks cannot be applied.
     """
     missing = looked_at(rights, table.schema.names) - set(table.schema.names)
     if missing:

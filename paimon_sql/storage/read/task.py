@@ -1,4 +1,4 @@
-"""One reader's share of a scan, as it travels to a worker."""
+"""Read tasks: a split with columns and conditions, sent to a worker."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from paimon_sql.storage.table.table import Table
 
 
 def read_in_parts(table: Table, split: Split, parts: Sequence[DataField]) -> Table:
-    """The table as readers of a split see it, which has no more of some columns than is wanted.
+    """The table with nested columns pruned to the wanted inner fields, for readers of a split.
 
-    It is the table itself where rows are compared or come from other branches; `only_parts` leaves out then what is
-    too much. So it does with columns whose merge functions look into values.
+    It is unchanged where rows are compared or come from other branches, and so are columns whose merge functions need
+    whole values; `only_parts` then prunes the rows.
 
     Args:
-        table: the table that the split is of.
+        table: the table of the split.
         split: the split.
-        parts: columns under their names with what is wanted of them.
+        parts: the pruned columns, with their wanted inner fields.
     """
     if split.table is not None or split.origins or isinstance(split, (ChangelogSplit, DiffSplit)):
         return table
     if table.schema.primary_keys and not split.raw:
         engine = merge_engine(table.schema)
         parts = [f for f in parts if engine.keeps_values(f.name)]
-    left = {f.name: f for f in parts}
-    fields = tuple(left.get(f.name, f) for f in table.schema.fields)
+    pruned = {f.name: f for f in parts}
+    fields = tuple(pruned.get(f.name, f) for f in table.schema.fields)
     narrow = replace(table, schema=replace(table.schema, fields=fields))
-    vars(narrow)["schemas"] = table.schemas  # which remembers the versions that files were written under
+    vars(narrow)["schemas"] = table.schemas  # shares its cache of the files' schemas
     return narrow
 
 
 def only_parts(batch: pa.RecordBatch, parts: Sequence[DataField]) -> pa.RecordBatch:
-    """Rows without the inner fields that nobody wants."""
+    """Prune nested columns to the wanted inner fields."""
     for field in parts:
         at = batch.schema.get_field_index(field.name)
         kind = arrow_type(field.type)
@@ -61,11 +61,16 @@ def only_parts(batch: pa.RecordBatch, parts: Sequence[DataField]) -> pa.RecordBa
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy.
+    """Reads a split: wanted columns of the rows that satisfy a condition.
 
-    ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well. ``row_ids`` is a
-    condition on ``_ROW_ID`` alone, by which rows may be passed over; others may come all the same. ``parts`` are those
-    of the columns of which only some inner fields are wanted, with these.
+    Attributes:
+        table: the table.
+        split: the split.
+        columns: the names of the wanted columns, metadata columns included. ``_VALUE_KIND`` gives the kind of each row,
+            and deleted rows too.
+        predicate: the condition that rows must satisfy.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped, but need not be.
+        parts: the columns of which only some inner fields are wanted, with these.
     """
 
     table: Table
@@ -76,16 +81,16 @@ class ReadTask:
     parts: tuple[DataField, ...] = ()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in no particular order; those for which the predicate is not true are left out."""
+        """The rows that satisfy the predicate, in no particular order."""
         hidden = [f for f in hidden_fields(self.table.schema) if f.name in self.columns]
-        apart = {f.name for f in hidden}
+        hidden_names = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
-        wanted = [*(name for name in self.columns if name not in apart), *extra]
+        wanted = [*(name for name in self.columns if name not in hidden_names), *extra]
         follow = followed(self.split.table or self.table, self.columns, _blobs_of)
         for batch in self._read(wanted, hidden):
-            kept = self._filter(batch)
-            if kept.num_rows:
-                rows = kept.select(list(self.columns)) if extra or hidden else kept
+            matching = self._filter(batch)
+            if matching.num_rows:
+                rows = matching.select(list(self.columns)) if extra or hidden else matching
                 rows = only_parts(rows, self.parts)
                 yield from follow(rows) if follow is not None else (rows,)
 
@@ -93,8 +98,8 @@ class ReadTask:
         table = self.split.table or self.table
         if self.parts:
             table = read_in_parts(table, self.split, self.parts)
-        told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
-        row_ids = all_of(told)
+        conditions = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
+        row_ids = all_of(conditions)
         if isinstance(self.split, PostponedSplit):
             return read_postponed(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
@@ -116,7 +121,7 @@ class ReadTask:
 
 
 def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:
-    """A column and the ids of the rows that have some ids."""
+    """Read a column and the row ids of some rows."""
     columns = (column, ROW_ID.name)
     for split in plan_scan(table, columns=columns, row_ids=row_ids).splits:
         yield from ReadTask(table, split, columns, row_ids, row_ids).batches()

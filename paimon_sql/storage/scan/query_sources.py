@@ -1,4 +1,4 @@
-"""The tables that a query reads: as they are, and what has become of them since a refresh."""
+"""Source tables of a query: their states, and whether their rows changed since a refresh."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _CHANGES = "incremental-"
 
 
 class Since(Enum):
-    """What has become of a table since it was read."""
+    """How a table's rows changed since a state of it was read."""
 
     SAME = "same"
-    """It has the same rows."""
+    """The rows are the same."""
     APPENDED = "appended"
     """Rows were added, none changed or removed."""
     CHANGED = "changed"
-    """Anything else, or nobody can tell."""
+    """Any other change, or an unknown one."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The answer, and in a few words why."""
+    """The result of a comparison, and its reason in a few words."""
 
     since: Since
     why: str
 
 
 def is_tracked(table: Table) -> bool:
-    """Whether the snapshot of a table's own branch tells all rows that a read finds, under the options of the read."""
+    """Whether the snapshot of a table's own branch determines all rows of a read, under the options of the read."""
     options = table.schema.options
     if any(key in TRAVEL_KEYS | OTHER_BRANCHES or key.startswith(_CHANGES) for key in options):
         return False
@@ -52,18 +52,18 @@ def is_tracked(table: Table) -> bool:
 
 
 def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
-    """A table as a refresh reads it at a snapshot."""
+    """The state of a table at a snapshot, as a refresh records it."""
     number, millis = (snapshot.id, snapshot.time_millis) if snapshot else (None, None)
     return SourceState(table.name, table.branch, number, millis, table.schema.id)
 
 
 def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
-    """What has become of a tracked table between two states.
+    """Compare two states of a tracked table.
 
     Args:
         table: the table.
-        now: its state of now.
-        before: its state of then.
+        now: its current state.
+        before: its earlier state.
     """
     if now == before:
         at = "has no snapshot yet" if now.snapshot is None else f"is still at snapshot {now.snapshot}"
@@ -83,14 +83,14 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
     if not writes:
         return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
     what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
-    named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a span would end at the tags
+    named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a range would end at the tags
     if named or table.schema.primary_keys or has_data_evolution(table) or not _only_appends(known, later):
         return Compared(Since.CHANGED, what)
     return Compared(Since.APPENDED, what)
 
 
 def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:
-    """Whether rows are read under the same columns, as they are after a change of options."""
+    """Whether both states have the same columns, as after a change of options only."""
     if now.schema == before.schema:
         return True
     try:
@@ -100,7 +100,7 @@ def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:
 
 
 def _known(table: Table, state: SourceState) -> Snapshot | None:
-    """The snapshot of a state, if the table still has it."""
+    """The snapshot of a state; None if the table does not have it any more."""
     if state.snapshot is None:
         return None
     try:
@@ -111,14 +111,14 @@ def _known(table: Table, state: SourceState) -> Snapshot | None:
 
 
 def _same_rows(table: Table, snapshot: Snapshot) -> bool:
-    """Whether reads find what they found before; where they see compacted rows alone, a compaction shows new ones."""
+    """Whether a snapshot changes no visible rows; a compaction does where reads see only compacted rows."""
     if snapshot.commit_kind is CommitKind.COMPACT and table.schema.primary_keys:
         return not reads_compacted(table) and table.options.get(BUCKET) != POSTPONE_BUCKET
     return keeps_rows(snapshot)
 
 
 def _only_appends(first: Snapshot, later: list[Snapshot]) -> bool:
-    """Whether snapshots in a row add rows alone; index files that come with rows may be vectors of deleted ones."""
+    """Whether consecutive snapshots only add rows; new index files may be deletion vectors, so they do not qualify."""
     for before, snapshot in zip([first, *later], later, strict=False):
         if keeps_rows(snapshot):
             continue

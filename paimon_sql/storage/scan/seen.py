@@ -1,4 +1,4 @@
-"""Which snapshot a read would see, without a plan: what tells whether two reads see the same rows."""
+"""The snapshot that a read would see, without planning it: shows whether two reads see the same rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_sql.storage.table.time_travel.change_range import change_range_to_re
 
 
 def snapshot_to_see(table: Table) -> Snapshot | None:
-    """The snapshot that a plan of the table would name now; None for a table that nothing was written to.
+    """The snapshot that a scan plan of the table would have now; None for an empty table.
 
     Args:
         table: the table, under the options of the read.
@@ -28,7 +28,7 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
 
 
 def depends_on_snapshot_alone(table: Table) -> bool:
-    """Whether all rows of a snapshot are read: no changes between two, and neither files since a time nor a bucket."""
+    """Whether a read sees all rows of a snapshot: no change range, no min creation time of files, no single bucket."""
     options = table.options
     some = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_BUCKET)
     return (
@@ -39,5 +39,5 @@ def depends_on_snapshot_alone(table: Table) -> bool:
 
 
 def sees_one_branch(table: Table) -> bool:
-    """Whether the snapshot alone tells which rows are read; other branches have snapshots of their own."""
+    """Whether a read sees no other branch, which would have a snapshot of its own."""
     return OTHER_BRANCHES.isdisjoint(table.schema.options) and Chain.read_by(table) is None

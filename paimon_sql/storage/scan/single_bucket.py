@@ -1,4 +1,4 @@
-"""Reads of one bucket alone, the one that ``scan.bucket`` names, whatever way a table has of choosing buckets."""
+"""Reads of a single bucket (``scan.bucket``), in any bucket mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_sql.storage.table.table import Table
 
 
 def in_scanned_bucket(table: Table, entries: pa.Table) -> pa.Table:
-    """The entries of files that a read takes, of all of them where it names no bucket.
+    """The entries of the bucket that the read names; all entries if it names none.
 
     Args:
         table: the table, under the options of the read.
@@ -24,7 +24,7 @@ def in_scanned_bucket(table: Table, entries: pa.Table) -> pa.Table:
 
 
 def live_in_scanned_bucket(table: Table, live: LiveFiles) -> LiveFiles:
-    """The live files that a read takes; the arguments are those of `in_scanned_bucket`."""
+    """The live files of the bucket that the read names, as `in_scanned_bucket`."""
     entries = in_scanned_bucket(table, live.entries)
     if entries is live.entries:
         return live

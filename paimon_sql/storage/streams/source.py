@@ -1,7 +1,7 @@
-"""A table as a stream: splits one after the other, each at a position of its own.
+"""Stream sources: a table as a sequence of splits, each with a position.
 
-First come the splits of a whole snapshot, if the stream begins with one, then those of what each snapshot changed. The
-same position always means the same splits, for a checkpoint names steps of the stream by their ends alone.
+If the stream starts with a full snapshot, its splits come first; then those of each snapshot's changes. A position must
+always mean the same split, for a checkpoint stores only the ends of micro-batches.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from paimon_sql.storage.table.time_travel.change_range import (
 
 @dataclass(frozen=True)
 class Limits:
-    """What is left to take; None is without limit. A split that is begun is taken whole.
+    """The limits of a micro-batch; None for none. The split that reaches a limit is still taken completely.
 
     Attributes:
-        files, bytes, rows: at most so many.
-        least_rows: a step waits for so many rows ...
-        longest_wait: ... but not longer than so many seconds.
+        files, bytes, rows: the max of each.
+        least_rows: the min rows that a micro-batch waits for.
+        longest_wait: the max seconds to wait for them.
     """
 
     files: int | None = None
@@ -81,10 +81,10 @@ class Limits:
     @property
     def has_room(self) -> bool:
         """Whether another split may be taken."""
-        return all(left is None or left > 0 for left in (self.files, self.bytes, self.rows))
+        return all(limit is None or limit > 0 for limit in (self.files, self.bytes, self.rows))
 
     def without(self, split: Split) -> Limits:
-        """What is left when a split is taken."""
+        """The remaining limits after a split."""
         return replace(
             self,
             files=None if self.files is None else self.files - len(split.files),
@@ -93,26 +93,30 @@ class Limits:
         )
 
     def waits(self, rows: int, waited: float) -> bool:
-        """Whether a step of so many rows had better wait on."""
+        """Whether a micro-batch has to wait for more rows.
+
+        Args:
+            rows: the rows that it has.
+            waited: the seconds since the last micro-batch.
+        """
         if self.least_rows is None or rows >= self.least_rows:
             return False
         return self.longest_wait is None or waited < self.longest_wait
 
 
 _BEHIND_LAST = 2**62
-"""An index behind all splits of a snapshot."""
+"""An index after all splits of a snapshot."""
 
 
 class StreamSource:
-    """A table, under the options of the read, as a stream.
+    """A table as a stream.
 
     Args:
-        table: the table.
-        predicate: a condition on its columns; splits without a row for it may be left out.
+        table: the table, under the options of the read.
+        predicate: a condition on its columns; splits that cannot match may be skipped.
 
     Raises:
-        UnsupportedError: the options ask for changes between two points, which is no stream, or the table is read as a
-            chain.
+        UnsupportedError: the options name a change range with an end, or the table is read as a chain.
     """
 
     def __init__(self, table: Table, predicate: Predicate | None = None) -> None:
@@ -134,21 +138,21 @@ class StreamSource:
             table.options.get(STREAMING_READ_OVERWRITE)
             or (not table.schema.primary_keys and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
         )
-        self._took = time.monotonic()
-        self._ahead: tuple[Position, Position, list[Split]] | None = None
-        """The step that `end` found last, and its splits, which are asked for next."""
+        self._last_end_at = time.monotonic()
+        self._planned: tuple[Position, Position, list[Split]] | None = None
+        """The micro-batch that `end` found last, with its splits, which the next call of `splits` returns."""
 
     def start(self) -> Position:
-        """Where the stream begins without a checkpoint."""
+        """The position at which the stream starts without a checkpoint."""
         return start_of(self.table, earliest_with_changelog(self.table, self._mode))
 
     def newest(self) -> Position:
-        """A position behind all that there is now."""
+        """A position after all current snapshots."""
         self.table.snapshots.forget()
         return Position(self._newest_id(), _BEHIND_LAST)
 
     def _newest_id(self) -> int:
-        """The newest snapshot that is old enough; 0 without one."""
+        """The newest snapshot that is older than ``streaming.read.snapshot.delay``; 0 without one."""
         newest = self.table.snapshots.latest_id() or 0
         delay = self.table.options.get(STREAMING_READ_SNAPSHOT_DELAY)
         if delay is None:
@@ -159,40 +163,40 @@ class StreamSource:
         return newest
 
     def end(self, start: Position, limits: Limits | None = None, until: Position | None = None) -> Position | None:
-        """Where the next step ends; None if there is nothing to take yet.
+        """The end of the next micro-batch; None if there is none yet.
 
         Args:
-            start: where it begins.
-            limits: how much it takes at most; everything by default.
-            until: a position behind which nothing is taken.
+            start: its start, exclusive.
+            limits: its limits; none by default.
+            until: the max end.
         """
-        left, rows, last = limits or Limits(), 0, None
+        remaining, rows, last = limits or Limits(), 0, None
         taken: list[Split] = []
         for position, split in self._after(start):
-            if not left.has_room or (until is not None and position.order > until.order):
+            if not remaining.has_room or (until is not None and position.order > until.order):
                 break
-            left, rows, last = left.without(split), rows + split.row_count, position
+            remaining, rows, last = remaining.without(split), rows + split.row_count, position
             taken.append(split)
-        if last is None or left.waits(rows, time.monotonic() - self._took):
+        if last is None or remaining.waits(rows, time.monotonic() - self._last_end_at):
             return None
-        self._took, self._ahead = time.monotonic(), (start, last, taken)
+        self._last_end_at, self._planned = time.monotonic(), (start, last, taken)
         return last
 
     def splits(self, start: Position, end: Position) -> list[Split]:
-        """What is read from behind one position up to another.
+        """The splits after ``start``, up to and including ``end``.
 
         Raises:
             NoSuchSnapshotError: a snapshot between them is not retained any more.
         """
-        if self._ahead is not None and self._ahead[:2] == (start, end):
-            return self._ahead[2]
+        if self._planned is not None and self._planned[:2] == (start, end):
+            return self._planned[2]
         within = takewhile(lambda found: found[0].order <= end.order, self._after(start, end.snapshot_id))
         return [split for _, split in within]
 
     def done(self, end: Position) -> None:
-        """Let the consumer that the options name know that all up to a position is dealt with.
+        """Advance the consumer that the options name after a micro-batch.
 
-        A snapshot that is read in part is kept for it, unless it is the full one at the beginning.
+        A snapshot that is read in part is retained for it, unless it is the full one at the start.
         """
         name = self.table.options.get(CONSUMER_ID)
         if name and end.ends_snapshot:
@@ -201,7 +205,7 @@ class StreamSource:
             self.table.consumers.reset(name, end.snapshot_id)
 
     def _after(self, start: Position, last: int | None = None) -> Iterator[tuple[Position, Split]]:
-        """All splits behind a position, with their own."""
+        """All splits after a position, with their positions."""
         self.table.snapshots.forget()
         newest = self._newest_id()
         first = start.snapshot_id + start.ends_snapshot
@@ -215,7 +219,7 @@ class StreamSource:
 
     def _whole(self, snapshot_id: int) -> list[Split]:
         snapshot = snapshot_with_changelog(self.table, snapshot_id, DELTA)
-        table = without_postponed(self.table)  # their changes are told once they are compacted
+        table = without_postponed(self.table)  # postponed rows are changes of the compaction that moves them
         plan = plan_scan(table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
         return _in_order(plan.splits)
 

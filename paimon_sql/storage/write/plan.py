@@ -1,4 +1,4 @@
-"""Plans of writes: a task that every writer of a statement carries out, as the table's bucket mode has it."""
+"""Write plans: the task that all writers of a statement run, by the table's bucket mode."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> WriteTask:
-    """The task that each writer of a statement carries out.
+    """Plan the task that each writer of a statement runs.
 
     Args:
         table: the table.
-        overwrite: what the rows replace, True for everything: there sequence numbers and dynamic buckets begin anew.
+        overwrite: what the rows replace, True for everything: sequence numbers and dynamic buckets start anew there.
 
     Raises:
         UnsupportedError: rows of the table cannot be written.

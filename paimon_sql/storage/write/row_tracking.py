@@ -1,4 +1,4 @@
-"""Changed rows of tables with row tracking: those that were there before keep their ids."""
+"""Writes of updates to tables with row tracking: updated rows keep their row ids (spec: Row Tracking)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from paimon_sql.storage.write.task import WriteTask
 
 @dataclass(frozen=True)
 class TrackedWriteTask(WriteTask):
-    """Writes rows that are new, and apart from them rows that are updated, with their ids in a column ``_ROW_ID``.
+    """Writes new rows, and in separate files updated rows with their ids in a column ``_ROW_ID``.
 
-    The commit gives new rows their ids, and all of them its snapshot as the one that changed them last.
+    The commit assigns ids to new rows, and its snapshot to all rows as the one that changed them last.
     """
 
     def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

@@ -1,4 +1,4 @@
-"""One writer's share of a write, as it travels to a worker."""
+"""Write tasks: how one writer writes its rows, sent to a worker."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ from paimon_sql.storage.write.rows.blob_references import check_references
 from paimon_sql.storage.write.rows.precision import cut_to_precision
 
 SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
-"""Columns that rows may have behind those of the table."""
+"""Columns that rows may have after those of the table."""
 
 
 @dataclass(frozen=True)
 class WriteTask:
-    """Writes rows into files; ``sequences`` are the greatest sequence numbers by partition and bucket.
+    """Writes rows to files.
 
     Attributes:
-        planned_on: the snapshot that sequence numbers were taken from; None where none were.
+        table: the table.
+        sequences: the max sequence number by partition and bucket.
+        planned_on: the snapshot of the sequence numbers; None if these are not needed.
 
     Class attributes:
-        grows_with_rows: whether the work depends on the rows alone, so that few of them are little work.
+        grows_with_rows: whether the work depends on the number of rows only, so that few rows take little time.
     """
 
     grows_with_rows: ClassVar[bool] = True
@@ -46,17 +48,17 @@ class WriteTask:
     planned_on: Snapshot | None = field(default=None, kw_only=True)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
-        """Write all rows; on any error nothing is left behind.
+        """Write all rows; on an error all written files are deleted.
 
         Args:
-            batches: the rows, their columns those of the table in its order; the types are brought to the table's.
-                Rows of a keyed table may have their kind in a column ``_VALUE_KIND`` behind them. A null in a column
-                with a default value becomes that value.
+            batches: the rows, with the columns of the table in its order; they are cast to the table's types. Rows of a
+                primary-key table may have their kind in a column ``_VALUE_KIND`` after these. Nulls in columns with a
+                default value are replaced by it.
         """
         return self.write(self.placed(self.prepared(batches)))
 
     def prepared(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows in the table's columns and types, defaults filled in."""
+        """The rows cast to the table's columns and types, with default values."""
         schema = arrow_schema(self.table.schema.fields)
         defaults = default_scalars(self.table.schema.fields)
         for batch in batches:
@@ -67,11 +69,11 @@ class WriteTask:
             yield fill_defaults(rows, defaults) if defaults else rows
 
     def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        """The rows as the writer wants them, which is as they are unless the bucket mode says more."""
+        """The rows with buckets and in the order that the writer needs; by default unchanged."""
         return rows
 
     def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
-        """Write rows that are prepared and placed."""
+        """Write rows from `prepared` and `placed`."""
         writer = self.writer()
         try:
             for batch in rows:
@@ -82,19 +84,19 @@ class WriteTask:
             raise
 
     def writer(self) -> AppendWriter | KeyValueWriter:
-        """A new writer."""
+        """Create a writer."""
         if self.table.schema.primary_keys:
             return KeyValueWriter(self.table, self.sequences, self.router())
         return AppendWriter(self.table, self.sequences, self.router())
 
     def router(self) -> Router | None:
-        """Says which bucket a row goes to; None for what the writers do by themselves."""
+        """The router of rows to buckets; None for the writers' default."""
         return None
 
     def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
-        """What is committed of that which all writers together have written."""
+        """The messages to commit, from those of all writers."""
         return messages
 
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
-        """Conditions under which alone the messages may be committed."""
+        """The conditions that must hold when the messages are committed."""
         return () if self.planned_on is None else (follows(self.planned_on),)

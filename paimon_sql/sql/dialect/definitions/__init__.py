@@ -1,1 +1,1 @@
-"""Column definitions and data types of the dialect."""
+"""Column definitions and data types."""

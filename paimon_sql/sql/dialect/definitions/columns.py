@@ -1,8 +1,7 @@
-"""The columns of a table definition.
+"""Parsing of column definitions.
 
-Flink's and Paimon's documents write what Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` beside a column or as a
-constraint, and ``NULL`` as a mark of a column. Whatever else stands in a column's definition is passed over for Spark
-to judge.
+Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a constraint,
+and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _TABLE_CONSTRAINTS = ("PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 
 
 class ColumnParser(TypeParser):
-    """Spark's parser with the columns of Paimon's tables."""
+    """Parses the columns of Paimon's tables."""
 
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
@@ -83,7 +82,7 @@ class ColumnParser(TypeParser):
         return self.placed(exp.ColumnDef(this=name, kind=kind, constraints=constraints, position=position), start)
 
     def _as_written(self, start: Token) -> Verbatim:
-        """The tokens from one up to here as text."""
+        """The tokens from ``start`` up to here as text."""
         return self.placed(Verbatim(this=self.sql[start.start : self._prev.end + 1]), start)
 
     def _parse_enforcement(self, start: Token) -> None:
@@ -98,7 +97,7 @@ class ColumnParser(TypeParser):
             self.step()
 
     def _skip_default(self) -> None:
-        """Step over a default value, whose NULL marks no column."""
+        """Move past a default value, whose NULL is not a constraint."""
         self.step()
         while self._curr and not self.sees(",|)|NOT|NULL|COMMENT|PRIMARY|FIRST|AFTER"):
             self.step()

@@ -1,7 +1,7 @@
-"""Paimon's data types where the type of a column stands, in Flink's, Paimon's and Spark's spelling.
+"""Parsing of Paimon's data types of columns, in Flink's, Paimon's and Spark's spelling.
 
-``TIMESTAMP(3)``, ``BYTES``, ``MULTISET<INT>``, ``INT ARRAY``, ``ROW<a INT 'comment'>``, ``ARRAY<INT NOT NULL>``: what
-Spark's own types do not say. The node of such a type is the type that Spark reads it as, and holds the exact one.
+Spark does not know ``TIMESTAMP(3)``, ``BYTES``, ``MULTISET<INT>``, ``INT ARRAY``, ``ROW<a INT 'comment'>`` or
+``ARRAY<INT NOT NULL>``. The node of such a type is the Spark type that it is read as, and holds the exact one.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _FOREIGN = frozenset(["BYTES", "VARBINARY", "BLOB"])
 _FOREIGN_WITH_SIZE = frozenset(["BINARY", "TIMESTAMP", "TIMESTAMP_LTZ"])
 _FOREIGN_ALONE = frozenset(["CHAR", "VARCHAR"])
 _FLINKS_TIMESTAMP_SIZES = frozenset(f"({n})" for n in range(6))
-"""Of ``TIMESTAMP(n)``, what only Flink knows; the others are Spark's own in a statement of Spark's style."""
+"""Precisions of TIMESTAMP that only Flink knows; in a statement of Spark's style the others are Spark's."""
 
 
 class ExactType(exp.DataType):
-    """One of Paimon's types: the type that Spark reads it as, and in ``exact`` what it is (`type_text`).
+    """A type of Paimon's: the Spark type that it is read as, and in ``exact`` the exact type (`type_text`).
 
-    ``meta["foreign"]`` says that Spark does not know the spelling.
+    ``meta["foreign"]`` is whether Spark does not know the spelling.
     """
 
     arg_types = {**exp.DataType.arg_types, "exact": True}
@@ -65,15 +65,15 @@ class ExactType(exp.DataType):
 
 
 @lru_cache(maxsize=1000)
-def _type_of_sparks(text: str) -> exp.DataType:
+def _spark_node(text: str) -> exp.DataType:
     return exp.DataType.build(text, dialect=Spark)
 
 
 class TypeParser(TextParser):
-    """Spark's parser with Paimon's types where the type of a column stands.
+    """Parses Paimon's types of columns.
 
     Attributes:
-        spark_timestamps: whether TIMESTAMP alone is a moment, as in Spark, and not a wall-clock time, as in Flink.
+        spark_timestamps: whether TIMESTAMP alone is an instant, as in Spark, and not a local time, as in Flink.
     """
 
     spark_timestamps = False
@@ -91,14 +91,14 @@ class TypeParser(TextParser):
             self._foreign = False
             paimon = self._parse_paimon_type()
             if paimon is not None:
-                node = ExactType(**_type_of_sparks(spark_type(paimon)).copy().args, exact=type_text(paimon))
+                node = ExactType(**_spark_node(spark_type(paimon)).copy().args, exact=type_text(paimon))
                 node.meta["foreign"] = self._foreign
                 return self.placed(node, start)
             self._retreat(index)
         return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
 
     def _parse_paimon_type(self) -> DataType | None:
-        """The type at the parser's place; None where Paimon has none of that name."""
+        """Parse a type; None if Paimon has no type of that name."""
         start = self._curr
         try:
             found = self._parse_nested_type() if self._is_nested() else self._parse_atomic_type()
@@ -137,7 +137,7 @@ class TypeParser(TextParser):
         self._foreign = self._foreign or bool(
             precise or suffix or name in _FOREIGN or (name in _FOREIGN_WITH_SIZE if size else name in _FOREIGN_ALONE)
         )
-        if name == "BINARY" and not size:  # Spark's word for bytes of any length; no one means a single byte
+        if name == "BINARY" and not size:  # in Spark, bytes of any length and not BINARY(1)
             return bytes_type()
         return parse_atomic(f"{name}{size}{suffix}")
 
@@ -155,7 +155,7 @@ class TypeParser(TextParser):
         self._foreign = self._foreign or closing == ")" or kind in ("ROW", "MULTISET", "VECTOR")
         self._advance()
         found: DataType | None
-        if kind in ("ROW", "STRUCT"):  # of nested types, only these may hold NOT NULL in Spark
+        if kind in ("ROW", "STRUCT"):  # the only nested types with NOT NULL in Spark
             fields = self._parse_csv(self._parse_row_field)
             numbered = tuple(replace(f, id=i) for i, f in enumerate(fields) if f is not None)
             found = RowType(True, numbered) if numbered and len(numbered) == len(fields) else None
@@ -177,7 +177,7 @@ class TypeParser(TextParser):
         return found
 
     def _parse_inner_type(self, is_field: bool = False) -> DataType | None:
-        """The type of an element, key, value or field, with its nullability."""
+        """Parse the type of an element, key, value or field, with its nullability."""
         found = self._parse_paimon_type()
         not_null = self._match_text_seq("NOT", "NULL")
         if not_null or self._match_text_seq("NULL"):

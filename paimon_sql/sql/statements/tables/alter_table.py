@@ -1,4 +1,4 @@
-"""ALTER TABLE as Flink writes it: SET and RESET of options, ADD, MODIFY, RENAME and DROP of columns."""
+"""ALTER TABLE in Flink's form: SET and RESET of options, ADD, MODIFY, RENAME and DROP of columns."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _VERBS = {
     **dict.fromkeys(("SET", "RESET", "UNSET"), _OPTIONS),
     **dict.fromkeys(("ADD", "MODIFY", "RENAME", "DROP"), _COLUMNS),
 }
-"""What Spark writes behind a verb."""
+"""The keyword that Spark has after each verb."""
 _NOT_A_COLUMN = "COLUMN|COLUMNS|CONSTRAINT|PARTITION|IF|TO|TAG|BRANCH|CHECK|UNIQUE|FOREIGN"
 _KEY = "The primary key of a table cannot change"
 
 
 class AlterTable(exp.Alter):
-    """One of Flink's changes: ``verb`` is SET, RESET, ADD, MODIFY, RENAME or DROP; text or columns follow it."""
+    """A change in Flink's form: ``verb`` is SET, RESET, ADD, MODIFY, RENAME or DROP; columns or text follow it."""
 
     arg_types = {**exp.Alter.arg_types, "verb": True, "columns": False, "rest": False}
 
 
 @dataclass(frozen=True)
 class ColumnChange(Node):
-    """A column that is added or that replaces the one of its name.
+    """A column to add, or to replace the one of its name.
 
-    ``type`` is read by ``types.read_type_text`` and says the nullability too; without ``comment`` the column has none.
-    ``position`` is FIRST or AFTER (the column ``after``); without it a new column comes last and an old one stays.
+    ``type`` is a text of ``types.type_text`` with the nullability. Without ``position``, a new column is the last one
+    and an existing one keeps its position.
     """
 
     name: str
@@ -70,7 +70,7 @@ class ModifyColumns(Statement):
 
 @reads("ALTER", "TABLE")
 def read_alter_table(parser: PaimonParser) -> AlterTable | None:
-    """What of ALTER TABLE is Flink's; read deeply, Spark's words for the same are the same tree."""
+    """Parse ALTER TABLE in Flink's form; deep parsing makes the same tree of Spark's form."""
     parser.accept("ALTER", "TABLE")
     table, verb, word = parser.table_name(), parser.token, parser.word
     if table is None or word not in _VERBS:
@@ -79,27 +79,27 @@ def read_alter_table(parser: PaimonParser) -> AlterTable | None:
     has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
     wrapped = parser.sees("(")
     is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))
-    made = AlterTable(this=table, kind="TABLE", verb="RESET" if word == "UNSET" else word)
-    made.meta.update(verb=(verb.start, verb.end + 1), wrapped=wrapped)
+    alteration = AlterTable(this=table, kind="TABLE", verb="RESET" if word == "UNSET" else word)
+    alteration.meta.update(verb=(verb.start, verb.end + 1), wrapped=wrapped)
     try:
         if word == "DROP" and parser.sees("PRIMARY", "KEY"):
             raise parser.refusal(_KEY)
         if word == "MODIFY" or (word == "ADD" and (is_column or wrapped)):
-            made.set("columns", _columns(parser))
-            return made
+            alteration.set("columns", _columns(parser))
+            return alteration
     except RefusedError as error:
         error.about = table
         raise
     options = wrapped and (word in ("SET", "RESET") or has_sparks_word)
     if not options and not (word == "DROP" and (is_column or wrapped)) and not (word == "RENAME" and is_column):
         return None
-    made.set("rest", parser.rest())
-    return made
+    alteration.set("rest", parser.rest())
+    return alteration
 
 
 @writes(AlterTable)
 def alter_table_sql(generator: Generator, node: exp.Expr) -> str:
-    """Flink's form."""
+    """Generate Flink's form."""
     schema = node.args.get("columns")
     columns = schema and [generator.sql(each) for each in schema.expressions]
     rest = (
@@ -113,15 +113,15 @@ def alter_table_sql(generator: Generator, node: exp.Expr) -> str:
 
 
 def _columns(parser: PaimonParser) -> exp.Schema:
-    """The definitions up to the end of the statement, in brackets or a single one."""
+    """Parse the column definitions, in brackets or a single one, up to the end of the statement."""
     first, wrapped = parser.token, parser.sees("(")
     schema = parser.schema(exp.Table()) if wrapped else exp.Schema(expressions=[parser.column()])
     if parser.token:
         raise parser.refusal("Nothing more is expected behind the columns")
     definitions = schema.expressions
     keys = [e for e in definitions if isinstance(e, exp.PrimaryKey)]
-    beside = [c for c in definitions if isinstance(c, exp.ColumnDef) and _is_key(c)]
-    if keys or beside:
+    key_columns = [c for c in definitions if isinstance(c, exp.ColumnDef) and _is_key(c)]
+    if keys or key_columns:
         raise parser.refusal(_KEY, first)
     if not definitions or not all(isinstance(e, exp.ColumnDef) for e in definitions):
         raise parser.refusal("Only columns can be added or modified here", first)
@@ -135,7 +135,7 @@ def _is_key(column: exp.ColumnDef) -> bool:
 
 @rewrites(AlterTable)
 def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
-    """Spark's words, or a statement of ours for what Spark cannot declare."""
+    """Rewrite to Spark's form, or carry the statement if Spark cannot declare its columns."""
     table = reading.table(node.this)
     if table is None:
         return None
@@ -158,7 +158,7 @@ def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
 def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
     if column.type is None:
         definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
-        start, end = _type_place(definition)
+        start, end = _type_span(definition)
         problem = f"The column '{column.name}' has no type that Paimon knows."
         raise SqlSyntaxError(problem, text=reading.source, start=start, end=end)
     position: Literal["FIRST", "AFTER"] | None = None
@@ -169,7 +169,7 @@ def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
     return ColumnChange(column.name, type_text(column.type), column.comment, position, after)
 
 
-def _type_place(definition: exp.ColumnDef) -> tuple[int, int]:
-    """Where the type of a column stands, or its name where it has none."""
+def _type_span(definition: exp.ColumnDef) -> tuple[int, int]:
+    """The span of a column's type; of the whole definition without one."""
     kinds = [c for c in (definition.args.get("kind"), *definition.constraints) if c is not None and "start" in c.meta]
     return span(kinds[0]) if kinds else span(definition)

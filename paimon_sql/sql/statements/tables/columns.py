@@ -1,4 +1,4 @@
-"""The columns of a table definition, and the edits that make them Spark's."""
+"""Columns of a table definition, and their edits to Spark's form."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from paimon_sql.sql.types import is_exact, spark_type
 
 @dataclass
 class Column:
-    """A column as it was written.
+    """A column as the user wrote it.
 
     Attributes:
         span: the whole definition.
-        type: its type, with its nullability; None where Paimon has no type of that name and Spark must judge.
-        foreign: the type's spelling is one that Spark does not know.
-        is_key: PRIMARY KEY stands beside it.
+        type: its type, with nullability; None if Paimon has no such type, and Spark reports the error.
+        foreign: whether Spark does not know the spelling of the type.
+        is_key: whether the definition has PRIMARY KEY.
         position: ``("FIRST", None)``, ``("AFTER", name)`` or None.
-        edits: what makes the definition Spark's.
+        edits: the edits to Spark's form.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Column:
 
     @property
     def is_exact(self) -> bool:
-        """Whether Spark's declaration alone says the exact type."""
+        """Whether Spark's declaration alone determines the exact type."""
         return self.type is None or is_exact(self.type)
 
 
@@ -48,7 +48,7 @@ def columns_of(schema: exp.Schema, text: str, spark_style: bool) -> list[Column]
     Args:
         schema: the definition.
         text: the whole statement.
-        spark_style: whether spellings that Spark knows stay as they are.
+        spark_style: whether spellings that Spark knows stay unchanged.
     """
     return [_column(node, text, spark_style) for node in schema.expressions if isinstance(node, exp.ColumnDef)]
 
@@ -79,10 +79,10 @@ def _column(node: exp.ColumnDef, text: str, spark_style: bool) -> Column:
     if isinstance(kind, ExactType):
         column.type = kind.paimon.as_nullable(nullable)
         column.foreign = column.foreign or kind.meta["foreign"]
-        place, spark = span(kind), spark_type(kind.paimon)
-        same = _squeezed(text[place.start : place.end]) == _squeezed(spark)
+        extent, spark = span(kind), spark_type(kind.paimon)
+        same = _squeezed(text[extent.start : extent.end]) == _squeezed(spark)
         if not same and (kind.meta["foreign"] or not spark_style):
-            column.edits.append(Edit(*place, spark))
+            column.edits.append(Edit(*extent, spark))
     return column
 
 
@@ -90,23 +90,23 @@ def _squeezed(type_text: str) -> str:
     return "".join(type_text.split()).upper()
 
 
-def _without(text: str, place: Span) -> Edit:
-    """Take a part out, with the space before it."""
-    start = place.start
+def _without(text: str, extent: Span) -> Edit:
+    """Remove a part, with the space before it."""
+    start = extent.start
     while start > 0 and text[start - 1] in " \t":
         start -= 1
-    return Edit(start, place.end, "")
+    return Edit(start, extent.end, "")
 
 
-def without_elements(spans: Sequence[Span], gone: Sequence[Span]) -> list[Edit]:
-    """The edits that take elements out of a list with the commas that they no longer need; not for the whole list."""
+def without_elements(spans: Sequence[Span], removed: Sequence[Span]) -> list[Edit]:
+    """The edits that remove elements of a list with their commas; at least one element must remain."""
     edits: list[Edit] = []
-    kept_before = False
-    for i, place in enumerate(spans):
-        if place not in gone:
-            kept_before = True
-        elif kept_before:
-            edits.append(Edit(spans[i - 1].end, place.end, ""))
+    follows_retained = False
+    for i, extent in enumerate(spans):
+        if extent not in removed:
+            follows_retained = True
+        elif follows_retained:
+            edits.append(Edit(spans[i - 1].end, extent.end, ""))
         else:
-            edits.append(Edit(place.start, spans[i + 1].start, ""))
+            edits.append(Edit(extent.start, spans[i + 1].start, ""))
     return edits

@@ -1,13 +1,11 @@
-"""CREATE TABLE as Flink and Paimon write it, made Spark's by small edits.
+"""CREATE TABLE in Flink's and Paimon's form, edited to Spark's.
 
 The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``'primary-key' = 'a,b'``, the options of
-``WITH (..)`` as they are, ``'partition' = 'dt'`` as ``PARTITIONED BY``, and the exact types of columns that Spark
-cannot declare under ``types.TYPE_PROPERTY``.
+``WITH (..)``, and the exact types that Spark cannot declare under ``types.TYPE_PROPERTY``. ``'partition' = 'dt'``
+becomes ``PARTITIONED BY``. A format table, as USING names it, gets the option ``'type' = 'format-table'``.
 
-A table of plain files, as USING names it, gets the option ``'type' = 'format-table'``.
-
-TIMESTAMP alone means Flink's (a wall-clock time) in a statement with Flink's marks (``WITH (..)``, PRIMARY KEY, a type
-of Flink's), and Spark's in one that says USING, TBLPROPERTIES or OPTIONS and not ``WITH (..)``. ``TIMESTAMP(3)``, which
+TIMESTAMP alone is Flink's (a local time) in a statement with a mark of Flink's (``WITH (..)``, PRIMARY KEY, a type of
+Flink's), and Spark's in one with USING, TBLPROPERTIES or OPTIONS and without ``WITH (..)``. ``TIMESTAMP(3)``, which
 Spark does not know, is Flink's in every statement.
 """
 
@@ -31,39 +29,39 @@ from paimon_sql.sql.text.names import quote_name, string_sql
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 
 _QUERY = "LIKE|AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
-"""What ends the clauses."""
+"""Words that end the clauses."""
 _MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
 _SUSPECTS = _MARKS | {
     *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
     *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
 }
-"""Words among the columns that may be Flink's; what they are is seen when the columns are read."""
+"""Words among the columns that may be Flink's, which only parsing the columns decides."""
 _BEFORE_BY = frozenset(["STORED", "PARTITIONED", "CLUSTERED", "CLUSTER", "SORTED", "SKEWED"])
 _BEFORE_A_LIST = frozenset(["OPTIONS", "SERDEPROPERTIES", "ON"])
 _SPARKS_CLAUSES = frozenset(["USING", "TBLPROPERTIES", "OPTIONS"])
 _PAIMON = "PAIMON"
 _FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
-"""What stands behind USING for a table of plain files."""
+"""Words after USING for a format table."""
 
 
 class CreateTable(exp.Create):
-    """CREATE or REPLACE TABLE; read shallowly, ``meta["clauses"]`` has by its first word what stands in each clause."""
+    """CREATE or REPLACE TABLE; after shallow parsing, ``meta["clauses"]`` are the clauses of `_clauses`."""
 
     @property
     def given(self) -> list[exp.Property]:
-        """All options, wherever they are said."""
+        """All options, of WITH and TBLPROPERTIES."""
         lists = [self.meta["clauses"].get(word) for word in ("WITH", "TBLPROPERTIES")]
         return [option for each in lists if each is not None for option in each.expressions]
 
     @property
     def provider(self) -> str | None:
-        """The word behind USING, in upper case."""
+        """The word after USING, in upper case."""
         using = self.meta["clauses"].get("USING")
         return None if using is None else ".".join(names_of(using) or ()).upper()
 
     @property
     def is_spark_style(self) -> bool:
-        """Whether USING, TBLPROPERTIES or OPTIONS is there, and no ``WITH (..)``."""
+        """Whether the statement has USING, TBLPROPERTIES or OPTIONS, and no ``WITH (..)``."""
         return _SPARKS_CLAUSES & self.meta["clauses"].keys() != set() and "WITH" not in self.meta["clauses"]
 
 
@@ -72,7 +70,7 @@ class CreateTable(exp.Create):
 
 @reads("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL")
 def read_create_table(parser: PaimonParser) -> CreateTable | None:
-    """``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [[AS] query]``."""
+    """Parse ``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [[AS] query]``."""
     if not parser.shallow:
         return _read_deeply(parser)
     replaces = parser.accept("REPLACE") or parser.accept("CREATE", "OR", "REPLACE") or not parser.accept("CREATE")
@@ -84,29 +82,29 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     table = parser.table_name()
     if table is None:
         return None
-    made = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
+    node = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
     start = parser.index
     try:
         columns = None if _is_query(parser) else parser.bracket_text()
-        made.meta["clauses"] = _clauses(parser)
-        made.meta["definition_end"] = parser.before().end + 1
+        node.meta["clauses"] = _clauses(parser)
+        node.meta["definition_end"] = parser.before().end + 1
         if parser.sees("LIKE"):
             return None
         parser.accept("AS")
-        made.set("expression", parser.query())
+        node.set("expression", parser.query())
         if columns is not None:
             end = parser.index
             parser.go(start)
-            made.set("this", _schema(parser, made, table, columns))
+            node.set("this", _schema(parser, node, table, columns))
             parser.go(end)
     except RefusedError as error:
         error.about = table
         raise
-    return made
+    return node
 
 
 def _read_deeply(parser: PaimonParser) -> CreateTable | None:
-    """The table as sqlglot reads it; what Flink and Spark write is the same tree."""
+    """Parse deeply; Flink's and Spark's forms make the same tree."""
     start = parser.index
     while parser.accept("CREATE|OR|REPLACE"):
         pass
@@ -118,28 +116,28 @@ def _read_deeply(parser: PaimonParser) -> CreateTable | None:
         parser.step()
     if "LIKE" in words:
         return None
-    node, says_spark = None, not words.isdisjoint(_SPARKS_CLAUSES) and "WITH" not in words
-    for parser.spark_timestamps in (True, False) if not says_spark and "WITH" not in words else (says_spark,):
+    node, is_spark_style = None, not words.isdisjoint(_SPARKS_CLAUSES) and "WITH" not in words
+    for parser.spark_timestamps in (True, False) if not is_spark_style and "WITH" not in words else (is_spark_style,):
         parser.go(start)
         node = parser.sparks_statement()
         if not isinstance(node, exp.Create) or not any(map(_is_flinks, node.walk())):
             break
     if not isinstance(node, exp.Create):
         return None
-    made = CreateTable(**node.args)
-    _as_flink_says(made)
-    return made
+    table = CreateTable(**node.args)
+    _to_flink_form(table)
+    return table
 
 
 def _is_flinks(node: exp.Expr) -> bool:
-    """Whether only Flink writes that in the definition of a table."""
+    """Whether a node of a table definition is in Flink's form only."""
     if isinstance(node, exp.DataType):
         return bool(node.meta.get("foreign") or (node.this in exp.DataType.TEMPORAL_TYPES and node.expressions))
     return isinstance(node, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint)
 
 
-def _as_flink_says(table: CreateTable) -> None:
-    """Take out USING paimon, and make the option of the primary key a constraint."""
+def _to_flink_form(table: CreateTable) -> None:
+    """Remove USING paimon, and make the option ``primary-key`` a constraint."""
     properties = table.args.get("properties")
     for each in list(properties.expressions) if properties is not None else ():
         if isinstance(each, exp.FileFormatProperty) and each.name.upper() == _PAIMON:
@@ -148,21 +146,21 @@ def _as_flink_says(table: CreateTable) -> None:
             names = [exp.to_identifier(name.strip()) for name in each.text("value").split(",")]
             table.this.append("expressions", exp.PrimaryKey(expressions=names))
             each.pop()
-    if properties is not None:  # in the order in which they are written
+    if properties is not None:  # in the order of Flink's form: clauses, then options
         properties.set("expressions", sorted(properties.expressions, key=lambda each: type(each) is exp.Property))
         table.set("properties", properties if properties.expressions else None)
 
 
 @writes(CreateTable)
 def create_table_sql(generator: Generator, node: CreateTable) -> str:
-    """As sqlglot writes it."""
+    """Generate as sqlglot does."""
     return generator.create_sql(node)
 
 
 def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
-    """The clauses up to the query, by their first words: options, what USING names, nothing of Spark's own.
+    """Parse the clauses up to the query, by first word: options, the name after USING, None for Spark's others.
 
-    A list of options is placed with the word before it.
+    The position of options includes the word before them.
     """
     found: dict[str, exp.Expr | None] = {}
     while parser.token and not parser.sees(_QUERY):
@@ -185,18 +183,18 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
 
 
 def _is_query(parser: PaimonParser) -> bool:
-    """Whether the bracket that is next holds the query of CREATE TABLE t (SELECT ..), and not columns."""
+    """Whether the next bracket holds the query of CREATE TABLE t (SELECT ..), and not columns."""
     if parser.sees("WITH", ahead=1):
         return parser.sees("AS|(", ahead=3)
     return parser.sees("SELECT|(", ahead=1) or parser.sees("VALUES", "(", ahead=1)
 
 
-def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expr, columns: Verbatim) -> exp.Expr:
-    """The columns, read if something among them may be ours; their text otherwise."""
+def _schema(parser: PaimonParser, node: CreateTable, table: exp.Expr, columns: Verbatim) -> exp.Expr:
+    """The columns, parsed if they may hold a construct of the dialect; otherwise as text."""
     words = set(columns.meta["words"])
-    is_ours = "WITH" in made.meta["clauses"] or not words.isdisjoint(_MARKS)
+    is_ours = "WITH" in node.meta["clauses"] or not words.isdisjoint(_MARKS)
     if is_ours or not words.isdisjoint(_SUSPECTS):
-        parser.spark_timestamps = made.is_spark_style
+        parser.spark_timestamps = node.is_spark_style
         try:
             return parser.schema(table)
         except RefusedError:
@@ -209,12 +207,12 @@ def _schema(parser: PaimonParser, made: CreateTable, table: exp.Expr, columns: V
     return exp.Schema(this=table, expressions=[columns])
 
 
-# -- what becomes of it -----------------------------------------------------------------------------------------------
+# -- rewrite -----------------------------------------------------------------------------------------------------------
 
 
 @rewrites(CreateTable)
 def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
-    """What a CREATE or REPLACE TABLE becomes; None where it is Spark's as it stands."""
+    """Rewrite CREATE or REPLACE TABLE; None if Spark takes it unchanged."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     context = reading.context
     table = context.to_be(names_of(target))
@@ -222,8 +220,8 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
         return None
     if table[0] in context.shared_catalogs and (node.provider or context.default_provider.upper()) != _PAIMON:
         return None
-    said = any(option.name == "type" for option in node.given)
-    kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not said else []
+    has_type = any(option.name == "type" for option in node.given)
+    kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not has_type else []
     return list(_edits(node, reading.source, kind)) or None
 
 
@@ -241,11 +239,11 @@ def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
         yield from (edit for column in columns for edit in column.edits)
     elif schema is not None:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
         yield Edit(*Span(schema.meta["start"], schema.meta["end"] + 1), "")
-    spark_says = node.is_spark_style  # and so the spellings that Spark knows mean what they mean in Spark
+    is_spark_style = node.is_spark_style  # so spellings that Spark knows have Spark's meaning
     additions = [
         _property_sql(TYPE_PROPERTY + column.name, type_text(column.type))
         for column in columns
-        if column.type is not None and not column.is_exact and (column.foreign or not spark_says)
+        if column.type is not None and not column.is_exact and (column.foreign or not is_spark_style)
     ]
     if key is not None:
         _refuse_both(text, node.given, "primary-key", "The primary key is said twice, as a constraint and here.")
@@ -262,13 +260,13 @@ def _property_sql(key: str, value: str) -> str:
 
 
 def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.PrimaryKey]) -> str | None:
-    """The names of the key's columns, separated by commas."""
-    said = [([part.name for part in k.expressions], span(k)) for k in keys]
-    said += [([c.name], c.span) for c in columns if c.is_key]
-    if not said:
+    """The names of the key columns, separated by commas; None without a key."""
+    declared = [([part.name for part in k.expressions], span(k)) for k in keys]
+    declared += [([c.name], c.span) for c in columns if c.is_key]
+    if not declared:
         return None
-    names, (start, end) = said[-1]
-    if len(said) > 1:
+    names, (start, end) = declared[-1]
+    if len(declared) > 1:
         remedy = "Name all its columns in one PRIMARY KEY (a, b) NOT ENFORCED."
         raise SqlSyntaxError("A table has one primary key.", text=text, start=start, end=end, remedy=remedy)
     if any("," in name for name in names):
@@ -277,14 +275,14 @@ def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.Primar
 
 
 def _refuse_both(text: str, given: Sequence[exp.Property], key: str, problem: str) -> None:
-    said = next((option for option in given if option.name == key), None)
-    if said is not None:
-        start, end = span(said)
+    duplicate = next((option for option in given if option.name == key), None)
+    if duplicate is not None:
+        start, end = span(duplicate)
         raise SqlSyntaxError(problem, text=text, start=start, end=end)
 
 
 def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
-    """Put the options of WITH and the additions into one TBLPROPERTIES clause."""
+    """Merge the options of WITH and the additions into one TBLPROPERTIES clause."""
     clauses = node.meta["clauses"]
     given, properties = clauses.get("WITH"), clauses.get("TBLPROPERTIES")
     if given is None:
@@ -316,7 +314,7 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
 
 
 def _appended(options: exp.Expr, additions: list[str]) -> Iterator[Edit]:
-    """Add to a list of options, before the bracket that closes it."""
+    """Append to a list of options, before its closing bracket."""
     end = span(options).end - 1
     if additions:
         yield Edit(end, end, (", " if options.expressions else "") + ", ".join(additions))

@@ -87,13 +87,13 @@ class CreateTableLike(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made, context, source = super().of(node, reading), reading.context, node.args["source"]
-        if not isinstance(made, CreateTableLike):
+        statement, context, source = super().of(node, reading), reading.context, node.args["source"]
+        if not isinstance(statement, CreateTableLike):
             return None
-        if made.table[0] in context.shared_catalogs:
-            provider = (made.provider or _PAIMON).upper()
+        if statement.table[0] in context.shared_catalogs:
+            provider = (statement.provider or _PAIMON).upper()
             is_paimons = reading.table(source) is not None
-            if made.provider and provider == _PAIMON and not is_paimons:
+            if statement.provider and provider == _PAIMON and not is_paimons:
                 remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
                 start, end = span(source)
                 problem = "A table of Paimon's cannot be LIKE one that is none."
@@ -101,12 +101,16 @@ class CreateTableLike(Statement):
             if not is_paimons or provider != _PAIMON:
                 return None
         given = node.args.get("given")
-        return replace(made, options={**given.values, **made.options}) if isinstance(given, Options) else made
+        return (
+            replace(statement, options={**given.values, **statement.options})
+            if isinstance(given, Options)
+            else statement
+        )
 
 
 @reads("CREATE", "TABLE")
 def columns_beside(parser: PaimonParser) -> None:
-    """Refuse columns of a table that is LIKE another."""
+    """Refuse columns in CREATE TABLE .. LIKE."""
     parser.accept("CREATE", "TABLE")
     parser.accept("IF", "NOT", "EXISTS")
     table = parser.table_name()

@@ -1,6 +1,6 @@
 """Materialized tables, as Flink writes them: CREATE, ALTER, DROP and SHOW.
 
-A query stays text, in Spark's own grammar and at its place, so that Spark tells its errors where they are.
+A query stays text, in Spark's grammar and at its position, so that Spark reports positions of its errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PARTITION = "Write PARTITION (dt = '2024-01-01')."
 
 
 class _Columns(Slot):
-    """Names of columns with comments, and a primary key, in brackets."""
+    """Column names with comments, and a primary key, in brackets."""
 
     what = "names of columns in brackets"
     example = "(a, b, PRIMARY KEY (a) NOT ENFORCED)"
@@ -91,7 +91,7 @@ class _Freshness(Slot):
 
 
 class _Values(Slot):
-    """``(dt = '2024-01-01', h = 3)``: a partition's columns with literals, as texts."""
+    """``(dt = '2024-01-01', h = 3)``: a partition spec with literals, as strings."""
 
     what = "columns and values in brackets"
     example = "(dt = '2024-01-01')"
@@ -126,7 +126,7 @@ class _Values(Slot):
 
 
 class _Defining(Query):
-    """The query that defines a materialized table; with blanks before it, so that each word is at its place."""
+    """The query of a materialized table, with blanks before it, so that positions are the user's."""
 
     example = "query"
 
@@ -145,7 +145,7 @@ class _Defining(Query):
 
 
 class _Database(Slot):
-    """The name of a database, its catalog first; the current one where none is named."""
+    """The name of a database; its catalog is by default the current one."""
 
     what = "the name of a database"
 
@@ -177,13 +177,13 @@ class CreateMaterializedTable(Statement):
     """CREATE MATERIALIZED TABLE .. AS.
 
     Attributes:
-        query: the query in Spark's own grammar, every word at the line and column where the user wrote it.
-        columns: the names of the query's columns in the order of the table's; those of the query without any.
-        column_comments: what is said of a column, by its name.
-        primary_key: the columns of the key; none for an append table.
-        freshness: how old the rows may be, a number and its unit in the singular.
-        refresh_mode: how it is refreshed; without it the freshness decides.
-        or_alter: whether a table that exists gets this query, freshness, mode and these options.
+        query: the query in Spark's grammar, with the user's lines and columns.
+        columns: names of the query's columns, in the order of the table; empty for the query's order.
+        column_comments: comments by column.
+        primary_key: the key columns; empty for an append table.
+        freshness: the max age of the rows: a number, and its unit in the singular.
+        refresh_mode: by default the freshness decides.
+        or_alter: whether an existing table gets the query, freshness, mode and options.
     """
 
     SPARK_PARSES = True
@@ -202,13 +202,13 @@ class CreateMaterializedTable(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made, schema = super().of(node, reading), node.args.get("schema")
-        if not isinstance(made, CreateMaterializedTable) or schema is None:
-            return made
+        statement, schema = super().of(node, reading), node.args.get("schema")
+        if not isinstance(statement, CreateMaterializedTable) or schema is None:
+            return statement
         columns = [each for each in schema.expressions if isinstance(each, exp.ColumnDef)]
         keys = [each for each in schema.expressions if isinstance(each, exp.PrimaryKey)]
         return replace(
-            made,
+            statement,
             columns=tuple(each.name for each in columns),
             column_comments={each.name: each.constraints[0].kind.name for each in columns if each.constraints},
             primary_key=tuple(part.name for key in keys for part in key.expressions),
@@ -228,7 +228,7 @@ class ChangeMaterializedQuery(Statement):
 @rewrites(CreateMaterializedTable.NODE)
 @rewrites(ChangeMaterializedQuery.NODE)
 def with_query(node: exp.Expr, reading: Reading) -> Outcome | None:
-    """A statement whose query Spark's parser can be asked about: blanks stand before it then."""
+    """Carry a statement whose query Spark's parser checks, with blanks before it."""
     cls = CreateMaterializedTable if isinstance(node, CreateMaterializedTable.NODE) else ChangeMaterializedQuery
     statement = cls.of(node, reading)
     if not isinstance(statement, CreateMaterializedTable | ChangeMaterializedQuery):
@@ -308,7 +308,7 @@ def replaced(parser: PaimonParser) -> None:
 
 @reads("ALTER", "MATERIALIZED", "TABLE")
 def otherwise(parser: PaimonParser) -> None:
-    """Refuse what nothing above has read."""
+    """Refuse other forms of ALTER MATERIALIZED TABLE."""
     parser.accept("ALTER", "MATERIALIZED", "TABLE")
     if parser.table_name() is None:
         raise parser.refusal("The name of a materialized table is missing")

@@ -17,11 +17,11 @@ from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import declared
 
 PartitionSpec = tuple[tuple[str, str | None], ...]
-"""Columns of a partition with the SQL of their values; None for a column that was only named."""
+"""Partition columns with the SQL of their values; None for a column without a value."""
 
 
 class _Bracket(Slot):
-    """A bracket with what it holds, as text."""
+    """A bracket with its contents, as text."""
 
     what = "values in brackets"
     example = "(a = 1)"
@@ -56,7 +56,7 @@ class _Partitions(Slot):
 
 
 class _Spec(Slot):
-    """``(a = 1, b)``: columns of a partition, with or without a value."""
+    """``(a = 1, b)``: partition columns, with or without a value."""
 
     what = "columns in brackets"
     example = "(a = 1, b)"
@@ -91,7 +91,7 @@ SLOTS |= {"bracket": _Bracket(), "partitions": _Partitions(), "spec": _Spec()}
 class DropPartitions(Statement):
     """ALTER TABLE .. DROP PARTITION, of which one names some of the partition columns; each is written ``(a = 1)``.
 
-    Those that name all of them Spark drops by itself.
+    Spark itself drops partitions for which all columns are named.
     """
 
     SPARK_PARSES = True
@@ -101,12 +101,12 @@ class DropPartitions(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made = super().of(node, reading)
-        if not isinstance(made, DropPartitions):
+        statement = super().of(node, reading)
+        if not isinstance(statement, DropPartitions):
             return None
-        keys = len(reading.context.partition_keys(made.table))
+        keys = len(reading.context.partition_keys(statement.table))
         counts = [each.meta["pieces"] for each in node.args["partitions"].expressions]
-        return None if all(count >= keys for count in counts) else made
+        return None if all(count >= keys for count in counts) else statement
 
 
 @declared(
@@ -134,10 +134,10 @@ class DescribePartition(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made, context = super().of(node, reading), reading.context
-        if not isinstance(made, DescribePartition) or context.is_files(made.table):
+        statement, context = super().of(node, reading), reading.context
+        if not isinstance(statement, DescribePartition) or context.is_files(statement.table):
             return None
-        return made if context.partition_keys(made.table) else None
+        return statement if context.partition_keys(statement.table) else None
 
 
 @declared(

@@ -1,1 +1,1 @@
-"""Readers of splits, one module a kind."""
+"""Readers of splits, one module per kind."""

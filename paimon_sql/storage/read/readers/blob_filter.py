@@ -1,6 +1,6 @@
-"""The rows of a group of files that satisfy a condition, and few others, where blobs are read.
+"""Filtered reads of blobs: the columns of the condition are read first, then the blobs of matching rows.
 
-The columns of the condition are read first; blobs are read of those rows alone that it is true for.
+Few other rows are read with them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
-_MOST_PIECES = 1024
+_MAX_RANGES = 1024
 
 
 def read_wanted(
@@ -31,15 +31,15 @@ def read_wanted(
     predicate: Predicate | None,
     row_ids: Predicate | None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """The rows of one of a split's groups, as `read_group` gives them; the condition is not decided here.
+    """Read one of a split's groups as `read_group` does; the caller has to apply the condition again.
 
     Args:
         table: the table.
         split: the split.
         group: the group.
-        columns: the names of the columns wanted, those of the condition among them.
-        predicate: rows for which it is not true may be passed over.
-        row_ids: the same, of ``_ROW_ID`` alone.
+        columns: the names of the wanted columns, those of the condition included.
+        predicate: rows for which it is not true may be skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
     """
     deletion = split.deletions.get(group.anchor.file_name)
     read = partial(read_group, table, split.partition, split.bucket, group, deletion=deletion, row_ids=row_ids)
@@ -47,18 +47,21 @@ def read_wanted(
     if not blobs or predicate is None or not predicate.columns() <= set(table.schema.names) - blobs:
         return read(columns=columns)
     found = [
-        places[predicate.holds(rows).to_numpy(zero_copy_only=False)]
-        for places, rows in read(columns=sorted(predicate.columns()))
+        positions[predicate.holds(rows).to_numpy(zero_copy_only=False)]
+        for positions, rows in read(columns=sorted(predicate.columns()))
     ]
-    places = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-    return read(columns=columns, ranges=_pieces(places))
+    positions = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    return read(columns=columns, ranges=_covering_ranges(positions))
 
 
-def _pieces(places: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Not too many ranges that hold all of some places, with as few others between as can be."""
-    if not len(places):
+def _covering_ranges(positions: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges that cover all positions, with as few others as `_MAX_RANGES` cuts allow."""
+    if not len(positions):
         return []
-    gaps = np.diff(places)
-    widest = np.sort(np.argsort(gaps, kind="stable")[::-1][:_MOST_PIECES])
+    gaps = np.diff(positions)
+    widest = np.sort(np.argsort(gaps, kind="stable")[::-1][:_MAX_RANGES])
     cuts = widest[gaps[widest] > 1] + 1
-    return [(int(places[low]), int(places[high - 1]) + 1) for low, high in pairwise([0, *cuts.tolist(), len(places)])]
+    return [
+        (int(positions[low]), int(positions[high - 1]) + 1)
+        for low, high in pairwise([0, *cuts.tolist(), len(positions)])
+    ]

@@ -1,4 +1,4 @@
-"""Changes as rows: those that files tell one by one, and those between two merged states of a bucket."""
+"""Readers of changes: rows of changelogs and new files, and the difference of two merged states of a bucket."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
 
 _AFTER = "_AFTER"
-_Places = npt.NDArray[np.int64]
+_Indexes = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
 def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of files as they were written; retractions only where the kinds of rows are among the columns."""
+    """Read rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
     keyed = bool(table.schema.primary_keys)
     stored = [c for c in columns if keyed or c != VALUE_KIND.name]
     wanted = [*stored, VALUE_KIND.name] if keyed and VALUE_KIND.name not in stored else stored
@@ -44,10 +44,10 @@ def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Ite
 
 
 def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows that are new or different since the earlier state.
+    """Read the rows that are new or different since the earlier state.
 
-    Rows that are gone come as deletes, with their old values, where the kinds of rows are among the columns. If the
-    split asks for images, all rows come with what became of them: changed ones twice, as they were and as they are.
+    If ``_VALUE_KIND`` is among the columns, removed rows are given as ``-D`` with their old values. If the split asks
+    for images, every change has its row kind: updated rows are given twice, as ``-U`` and as ``+U``.
     """
     with_kinds = VALUE_KIND.name in columns
     names = [*table.schema.names, VALUE_KIND.name]
@@ -63,7 +63,7 @@ def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> I
 
 
 def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> Run:
-    """A state's merged rows as a sorted run, deletes among them."""
+    """The merged rows of a state as a sorted run, deletes included."""
     engine = merge_engine(table.schema)
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -77,39 +77,39 @@ def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> 
     return Run(count, 4 * split.size, read, "a merged state")
 
 
-def _pairs(window: Window, values: Sequence[str]) -> tuple[_Places, _Places, _Mask, _Mask]:
-    """The earlier and the later row of each key, NOWHERE for none; which rows are deletes, which pairs are equal."""
+def _pairs(window: Window, values: Sequence[str]) -> tuple[_Indexes, _Indexes, _Mask, _Mask]:
+    """The earlier and the later row of each key, NOWHERE for none; whether each row is a delete, each pair equal."""
     after = window.table[_AFTER].to_numpy()[window.order] == 1
     segments = window.segments
     old, new = (np.where(p == NOWHERE, NOWHERE, window.order[p]) for p in (segments.last(~after), segments.last(after)))
-    dead = is_retract(window.table[VALUE_KIND.name].to_numpy())
+    is_delete = is_retract(window.table[VALUE_KIND.name].to_numpy())
     both = np.flatnonzero((old != NOWHERE) & (new != NOWHERE))
     equal = np.zeros(len(old), dtype=bool)
     equal[both] = rows_equal(window.table.take(old[both]), window.table.take(new[both]), values)
-    equal[both] &= dead[old[both]] == dead[new[both]]
-    return old, new, dead, equal
+    equal[both] &= is_delete[old[both]] == is_delete[new[both]]
+    return old, new, is_delete, equal
 
 
 def _difference(window: Window, values: Sequence[str], *, with_kinds: bool) -> pa.Table:
-    old, new, dead, equal = _pairs(window, values)
-    told = (new != NOWHERE) & ~equal
-    gone = (old != NOWHERE) & (new == NOWHERE) & ~dead[old]
+    old, new, is_delete, equal = _pairs(window, values)
+    changed = (new != NOWHERE) & ~equal
+    removed = (old != NOWHERE) & (new == NOWHERE) & ~is_delete[old]
     if not with_kinds:
-        return window.table.take(new[told & ~dead[new]])
-    rows = window.table.take(np.where(gone, old, new)[told | gone])
+        return window.table.take(new[changed & ~is_delete[new]])
+    rows = window.table.take(np.where(removed, old, new)[changed | removed])
     kinds = rows[VALUE_KIND.name].to_numpy().copy()
-    kinds[gone[told | gone]] = RowKind.DELETE
+    kinds[removed[changed | removed]] = RowKind.DELETE
     return _with_kinds(rows, kinds)
 
 
 def _images(window: Window, values: Sequence[str]) -> pa.Table:
-    """The rows that are gone, new, or different, these as they were and as they are, each with its kind."""
-    old, new, dead, equal = _pairs(window, values)
-    was, is_there = ((places != NOWHERE) & ~dead[places] & ~equal for places in (old, new))
-    rows = window.table.take(np.concatenate([old[was], new[is_there]]))
+    """The old values of removed and updated rows, and the new values of added and updated rows, each with its kind."""
+    old, new, is_delete, equal = _pairs(window, values)
+    was, is_there = ((rows != NOWHERE) & ~is_delete[rows] & ~equal for rows in (old, new))
+    found = window.table.take(np.concatenate([old[was], new[is_there]]))
     before = np.where(is_there[was], RowKind.UPDATE_BEFORE, RowKind.DELETE)
     after = np.where(was[is_there], RowKind.UPDATE_AFTER, RowKind.INSERT)
-    return _with_kinds(rows, np.concatenate([before, after]).astype(np.int8))
+    return _with_kinds(found, np.concatenate([before, after]).astype(np.int8))
 
 
 def _with_kinds(rows: pa.Table, kinds: npt.NDArray[np.int8]) -> pa.Table:

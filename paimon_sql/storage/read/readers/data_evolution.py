@@ -1,4 +1,4 @@
-"""Rows whose columns lie in several files: the files of a group are read side by side, row by row in step."""
+"""Reader of data evolution: the files of a group, which hold columns of the same rows, are read in step."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def read_group(
     row_ids: Predicate | None = None,
     ranges: RowRanges | None = None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """The rows of a group in the order of their ids, each batch with the places of its rows, from 0 on.
+    """Read a group in the order of row ids, each batch with the positions of its rows, from 0 on.
 
-    Only the files that have the last word on a wanted column are opened, and of each only those columns are read.
+    Only the newest file of each wanted column is opened, and only these columns are read from it.
 
     Args:
         table: the table.
         partition: the serialised partition row.
         bucket: the bucket's number.
         group: the files.
-        columns: today's names of the columns wanted; those that no file holds are null.
-        deletion: where it says which of the rows are deleted.
-        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be passed over.
-        ranges: the places wanted, as sorted ``(first, last + 1)``, instead of such a condition.
+        columns: the current names of the wanted columns; those that no file holds are null.
+        deletion: the deletion vector; None without one.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
+        ranges: the wanted positions, as sorted ``(first, last + 1)``, instead of such a condition.
 
     Raises:
         CorruptFileError: the files do not hold the same rows.
@@ -63,18 +63,18 @@ def read_group(
     for first, count, found in _in_step(_sources(table, partition, bucket, group, columns), group, ranges):
         made = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in schema]
         rows = batch_of(made, schema, count)
-        places = np.arange(first, first + count, dtype=np.int64)
+        positions = np.arange(first, first + count, dtype=np.int64)
         if deleted is not None:
             mask = deleted.mask(count, first)
             if not mask.all():
-                left = np.flatnonzero(mask)
-                rows = batch_of([c.take(pa.array(left)) for c in rows.columns], schema, len(left))
-                places = places[left]
-        yield places, rows
+                live = np.flatnonzero(mask)
+                rows = batch_of([c.take(pa.array(live)) for c in rows.columns], schema, len(live))
+                positions = positions[live]
+        yield positions, rows
 
 
 def rows_with_ids(first_row_id: int, row_count: int, row_ids: Predicate | None) -> RowRanges | None:
-    """The places of rows that follow one another whose ids may satisfy a condition; None for all of them."""
+    """The positions of rows with consecutive ids that may satisfy a condition on these; None for all rows."""
     if row_ids is None:
         return None
     listed = [p for p in conjuncts(row_ids) if isinstance(p, RowIds)]
@@ -82,14 +82,14 @@ def rows_with_ids(first_row_id: int, row_count: int, row_ids: Predicate | None) 
     ranges = [(0, row_count)]
     for ids in listed:
         inside = ids.within(first_row_id, first_row_id + row_count)
-        ranges = _common(ranges, _near_ones_joined(inside.starts - first_row_id, inside.ends - first_row_id))
+        ranges = _common(ranges, _joined_if_near(inside.starts - first_row_id, inside.ends - first_row_id))
     if others is None:
         return None if ranges == [(0, row_count)] else ranges
     return [part for low, high in ranges for part in _evaluated(others, first_row_id, low, high)]
 
 
-def _near_ones_joined(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Ranges, those between near ones among them: more rows cost less than many pieces."""
+def _joined_if_near(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The ranges, near ones joined: reading the rows between them costs less than many ranges."""
     fresh = np.flatnonzero(starts[1:] - ends[:-1] > _NEAR)
     if not len(starts):
         return []
@@ -106,7 +106,7 @@ def _common(ranges: list[tuple[int, int]], others: list[tuple[int, int]]) -> lis
 
 
 def _evaluated(row_ids: Predicate, first_row_id: int, low: int, high: int) -> list[tuple[int, int]]:
-    """The parts of a range of places whose rows' ids satisfy a condition."""
+    """The parts of a range of positions whose row ids satisfy a condition."""
     found: list[tuple[int, int]] = []
     for start in range(low, high, _IDS_AT_ONCE):
         count = min(_IDS_AT_ONCE, high - start)
@@ -123,7 +123,7 @@ _NEAR = 8192
 
 @dataclass
 class _Source:
-    """The columns that come from one file, or from files one behind the other, each with the place of its first row."""
+    """Columns that are read from one file, or from consecutive files, each with the position of its first row."""
 
     columns: tuple[str, ...]
     files: list[tuple[int, DataFileMeta]] = field(default_factory=list)
@@ -132,18 +132,18 @@ class _Source:
 def _sources(
     table: Table, partition: bytes, bucket: int, group: FileGroup, columns: Sequence[str]
 ) -> list[_Reading | BlobColumn]:
-    """What is read: for each wanted column the newest file that holds it, and of blobs all files that do."""
-    left = {f.id: f.name for f in wanted_fields(table, columns)}
+    """The sources of a group: for each wanted column the newest file that holds it; for blob columns all such files."""
+    missing = {f.id: f.name for f in wanted_fields(table, columns)}
     sources: list[_Source] = []
     blobs: dict[int, list[DataFileMeta]] = {}
     parts: dict[tuple[str, ...], _Source] = {}
     for file in group.files:
-        held = {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
-        names = tuple(name for i, name in left.items() if i in held)
+        stored = {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
+        names = tuple(name for i, name in missing.items() if i in stored)
         if not names:
             continue
         if is_blob_file(file.file_name):
-            blobs.setdefault(next(i for i in left if i in held), []).append(file)
+            blobs.setdefault(next(i for i in missing if i in stored), []).append(file)
         elif is_dedicated(file.file_name):
             if names not in parts:
                 parts[names] = _Source(names)
@@ -152,7 +152,7 @@ def _sources(
             parts[names].files.append((file.first_row_id - group.first_row_id, file))
         else:
             sources.append(_Source(names, [(0, file)]))
-            left = {i: name for i, name in left.items() if i not in held}
+            missing = {i: name for i, name in missing.items() if i not in stored}
     for source in parts.values():
         source.files = _newest(source.files)
     fields = {f.id: f for f in table.schema.fields}
@@ -169,21 +169,21 @@ def _sources(
 
 
 def _newest(files: Sequence[tuple[int, DataFileMeta]]) -> list[tuple[int, DataFileMeta]]:
-    """The files that newer ones do not stand for, in the order of their rows."""
-    kept: list[tuple[int, DataFileMeta]] = []
+    """The files with a row that no newer file has, in the order of their rows."""
+    newest: list[tuple[int, DataFileMeta]] = []
     for start, file in sorted(files, key=lambda placed: -placed[1].max_sequence_number):
-        ends = [(at, at + held.row_count) for at, held in sorted(kept, key=lambda placed: placed[0])]
+        ends = [(at, at + newer.row_count) for at, newer in sorted(newest, key=lambda placed: placed[0])]
         at = start
         for low, high in ends:
             at = max(at, high) if low <= at else at
         if at < start + file.row_count:
-            kept.append((start, file))
-    return sorted(kept, key=lambda placed: placed[0])
+            newest.append((start, file))
+    return sorted(newest, key=lambda placed: placed[0])
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """A source that is opened when its rows are asked for."""
+    """A source that is opened when its rows are read."""
 
     table: Table
     partition: bytes
@@ -192,7 +192,7 @@ class _Reading:
     source: _Source
 
     def stretches(self, ranges: RowRanges | None) -> Iterator[Stretch]:
-        """The rows in their order, each batch with the place of its first row."""
+        """The rows in order, each batch with the position of its first row."""
         end = 0
         for start, file in self.source.files:
             if start != end:
@@ -214,14 +214,14 @@ class _Reading:
 
 
 def _within(ranges: RowRanges, start: int, end: int) -> list[tuple[int, int]]:
-    """The parts of ranges that lie between two places, counted from the first of these."""
+    """The parts of ranges between ``start`` and ``end``, relative to ``start``."""
     return [(max(low, start) - start, min(high, end) - start) for low, high in ranges if low < end and high > start]
 
 
 def _in_step(
     readings: Sequence[_Reading | BlobColumn], group: FileGroup, ranges: RowRanges | None
 ) -> Iterator[tuple[int, int, Mapping[str, pa.Array]]]:
-    """Stretches of rows: the place of the first, how many they are, and their columns out of all sources."""
+    """Consecutive rows from all sources: position of the first row, number of rows, and columns by name."""
     if not readings:
         for low, high in [(0, group.row_count)] if ranges is None else ranges:
             for at in range(low, high, BATCH_ROWS):
@@ -231,21 +231,21 @@ def _in_step(
     heads: list[Stretch | None] = [next(side, None) for side in sides]
     wanted = group.row_count if ranges is None else sum(high - low for low, high in ranges)
     while True:
-        here = [head for head in heads if head is not None]
-        if not here and not wanted:
+        present = [head for head in heads if head is not None]
+        if not present and not wanted:
             return
-        first = here[0][0] if here else 0
-        if len(here) < len(heads) or any(at != first for at, _ in here):
+        first = present[0][0] if present else 0
+        if len(present) < len(heads) or any(at != first for at, _ in present):
             raise CorruptFileError(
                 f"the files with the rows from id {group.first_row_id} on do not hold the same rows",
                 path=group.anchor.file_name,
             )
-        count = min(rows.num_rows for _, rows in here)
+        count = min(rows.num_rows for _, rows in present)
         wanted -= count
-        yield first, count, {name: column for _, rows in here for name, column in _columns(rows, count)}
+        yield first, count, {name: column for _, rows in present for name, column in _columns(rows, count)}
         heads = [
             (at + count, rows.slice(count)) if rows.num_rows > count else next(side, None)
-            for (at, rows), side in zip(here, sides, strict=True)
+            for (at, rows), side in zip(present, sides, strict=True)
         ]
 
 

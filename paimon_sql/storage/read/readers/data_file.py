@@ -1,4 +1,4 @@
-"""One data file as batches of today's columns, whatever schema it was written with, without its deleted rows."""
+"""Reader of data files: batches under the current schema, whatever schema a file has, without deleted rows."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class PredicateRowGroups:
-    """Leaves out row groups in which the predicate is true for no row.
+    """Skips row groups in which the predicate is true for no row.
 
-    ``types`` are the Arrow types of the columns that the predicate looks at, by their names in the file.
+    ``types`` are the Arrow types of the predicate's columns, by their names in the file.
     """
 
     predicate: Predicate
     types: Mapping[str, pa.DataType]
 
     def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
-        """False only if no row of the group can be wanted."""
+        """Whether a row of the group may match."""
         known = {
             name: self._stats(row_count, columns[name], kind) for name, kind in self.types.items() if name in columns
         }
@@ -80,7 +80,7 @@ def read_data_file(
     batch_rows: int = BATCH_ROWS,
     row_ranges: RowRanges | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A data file's rows in its order.
+    """Read a data file in its order.
 
     Args: as `read_places`.
     """
@@ -110,28 +110,28 @@ def read_places(
     batch_rows: int = BATCH_ROWS,
     row_ranges: RowRanges | None = None,
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """A data file's rows in its order, each batch with the places of its rows in the file, from 0 on.
+    """Read a data file in its order, each batch with the positions of its rows in the file, from 0 on.
 
     Args:
         table: the table.
         partition: the serialised partition row.
         bucket: the bucket's number.
         file: the file.
-        columns: today's names of the columns wanted; system columns that the file may hold among them by their own.
-        predicate: rows for which it is not true may be passed over.
-        deletion: where it says which of the rows are deleted.
-        batch_rows: the most rows of a batch.
-        row_ranges: the places wanted, as sorted ``(first, last + 1)``; all by default.
+        columns: the current names of the wanted columns, and names of system columns that the file may hold.
+        predicate: rows for which it is not true may be skipped.
+        deletion: the deletion vector; None without one.
+        batch_rows: the max rows of a batch.
+        row_ranges: the wanted positions, as sorted ``(first, last + 1)``; all by default.
     """
     if table.options.has(READ_BATCH_SIZE):
         batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
     if predicate is not None and row_ranges is None:
-        told = IndexLook(table, predicate).rows(partition, bucket, file)
-        if told is not None and not told:
+        indexed = IndexLook(table, predicate).rows(partition, bucket, file)
+        if indexed is not None and not indexed:
             return
-        row_ranges = as_ranges(told, file.row_count) if told is not None else None
+        row_ranges = as_ranges(indexed, file.row_count) if indexed is not None else None
     if pins_key(table.schema, predicate):
-        row_ranges = _places_of_key(table, partition, bucket, file, predicate, batch_rows)
+        row_ranges = _positions_of_key(table, partition, bucket, file, predicate, batch_rows)
         if not row_ranges:
             return
     deleted = deletion.read(table.file_io) if deletion else None
@@ -139,11 +139,11 @@ def read_places(
         table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
     )
     for first, rows in read:
-        places = np.arange(first, first + rows.num_rows, dtype=np.int64)
+        positions = np.arange(first, first + rows.num_rows, dtype=np.int64)
         if deleted is not None:
             mask = deleted.mask(rows.num_rows, first)
-            rows, places = rows.filter(pa.array(mask)), places[mask]
-        yield places, rows
+            rows, positions = rows.filter(pa.array(mask)), positions[mask]
+        yield positions, rows
 
 
 def read_stretches(
@@ -157,12 +157,12 @@ def read_stretches(
     batch_rows: int = BATCH_ROWS,
     row_ranges: RowRanges | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """A data file's rows in its order, deleted ones too; each batch is of rows that follow one another.
+    """Read a data file in its order, deleted rows included; each batch has consecutive rows.
 
     Args: as of `read_places`.
 
     Returns:
-        For each batch the place of its first row in the file, from 0 on, and the rows.
+        For each batch the position of its first row in the file, from 0 on, and the rows.
     """
     plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
     lacking = _partition_columns(table, partition, file, columns)
@@ -172,8 +172,8 @@ def read_stretches(
     for first, batch in read:
         rows = plan.apply(batch)
         for name, value in lacking.items():
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, rows.schema.field(place), pa.repeat(value, rows.num_rows))
+            index = rows.schema.get_field_index(name)
+            rows = rows.set_column(index, rows.schema.field(index), pa.repeat(value, rows.num_rows))
         yield first, rows
 
 
@@ -187,7 +187,7 @@ def _opened(
     batch_rows: int,
     row_ranges: RowRanges | None = None,
 ) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
-    """The batches of a file as they stand there, with what makes them batches of today's columns."""
+    """The batches of a file as stored, and the plan that evolves them to the current schema."""
     stored = _stored_fields(table.schemas.get(file.schema_id), file)
     if may_lack_partition(table.schema, file):
         stored = [f for f in stored if f.name not in table.schema.partition_keys]
@@ -210,42 +210,42 @@ def _opened(
 def _partition_columns(
     table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
 ) -> dict[str, pa.Scalar]:
-    """The values of those wanted columns that the file may not hold, as its partition tells them."""
+    """The values of wanted partition columns that the file may lack."""
     if not may_lack_partition(table.schema, file):
         return {}
     values = partition_values(table, pa.array([partition], pa.binary()))
     return {name: value[0] for name, value in values.items() if name in columns}
 
 
-def _places_of_key(
+def _positions_of_key(
     table: Table, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None, batch_rows: int
 ) -> list[tuple[int, int]]:
-    """Where in a file the rows of a look-up are, told by its key alone: most files do not hold it at all."""
+    """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
     keys = set(table.schema.trimmed_primary_keys)
     on_key = about(predicate, keys)
     assert on_key is not None
     plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
-    places = []
+    positions = []
     for first, batch in read:
         rows = plan.apply(batch)
         found = on_key.holds(rows).to_numpy(zero_copy_only=False)
-        places += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
-    return places
+        positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
+    return positions
 
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
-    """Today's columns of these names, system columns among them."""
+    """The current fields of these names, which may be system columns."""
     system = _SYSTEM_FIELDS if table.schema.primary_keys else _TRACKED_FIELDS
     return [system.get(name) or table.schema.field(name) for name in columns]
 
 
 def _stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
-    """The columns that a data file of that schema holds."""
+    """The fields that a data file of that schema holds."""
     return key_value_fields(schema) if schema.primary_keys else stored_fields(schema, file)
 
 
 def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:
-    """The predicate on the file's own statistics, if its columns have kept their names and types."""
+    """The predicate for the file's row groups, on columns whose names and types have not changed; None without any."""
     if predicate is None:
         return None
     types = {

@@ -1,4 +1,4 @@
-"""Queries that go on without data files that are gone or cannot be read, as a table's options allow."""
+"""Lenient reads: missing or corrupt data files are skipped, if the table's options allow it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ T = TypeVar("T")
 
 
 def ignoring_files(table: Table) -> Table:
-    """The table as a query sees it, which passes over files if the options say so."""
+    """The table for a query, which skips unreadable files if the options allow it."""
     asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
     return replace(table, forgiving=True) if asked else table
 
 
 def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """What a read of a data file gives until the file proves to be lost or damaged, if the options pass over that.
-
-    What is left out is told in the log.
-    """
+    """Read a data file up to the point where it is missing or corrupt, if the options allow it; log what is skipped."""
     try:
         yield from read()
     except MissingFileError:

@@ -1,4 +1,4 @@
-"""Merge on read: the sections of a split merged, and what is left of each key that was not deleted."""
+"""Merge on read: the sections of a split are merged; each key that is not deleted gives one row."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from paimon_sql.storage.table.table import Table
 def read_merged(
     table: Table, split: Split, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a split, in no particular order; deleted ones too if their kinds are asked for.
+    """Read the merged rows of a split, in no particular order; deletes too if ``_VALUE_KIND`` is among the columns.
 
-    Conditions on the key are used to pass over parts of files; others wait until the rows are merged.
+    Conditions on the key skip parts of files; the caller has to apply the others to the merged rows.
     """
     engine = merge_engine(table.schema)
     on_key = about(predicate, table.schema.trimmed_primary_keys)
@@ -41,9 +41,9 @@ def read_merged(
 def current_windows(
     table: Table, split: Split, section: Section, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[Window]:
-    """The windows of `merge_section`, without the rows that newer ones stand for by their level.
+    """The windows of `merge_section`, without rows that a lower level replaces, if the table merges by level.
 
-    Levels of files from several buckets say nothing about each other.
+    Levels of files from several buckets are not comparable.
     """
     if merges_by_level(table.options) and not split.origins:
         for window in merge_section(table, split, section, [*columns, LEVEL.name], predicate):
@@ -55,7 +55,7 @@ def current_windows(
 def merge_section(
     table: Table, split: Split, section: Section, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[Window]:
-    """The rows of a section in windows of whole keys, with all that merging needs beside the columns."""
+    """The rows of a section in windows of whole keys, with the columns that merging needs in addition."""
     by = row_order(table.schema, section)
     needed = list(dict.fromkeys([*columns, *by.keys, *(name for name, _ in by.ties), VALUE_KIND.name]))
     runs = [open_run(table, split, run, needed, predicate=predicate) for run in section.runs]
@@ -63,10 +63,10 @@ def merge_section(
 
 
 def row_order(schema: TableSchema, section: Section) -> RowOrder:
-    """How the rows of a section are sorted.
+    """The sort order of a section's rows.
 
-    The sequence number decides which row of a key is newer. Runs whose ranges of sequence numbers follow upon each
-    other are in that order already, and then it need not be read.
+    The sequence number decides which row of a key is newer. It is not read if the runs' ranges of sequence numbers do
+    not overlap, for then the runs are in this order already.
     """
     ties = sequence_fields(schema.options)
     bounds = [(min(f.min_sequence_number for f in r), max(f.max_sequence_number for f in r)) for r in section.runs]

@@ -1,4 +1,4 @@
-"""The rows of a bucket merged with those that wait for it in the postponed bucket, which are the newer ones."""
+"""Reader of postponed splits: the rows of a bucket, merged with its postponed rows, which are newer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from paimon_sql.storage.table.table import Table
 
 
 def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a split; deleted ones too if their kinds are asked for.
+    """Read the merged rows of a split; deletes too if ``_VALUE_KIND`` is among the columns.
 
-    Waiting rows are not sorted, so that all rows of the bucket are held at once.
+    All rows of the bucket are held in memory, for postponed rows are not sorted.
     """
     engine = merge_engine(table.schema)
     ties = sequence_fields(table.schema.options)
@@ -36,38 +36,38 @@ def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) 
     made = {VALUE_KIND.name, SEQUENCE_NUMBER.name}
     if unknown := set(wanted) - set(names) - made:
         raise UnsupportedError(f"{table.name}: {', '.join(sorted(unknown))} of rows that wait cannot be read.")
-    batches = [*_placed(table, split, names), *_waiting(table, split, names)]
+    batches = [*_from_bucket(table, split, names), *_postponed(table, split, names)]
     if not batches:
         return
-    # The order of the rows says which of two is newer.
+    # The order of the rows decides which one of a key is newer.
     rows = pa.Table.from_batches(batches)
     rows = rows.append_column(SEQUENCE_NUMBER.name, pa.array(np.arange(len(rows), dtype=np.int64)))
     by = RowOrder(tuple(keys), (*ties, (SEQUENCE_NUMBER.name, False)))
     window = Window(rows, *by.sort(rows))
     merged = [engine.merge(window).select(columns)] if VALUE_KIND.name in columns else engine.left(window, columns)
-    for left in merged:
-        yield from left.to_batches(max_chunksize=65_536)
+    for part in merged:
+        yield from part.to_batches(max_chunksize=65_536)
 
 
-def _placed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     insert = pa.scalar(RowKind.INSERT, arrow_type(VALUE_KIND.type))
     for own in split.placed:
         read = read_raw(table, own, names) if own.raw else read_merged(table, own, names)
         for batch in read:
-            yield _shown(table, batch, names, pa.repeat(insert, batch.num_rows))
+            yield _with_kinds(table, batch, names, pa.repeat(insert, batch.num_rows))
 
 
-def _waiting(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _postponed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     router = Router(table.schema, split.buckets)
     for file in split.waiting:
         for batch in read_data_file(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name]):
             own = batch
             if split.buckets > 1:
                 own = batch.filter(pa.array(router.buckets_of(batch) == split.bucket))
-            yield _shown(table, own, names, own.column(VALUE_KIND.name))
+            yield _with_kinds(table, own, names, own.column(VALUE_KIND.name))
 
 
-def _shown(table: Table, batch: pa.RecordBatch, names: Sequence[str], kinds: pa.Array) -> pa.RecordBatch:
+def _with_kinds(table: Table, batch: pa.RecordBatch, names: Sequence[str], kinds: pa.Array) -> pa.RecordBatch:
     types = {f.name: arrow_type(f.type) for f in wanted_fields(table, names)}
     columns = [batch.column(name).cast(types[name]) for name in names]
     return pa.RecordBatch.from_arrays([*columns, kinds.cast(pa.int8())], names=[*names, VALUE_KIND.name])

@@ -1,4 +1,4 @@
-"""Rows that need no merging: those of append files, and those of keyed tables' files that hold them as they are."""
+"""Reader of raw splits: files of append tables, and files of primary-key tables that need no merging."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def read_raw(
     predicate: Predicate | None = None,
     row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a raw split, file by file.
+    """Read a raw split, file by file.
 
     Args:
         table: the table.
         split: the split.
-        columns: the names of the columns wanted.
-        predicate: rows for which it is not true may be passed over.
-        row_ids: the same, of ``_ROW_ID`` alone.
+        columns: the names of the wanted columns.
+        predicate: rows for which it is not true may be skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
     """
     stored = [c for c in columns if table.schema.primary_keys or c != VALUE_KIND.name]
     for file in split.files:
@@ -58,7 +58,7 @@ def read_data_evolution(
     predicate: Predicate | None = None,
     row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of files that hold columns of the same rows, group by group; the arguments are those of `read_raw`."""
+    """Read a split of data evolution, group by group; the arguments are those of `read_raw`."""
     stored = [c for c in columns if c != VALUE_KIND.name]
     for group in split.groups:
         for _, rows in read_wanted(table, split, group, stored, predicate, row_ids):
@@ -66,7 +66,7 @@ def read_data_evolution(
 
 
 def with_inserts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """A batch of rows that have no kind, with the kind of inserted ones if that is among the columns."""
+    """Add the row kind ``+I`` to a batch without kinds, if ``_VALUE_KIND`` is among the columns."""
     if VALUE_KIND.name not in columns:
         return batch
     kinds = pa.array(np.full(batch.num_rows, RowKind.INSERT, dtype=np.int8))

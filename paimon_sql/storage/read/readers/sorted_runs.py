@@ -1,4 +1,4 @@
-"""Sorted runs opened for merging, with columns that say where each row came from."""
+"""Sorted runs opened for merging, with the level, file and position of each row as columns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from paimon_sql.storage.scan.split import Origin, Split
 from paimon_sql.storage.table.table import Table
 
 FILE, PLACE = "_FILE", "_PLACE"
-"""The number of a row's file among those of its split, and its place in that file."""
+"""The index of a row's file in its split, and its position in that file."""
 _ORIGINS = frozenset({LEVEL.name, FILE, PLACE})
 _EXPANSION = 4
-"""How much bigger rows are in memory than in files, roughly."""
+"""The approximate ratio of rows' size in memory to that in files."""
 
 
 def open_run(
@@ -35,15 +35,15 @@ def open_run(
     predicate: Predicate | None = None,
     unread: frozenset[str] = frozenset(),
 ) -> Run:
-    """A run of a bucket's files, ready to be merged.
+    """Open a sorted run of a bucket for merging.
 
     Args:
         table: the table.
-        split: where the files stand, and what is deleted in them.
+        split: the split of the files, with their deletion vectors.
         run: the files in the order of their keys.
-        columns: today's names of the columns; the system columns and ``_LEVEL``, ``_FILE`` and ``_PLACE`` among them.
-        predicate: a condition on the key; rows for which it is not true are passed over.
-        unread: columns that nobody looks at in the rows of this run; they are null.
+        columns: the current names of the columns; may include system columns, ``_LEVEL``, ``_FILE`` and ``_PLACE``.
+        predicate: a condition on the key; rows for which it is not true are dropped.
+        unread: columns that are not used from the rows of this run; they are null.
     """
     stored = [name for name in columns if name not in _ORIGINS]
     read_names = [name for name in stored if name not in unread]
@@ -55,7 +55,7 @@ def open_run(
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
             origin = split.origins.get(file.file_name) or Origin(table, split.partition)
-            for places, rows in read_places(
+            for positions, rows in read_places(
                 origin.table,
                 origin.partition,
                 split.bucket,
@@ -66,15 +66,15 @@ def open_run(
                 batch_rows=batch_rows,
             ):
                 if predicate is not None:
-                    kept = predicate.holds(rows)
-                    rows, places = rows.filter(kept), places[kept.to_numpy(zero_copy_only=False)]
+                    matching = predicate.holds(rows)
+                    rows, positions = rows.filter(matching), positions[matching.to_numpy(zero_copy_only=False)]
                 if expiry is not None:
                     alive = expiry.alive(rows.column(expiry.column))
-                    rows, places = rows.filter(pa.array(alive)), places[alive]
+                    rows, positions = rows.filter(pa.array(alive)), positions[alive]
                 found = dict(zip(rows.schema.names, rows.columns, strict=True))
                 found |= {name: pa.nulls(rows.num_rows, kind) for name, kind in missing.items()}
                 found |= {name: pa.repeat(value, rows.num_rows) for name, value in moved.items()}
-                found |= _origins(split, file, places, columns)
+                found |= _origins(split, file, positions, columns)
                 yield pa.RecordBatch.from_arrays([found[name] for name in columns], names=list(columns))
 
     width = len(key_value_fields(table.schema))
@@ -84,7 +84,7 @@ def open_run(
 
 
 def _partition_values(table: Table, split: Split, columns: Sequence[str]) -> dict[str, pa.Scalar]:
-    """The partition columns of rows that bear another partition than their files'."""
+    """The values of partition columns that replace those of the files, in a split with origins."""
     if not split.origins:
         return {}
     values = partition_values(table, pa.array([split.partition], pa.binary()))
@@ -92,14 +92,14 @@ def _partition_values(table: Table, split: Split, columns: Sequence[str]) -> dic
 
 
 def _origins(
-    split: Split, file: DataFileMeta, places: npt.NDArray[np.int64], columns: Sequence[str]
+    split: Split, file: DataFileMeta, positions: npt.NDArray[np.int64], columns: Sequence[str]
 ) -> dict[str, pa.Array]:
     found = {}
     if LEVEL.name in columns:
-        found[LEVEL.name] = pa.array(np.full(len(places), file.level, dtype=np.int32))
+        found[LEVEL.name] = pa.array(np.full(len(positions), file.level, dtype=np.int32))
     if FILE in columns:
         number = next(i for i, f in enumerate(split.files) if f.file_name == file.file_name)
-        found[FILE] = pa.array(np.full(len(places), number, dtype=np.int32))
+        found[FILE] = pa.array(np.full(len(positions), number, dtype=np.int32))
     if PLACE in columns:
-        found[PLACE] = pa.array(places)
+        found[PLACE] = pa.array(positions)
     return found

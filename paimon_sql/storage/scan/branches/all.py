@@ -1,4 +1,4 @@
-"""All that a read takes, from whichever branches the options of the table name beside its own."""
+"""The files of a read, from the table's own branch and those that its options name."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from paimon_sql.storage.table.time_travel.resolve import Version, version_to_rea
 
 
 def version_to_see(table: Table) -> Version:
-    """The state of the table's own branch that a read sees, as its options name it; the newest without any.
+    """The state of the table's own branch that a read sees, from its options; the newest by default.
 
-    That of a chain table may have held nothing yet at a time at which the branches beside it did.
+    In a chain table it may be empty at a time when the other branches had snapshots already.
 
     Raises: as `version_to_read`.
     """
@@ -35,12 +35,12 @@ def version_to_see(table: Table) -> Version:
 
 @dataclass(frozen=True)
 class FilesToRead:
-    """What a read takes.
+    """The files of a read.
 
     Attributes:
         version: the state of the table's own branch.
-        parts: partitions that are read as they are, branch by branch.
-        chain: partitions that are read as chains; None where the table has no chains.
+        parts: the files of partitions that are read from one branch, by branch.
+        chain: the partitions that are read as chains; None if the table has no chains.
     """
 
     version: Version
@@ -49,7 +49,7 @@ class FilesToRead:
 
 
 def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
-    """What a read takes of the state that the table's options name.
+    """The files of a read of the state that the table's options name.
 
     Args:
         table: the table, under the options of the read.
@@ -63,7 +63,7 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
         return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
     found = files_of_chain(chain, version, predicate)
     chained = [
-        replace(c, files=[(owner, partition, in_scanned_bucket(table, held)) for owner, partition, held in c.files])
+        replace(c, files=[(owner, partition, in_scanned_bucket(table, files)) for owner, partition, files in c.files])
         for c in found.chained
     ]
     found = replace(found, whole=_of_bucket(table, found.whole), chained=chained)
@@ -75,7 +75,7 @@ def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
 
 
 def newest_entries(table: Table) -> pa.Table:
-    """The entries of the files of all partitions that a read of the newest state finds, whatever branch they are of."""
+    """The entries of all files that a read of the newest state uses, from all branches."""
     newest = Version(table.snapshots.latest(), table.schema.id)
     chain = Chain.read_by(table)
     if chain is None:

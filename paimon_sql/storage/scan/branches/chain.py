@@ -1,4 +1,4 @@
-"""Reads of chain tables: which files make up each partition, and the splits that merge them."""
+"""Scans of chain tables: the files of each partition, and the splits that merge them (Paimon: Chain Table)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _WHOLE_BUCKET = 1 << 62
 
 @dataclass(frozen=True)
 class ChainedPartition:
-    """A partition that is read as a chain: files of one whole partition, if there is one, and of those with changes.
+    """A partition that is read as a chain: files of one full partition, if there is one, and of those with changes.
 
     Attributes:
-        partition: the partition asked for, which the rows bear.
-        files: by branch and partition the files that may hold wanted rows, the oldest first.
+        partition: the partition of the resulting rows.
+        files: branch, partition and files that may hold wanted rows, the oldest first.
     """
 
     partition: bytes
@@ -50,12 +50,12 @@ class ChainedPartition:
 
 @dataclass(frozen=True)
 class ChainFiles:
-    """What a read of a chain table takes.
+    """The files of a read of a chain table.
 
     Attributes:
-        whole: the partitions that are read as they are, branch by branch.
-        snapshots: what is taken of the branch with whole partitions.
-        deltas: what is taken of the branch with changes.
+        whole: the files of partitions that are read from one branch, by branch.
+        snapshots: the files of the snapshot branch.
+        deltas: the files of the delta branch.
         chained: the partitions that are read as chains.
     """
 
@@ -66,7 +66,7 @@ class ChainFiles:
 
     @property
     def metrics(self) -> list[ScanMetrics]:
-        """What planning looked at."""
+        """The metrics of the scan, one per branch."""
         used = [t for c in self.chained for _, _, t in c.files]
         read = ScanMetrics(
             files=self.deltas.live.metrics.files,
@@ -78,11 +78,11 @@ class ChainFiles:
         return [*(part.live.metrics for part in self.whole), read]
 
     def splits(self, size: int, since_millis: int | None) -> Iterator[Split]:
-        """The splits of the chained partitions, each about so many bytes.
+        """The splits of the chained partitions.
 
         Args:
-            size: the bytes of a split.
-            since_millis: files that are older are left out; None for all.
+            size: the target bytes of a split.
+            since_millis: older files are skipped; None for all.
         """
         deletions = {
             part.table.branch: deletions_of(part.table, part.snapshot) for part in (self.snapshots, self.deltas)
@@ -94,7 +94,7 @@ class ChainFiles:
 def files_of_chain(chain: Chain, version: Version, predicate: Predicate | None) -> ChainFiles:
     """The files of a read of a chain table.
 
-    A partition of the table's own branch is read as it is, else one of the snapshot branch, else as a chain.
+    A partition is read from the table's own branch if it is there, else from the snapshot branch, else as a chain.
 
     Args:
         chain: the chains.
@@ -107,11 +107,11 @@ def files_of_chain(chain: Chain, version: Version, predicate: Predicate | None) 
     table = chain.table
     by_partition = partition_predicate(table, predicate)
     own = BranchFiles(table, version.snapshot, live_files(table, version.snapshot, predicate))
-    held = live_files(table, version.snapshot, by_partition)
+    present = live_files(table, version.snapshot, by_partition)
     snapshots = _beside(table, version, chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH.key, predicate)
     deltas = _beside(table, version, chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH.key, by_partition)
-    snapshots = replace(snapshots, live=without(snapshots.live, held))
-    taken = held.partitions + live_files(snapshots.table, snapshots.snapshot, by_partition).partitions
+    snapshots = replace(snapshots, live=without(snapshots.live, present))
+    taken = present.partitions + live_files(snapshots.table, snapshots.snapshot, by_partition).partitions
     asked = sorted(set(deltas.live.partitions).difference(taken))
     return ChainFiles(
         [own, snapshots], snapshots, deltas, chained_partitions(chain, snapshots, deltas, asked, predicate)
@@ -129,10 +129,10 @@ def chained_partitions(
 
     Args:
         chain: the chains.
-        snapshots: the state of the branch with whole partitions.
-        deltas: the state of the branch with changes.
+        snapshots: the state of the snapshot branch.
+        deltas: the state of the delta branch.
         asked: the partitions.
-        predicate: the condition on rows; what it says of partitions is passed over, since a chain reaches beyond them.
+        predicate: the condition on rows; its parts on partition columns are ignored, for a chain has other partitions.
     """
     wanted = chain.places(asked)
     if not wanted:
@@ -142,19 +142,19 @@ def chained_partitions(
     every = [live_files(part.table, part.snapshot) for part in (snapshots, deltas)]
     some = [live_files(part.table, part.snapshot, of_rows) for part in (snapshots, deltas)] if of_rows else every
     timeline = Timeline(chain, *(live.partitions for live in every))
-    whole, changed = (_by_partition(live) for live in some)
+    full, changed = (_by_partition(live) for live in some)
     found = []
     for place in wanted:
         anchor = timeline.anchor(place)
-        files = [(snapshots.table, anchor.partition, whole.get(anchor.partition))] if anchor else []
+        files = [(snapshots.table, anchor.partition, full.get(anchor.partition))] if anchor else []
         files += [(deltas.table, p.partition, changed.get(p.partition)) for p in timeline.links(place)]
-        held = [(owner, partition, theirs) for owner, partition, theirs in files if theirs is not None]
-        found.append(ChainedPartition(place.partition, held))
+        present = [(owner, partition, theirs) for owner, partition, theirs in files if theirs is not None]
+        found.append(ChainedPartition(place.partition, present))
     return found
 
 
 def _beside(table: Table, version: Version, other: Table, key: str, predicate: Predicate | None) -> BranchFiles:
-    """What is read of another branch: its state at the time of the table's own, or at the time that was asked for."""
+    """The files of another branch, at the time of the table's own state, or at the time that the options name."""
     snapshot: Snapshot | None = state_beside(table, version, other)
     if version.snapshot is not None and version.travelled and snapshot is not None:
         other = other.at_schema(snapshot.schema_id)
@@ -181,12 +181,12 @@ def _splits(
     size: int,
     since_millis: int | None,
 ) -> Iterator[Split]:
-    """The splits of one partition; rows are merged as the branch with changes says."""
+    """The splits of one partition; rows are merged by the delta branch's options."""
     buckets: dict[int, list[tuple[int, Origin, DataFileMeta]]] = {}
     totals: set[int] = set()
-    for age, (owner, partition, held) in enumerate(chained.files):
+    for age, (owner, partition, files_of_link) in enumerate(chained.files):
         origin = Origin(owner, partition)
-        for bucket, in_bucket in _by_bucket(entries(held), totals, since_millis).items():
+        for bucket, in_bucket in _by_bucket(entries(files_of_link), totals, since_millis).items():
             if visible := visible_files(owner, in_bucket):
                 buckets.setdefault(bucket, []).extend((age, origin, f) for f in visible)
     if len(totals) > 1:
@@ -217,10 +217,10 @@ def _splits(
 
 
 def _by_bucket(
-    held: Iterable[ManifestEntry], totals: set[int], since_millis: int | None
+    files: Iterable[ManifestEntry], totals: set[int], since_millis: int | None
 ) -> dict[int, list[DataFileMeta]]:
     found: dict[int, list[DataFileMeta]] = {}
-    for e in held:
+    for e in files:
         totals.add(e.total_buckets)
         if since_millis is None or (e.file.creation_epoch_millis() or 0) >= since_millis:
             found.setdefault(e.bucket, []).append(e.file)

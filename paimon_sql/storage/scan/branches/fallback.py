@@ -1,7 +1,6 @@
-"""Reads of two branches at once, partition by partition (``scan.fallback-branch``, ``scan.primary-branch``).
+"""Reads of two branches, partition by partition (``scan.fallback-branch``, ``scan.primary-branch``).
 
-A partition is read from one of them alone: from the one that comes first if it holds any file there, else from the
-other.
+A partition is read from one branch only: from the first one if it has a file there, else from the other.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ OTHER_BRANCHES = frozenset(
         *(SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH),
     )
 )
-"""The options of a read that name another branch to be read with the table's own."""
+"""The options that name another branch to read together with the table's own."""
 
 
 @dataclass(frozen=True)
 class BranchFiles:
-    """What a read takes from one branch."""
+    """The files of a read from one branch."""
 
     table: Table
     snapshot: Snapshot | None
@@ -48,7 +47,7 @@ class BranchFiles:
 
 
 def files_of_branches(table: Table, version: Version, predicate: Predicate | None) -> list[BranchFiles]:
-    """The files of a read, of the table's own branch and of the other that its options name, if they do.
+    """The files of a read: of the table's own branch, and of the one that its options name, if any.
 
     Args:
         table: the table, under the options of the read.
@@ -70,9 +69,9 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     check_columns(table, other, option.key)
     read = BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
     first, second = (own, read) if option is SCAN_FALLBACK_BRANCH else (read, own)
-    # A partition is there whatever the condition says of its rows.
-    held = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
-    return [first, replace(second, live=without(second.live, held))]
+    # A partition counts as present even if none of its rows satisfies the condition.
+    present = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
+    return [first, replace(second, live=without(second.live, present))]
 
 
 def _other(table: Table, name: str, key: str) -> Table:
@@ -84,13 +83,13 @@ def _other(table: Table, name: str, key: str) -> Table:
             key=key,
             remedy="Unset the option, or make the branch.",
         ) from error
-    kept = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
-    schema = replace(other.schema, options=kept)
+    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
+    schema = replace(other.schema, options=options)
     return replace(other, schema=schema, read_optimized=table.read_optimized)
 
 
 def state_beside(table: Table, version: Version, other: Table) -> Snapshot | None:
-    """What is read of the other branch: its state at the time of the table's, as numbers and tags are each branch's."""
+    """The other branch's snapshot at the time of the table's, as snapshot ids and tags are per branch; None without."""
     if not version.travelled or version.created_from_millis is not None:
         return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot
     asked, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
@@ -104,7 +103,11 @@ def state_beside(table: Table, version: Version, other: Table) -> Snapshot | Non
 
 
 def check_columns(table: Table, other: Table, key: str) -> None:
-    """Nothing if both branches have the same columns, however null they may be; InvalidOptionError otherwise."""
+    """Check that both branches have the same columns, nullability aside.
+
+    Raises:
+        InvalidOptionError: they differ.
+    """
     one, two = ([(f.name, f.type.as_nullable().sql()) for f in t.schema.fields] for t in (table, other))
     if one != two or table.schema.partition_keys != other.schema.partition_keys:
         shown = (", ".join(f"{name} {kind}" for name, kind in columns) for columns in (one, two))
@@ -117,7 +120,7 @@ def check_columns(table: Table, other: Table, key: str) -> None:
 
 
 def without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
-    """The files of partitions that another read does not hold."""
+    """The files of partitions that another read has no file of."""
     taken = held.entries["partition"].combine_chunks().unique()
     entries = live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken)))
     metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)

@@ -1,4 +1,4 @@
-"""The plan of a read of changes: new files and changelogs told row by row, or two states compared."""
+"""Plans of change ranges: rows of new files and changelogs, or the difference of two states."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _Bucket = tuple[bytes, int]
 def plan_changes(
     table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
 ) -> tuple[list[Split], ScanMetrics]:
-    """The splits that tell the changes of a span, and what planning looked at.
+    """Plan a read of a change range: splits and metrics.
 
     Args:
         table: the table, under the options of the read.
-        span: the span.
-        predicate: a condition on the table's columns; the part on partition columns leaves files out.
-        split_bytes: how many bytes one reader takes at most, where rows are told one by one.
+        span: the change range.
+        predicate: a condition on columns; its part on partition columns skips files.
+        split_bytes: the max bytes of a split that is read row by row.
     """
     metrics = ScanMetrics()
     if span.end is None:
@@ -52,7 +52,7 @@ def plan_changes(
 def _split_by_commit(
     table: Table, span: ChangeRange, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
 ) -> Iterable[Split]:
-    """A split holds files of one bucket, but never of two commits, so that a reader could tell them in order."""
+    """Split by commit and bucket, so that readers can give the changes in the order of commits."""
     by_partition = partition_predicate(table, predicate)
     for snapshot in span.commits(table):
         yield from splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
@@ -68,17 +68,17 @@ def splits_by_commit(
         mode: ``CHANGELOG`` for its changelog.
         snapshot: the commit.
         predicate: a condition on partition columns.
-        metrics: is told what planning looks at.
-        split_bytes: how many bytes one reader takes at most.
+        metrics: updated with the manifests and files of the plan.
+        split_bytes: the max bytes of a split.
     """
     name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
     manifests = table.manifests.read_list(name)
     metrics.manifests += len(manifests)
     metrics.manifests_read += len(manifests)
-    for held in table.manifests.read_all([m.file_name for m in manifests]):
-        metrics.files += len(held)
+    for listed in table.manifests.read_all([m.file_name for m in manifests]):
+        metrics.files += len(listed)
         buckets: dict[_Bucket, list[DataFileMeta]] = {}
-        for e in entries(in_scanned_bucket(table, filter_partitions(table, held, predicate))):
+        for e in entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate))):
             if e.kind is FileKind.ADD:
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket), files in buckets.items():
@@ -99,15 +99,15 @@ def differences(
     *,
     images: bool = False,
 ) -> Iterable[Split]:
-    """The splits that compare two states of a table with a primary key, bucket by bucket.
+    """The splits that compare two states of a primary-key table, one per bucket.
 
     Args:
         table: the table.
         first: the earlier state; None is an empty table.
         last: the later state.
-        predicate: a condition on the table's columns; the part on partition columns leaves files out.
-        metrics: is told what planning looks at.
-        images: whether readers tell what changed rows were before, too.
+        predicate: a condition on columns; its part on partition columns skips files.
+        metrics: updated with the manifests and files of the plan.
+        images: whether the old values of updated rows are wanted, too.
     """
     by_partition = partition_predicate(table, predicate)
     before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
@@ -115,8 +115,8 @@ def differences(
     metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
     metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
     metrics.files += after.live.metrics.files + before.live.metrics.files
-    for place in sorted({*before.buckets, *after.buckets}):
-        old, new = before.split(place), after.split(place)
+    for bucket in sorted({*before.buckets, *after.buckets}):
+        old, new = before.split(bucket), after.split(bucket)
         old, new = _changed(table, old, new)
         if old.files or new.files:
             count_files(metrics, [*old.files, *new.files])
@@ -126,7 +126,7 @@ def differences(
 
 
 class _State:
-    """The files of a snapshot by bucket, as a merging read sees them."""
+    """The files of a snapshot by bucket, as merge on read sees them."""
 
     def __init__(self, table: Table, live: LiveFiles) -> None:
         self.live = live
@@ -134,37 +134,37 @@ class _State:
         self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
         for e in entries(live.entries):
             if e.bucket == POSTPONE_BUCKET:
-                continue  # its rows wait for a compaction
+                continue  # not visible before a compaction
             self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
             self._deletions.setdefault((partition, bucket), {})[name] = deletion
 
-    def split(self, place: _Bucket) -> Split:
-        files = tuple(self.buckets.get(place, ()))
-        return Split(*place, files, False, (), self._deletions.get(place, {}))
+    def split(self, bucket: _Bucket) -> Split:
+        files = tuple(self.buckets.get(bucket, ()))
+        return Split(*bucket, files, False, (), self._deletions.get(bucket, {}))
 
 
 def _changed(table: Table, old: Split, new: Split) -> tuple[Split, Split]:
-    """Both states without the ranges of keys whose files are the same in both."""
+    """Both states without the sections that are the same in both."""
     states = [{f.file_name: (f, split.deletions.get(f.file_name)) for f in split.files} for split in (old, new)]
     together = {name: f for state in states for name, (f, _) in state.items()}
     same: set[str] = set()
     for section in sections_of(table.schema, list(together.values())):
         names = {f.file_name for run in section.runs for f in run}
-        held = [{n: state[n] for n in names & state.keys()} for state in states]
-        if held[0] == held[1]:
+        parts = [{n: state[n] for n in names & state.keys()} for state in states]
+        if parts[0] == parts[1]:
             same |= names
-    return _only(table, old, same), _only(table, new, same)
+    return _without(table, old, same), _without(table, new, same)
 
 
-def _only(table: Table, split: Split, without: set[str]) -> Split:
-    files = [f for f in split.files if f.file_name not in without]
+def _without(table: Table, split: Split, unchanged: set[str]) -> Split:
+    files = [f for f in split.files if f.file_name not in unchanged]
     sections = tuple(sections_of(table.schema, files))
     return replace(split, files=tuple(f for s in sections for run in s.runs for f in run), sections=sections)
 
 
 def count_files(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
-    """Tell metrics of files that are read."""
+    """Add files that are read to metrics."""
     for f in files:
         metrics.files_read += 1
         metrics.bytes_read += f.file_size

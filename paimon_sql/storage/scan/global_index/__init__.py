@@ -1,1 +1,1 @@
-"""Global indexes looked up for a scan."""
+"""Search of global indexes for a scan."""

@@ -1,4 +1,4 @@
-"""The global index files of a snapshot, and which rows they tell the truth about."""
+"""The global index files of a snapshot, and the rows for which they are up to date."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def global_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifes
 
 
 def indexed_fields(meta: GlobalIndexMeta) -> tuple[int, ...]:
-    """The ids of the columns that an index covers."""
+    """The field ids of the columns that an index covers."""
     return (meta.index_field_id, *(meta.extra_field_ids or ()))
 
 
 def meta_of(entry: IndexManifestEntry) -> GlobalIndexMeta:
-    """What the manifest says of a global index file."""
+    """The metadata of a global index file in the index manifest."""
     assert entry.file.global_index is not None
     return entry.file.global_index
 
 
 def rows_named(entry: IndexManifestEntry) -> tuple[bytes, int, int]:
-    """The rows that a global index file covers: their partition, the first and the last of their ids."""
+    """The rows that a global index file covers: partition, first and last row id."""
     meta = meta_of(entry)
     return entry.partition, meta.row_range_start, meta.row_range_end
 
 
 def named_columns(table: Table, text: str) -> tuple[DataField, ...]:
-    """The columns that a call names with commas between, at least one.
+    """The columns that a call names, separated by commas; at least one.
 
     Raises:
         InvalidInputError: there is no such column.
@@ -69,16 +69,16 @@ def covered(entries: Iterable[IndexManifestEntry]) -> RowIds:
 def changed_since(
     table: Table, files: pa.Table, entries: Sequence[IndexManifestEntry], field_id: int
 ) -> dict[str, RowIds]:
-    """The rows of which an index does not know the newest value, by the index file's name.
+    """The rows whose newest values are not in the index, by index file name.
 
-    A file of a column that was written after the snapshot of which an index was built holds other values than the
-    index does. Indexes that do not tell their snapshot are believed.
+    A data file with the column that was written after the index's source snapshot may have newer values than the
+    index. An index without a source snapshot counts as up to date.
 
     Args:
         table: the table.
         files: the live data files.
         entries: index files.
-        field_id: the column that they are over.
+        field_id: the indexed column.
     """
     sources = {e.file.file_name: source_snapshot(meta_of(e).source_meta) for e in entries}
     since = min((s for s in sources.values() if s is not None), default=None)
@@ -102,18 +102,18 @@ def changed_since(
 
 
 def of_another_type(table: Table, entries: Sequence[IndexManifestEntry], field: DataField) -> frozenset[str]:
-    """The names of the index files whose keys may be of another type than the column is today.
+    """The names of the index files whose keys may have another type than the column has now.
 
-    The schema of the snapshot of which an index was built tells; if that is gone, the type must never have changed.
+    The schema of the index's source snapshot has the type; if that has expired, the type must never have changed.
     """
     if table.schema.id == _FIRST_SCHEMA:
         return frozenset()
     sources = {e.file.file_name: source_snapshot(meta_of(e).source_meta) for e in entries}
-    wrong = {s for s in set(sources.values()) if not _had_type(table, s, field)}
+    wrong = {s for s in set(sources.values()) if not _has_type_since(table, s, field)}
     return frozenset(name for name, source in sources.items() if source in wrong)
 
 
-def _had_type(table: Table, snapshot_id: int | None, field: DataField) -> bool:
+def _has_type_since(table: Table, snapshot_id: int | None, field: DataField) -> bool:
     if snapshot_id is not None and table.snapshots.exists(snapshot_id):
         schemas = [table.schemas.get(table.snapshots.get(snapshot_id).schema_id)]
     else:
@@ -123,7 +123,7 @@ def _had_type(table: Table, snapshot_id: int | None, field: DataField) -> bool:
 
 
 def _holding(table: Table, files: pa.Table, field_id: int) -> npt.NDArray[np.bool_]:
-    """Of data files whether they hold a column."""
+    """Whether each data file holds a column."""
     known: dict[tuple[int, tuple[str, ...] | None], bool] = {}
     found = []
     for schema_id, columns in zip(files["schema_id"].to_pylist(), files["write_cols"].to_pylist(), strict=True):

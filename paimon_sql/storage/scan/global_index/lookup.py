@@ -1,7 +1,7 @@
-"""Asking the global indexes of a snapshot for the rows that a condition may be true for.
+"""Search of a snapshot's global indexes for the rows that a predicate may select.
 
-Rows that no index covers, or whose values were changed since theirs was built, always belong to the answer, unless the
-table is read with the search mode ``fast``, which looks at indexed rows only.
+Rows without an index, and rows changed since theirs was built, are always selected, unless the table is read with the
+search mode ``fast``, which reads indexed rows only (Paimon: `global-index.search-mode`).
 """
 
 from __future__ import annotations
@@ -51,30 +51,30 @@ from paimon_sql.storage.table.table import Table
 
 _LOG = logging.getLogger(__name__)
 _FAST = "fast"
-_MOST_IDS = 1 << 62
+_MAX_ROW_ID = 1 << 62
 Answer = TypeVar("Answer")
 
 
 class IndexAnswers:
-    """What global indexes tell of the rows for a condition, asked once however often the scan is planned."""
+    """The results of global indexes for a predicate, cached for a scan that is planned several times."""
 
     def __init__(self, predicate: Predicate | None, *, thorough: bool = True) -> None:
-        """Ask nothing yet.
+        """Without a search: `rows` searches.
 
         Args:
             predicate: the condition.
-            thorough: whether rows that no index covers count whatever the table's search mode.
+            thorough: whether rows without an index are selected in any search mode.
         """
         self._predicate, self._thorough = predicate, thorough
         self._known: dict[tuple[str, int, int], RowIds | None] = {}
 
     def rows(self, table: Table, snapshot: Snapshot | None, files: pa.Table) -> RowIds | None:
-        """The rows of a snapshot that the condition may be true for; None if no index tells of them.
+        """The rows of a snapshot that the predicate may select; None if no index can be used.
 
         Args:
             table: the table.
-            snapshot: the snapshot that is read.
-            files: those of its live data files that may hold a wanted row; of one snapshot always the same.
+            snapshot: the snapshot to read.
+            files: the live data files that may hold a wanted row; the same for all calls with one snapshot.
         """
         if self._predicate is None or snapshot is None:
             return None
@@ -91,17 +91,17 @@ def _rows_to_read(
     entries = usable_entries(table, snapshot, files, fields)
     if not entries:
         return None
-    look = _Look(table, files, entries, {f.name: f for f in fields}, thorough or not _is_fast(table))
-    found = look.rows(predicate)
-    return None if found is None else ranges_of(found & look.everything)
+    search = _Search(table, files, entries, {f.name: f for f in fields}, thorough or not _is_fast(table))
+    found = search.rows(predicate)
+    return None if found is None else ranges_of(found & search.everything)
 
 
 def usable_entries(
     table: Table, snapshot: Snapshot | None, files: pa.Table, fields: Sequence[DataField]
 ) -> list[IndexManifestEntry]:
-    """The index files that may tell of some columns' values in some data files; none if the table asks for none.
+    """The index files over some columns of some data files; none if the table's options disable indexes.
 
-    Nor are there any where files or indexes claim more row ids than `MAX_INDEXED_ROWS`: a read does without them.
+    Nor if files or indexes claim more row ids than `MAX_INDEXED_ROWS`: such a read uses no index.
     """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
@@ -110,16 +110,16 @@ def usable_entries(
     if not _are_countable(files):
         return []
     types = {f.id: f.type for f in fields}
-    there = set(pc.unique(files["partition"]).to_pylist())
+    partitions = set(pc.unique(files["partition"]).to_pylist())
     found = [
         e
         for e in global_entries(table, snapshot)
         if meta_of(e).index_field_id in types
         and not meta_of(e).extra_field_ids
-        and e.partition in there
+        and e.partition in partitions
         and e.file.index_type in KINDS
         and KINDS[e.file.index_type].takes(types[meta_of(e).index_field_id])
-        and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MOST_IDS
+        and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MAX_ROW_ID
     ]
     return found if sum(map(_rows_covered, found)) <= MAX_INDEXED_ROWS else []
 
@@ -130,19 +130,19 @@ def _rows_covered(entry: IndexManifestEntry) -> int:
 
 
 def _are_countable(files: pa.Table) -> bool:
-    """Whether the row ids of data files can be told apart one by one."""
+    """Whether the row ids of data files are valid and few enough for a bitmap."""
     known = files.filter(files["first_row_id"].is_valid())
     starts, counts = known["first_row_id"].to_numpy(), known["row_count"].to_numpy()
     return not len(known) or bool(
         starts.min() >= 0
         and counts.min() >= 0
         and counts.sum(dtype=np.float64) <= MAX_INDEXED_ROWS
-        and starts.max() + counts.max() < _MOST_IDS
+        and starts.max() + counts.max() < _MAX_ROW_ID
     )
 
 
 def _is_fast(table: Table) -> bool:
-    """Whether the table asks for indexed rows only; without a word from it a search leaves no row out."""
+    """Whether the table's options restrict reads to indexed rows; by default all rows are read."""
     options = table.options
     if options.has(SCALAR_INDEX_SEARCH_MODE):
         return options.get(SCALAR_INDEX_SEARCH_MODE) == _FAST
@@ -150,7 +150,7 @@ def _is_fast(table: Table) -> bool:
 
 
 def ranges_of(found: BitMap64) -> RowIds:
-    """The ids of a bitmap as ranges."""
+    """Convert a bitmap of row ids to ranges."""
     ids = rows_of(found)
     cuts = np.flatnonzero(np.diff(ids) > 1)
     if not len(ids):
@@ -159,7 +159,7 @@ def ranges_of(found: BitMap64) -> RowIds:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Search:
     table: Table
     files: pa.Table
     entries: Sequence[IndexManifestEntry]
@@ -172,10 +172,10 @@ class _Look:
         return rows_of_files(self.files)
 
     def rows(self, predicate: Predicate) -> BitMap64 | None:
-        """The rows that a condition may be true for; None if the indexes tell nothing."""
+        """The rows that a predicate may select; None if no index can be used."""
         if isinstance(predicate, And):
-            told = [rows for rows in map(self.rows, predicate.parts) if rows is not None]
-            return reduce(and_, told) if told else None
+            some = [rows for rows in map(self.rows, predicate.parts) if rows is not None]
+            return reduce(and_, some) if some else None
         if isinstance(predicate, Or):
             every = [self.rows(part) for part in predicate.parts]
             known = [rows for rows in every if rows is not None]
@@ -185,27 +185,27 @@ class _Look:
         return None if asked is None or field is None else self._answer(asked, field)
 
     def _answer(self, asked: Question, field: DataField) -> BitMap64 | None:
-        """The rows of a condition on one column: those that its indexes tell, and those they know nothing of."""
-        held = [e for e in self.entries if meta_of(e).index_field_id == field.id]
-        wrong = of_another_type(self.table, held, field)
-        held = [e for e in held if e.file.file_name not in wrong]
-        changed = changed_since(self.table, self.files, held, field.id)
+        """The rows of a condition on one column: those that its indexes find, and those without an index."""
+        of_column = [e for e in self.entries if meta_of(e).index_field_id == field.id]
+        wrong = of_another_type(self.table, of_column, field)
+        of_column = [e for e in of_column if e.file.file_name not in wrong]
+        changed = changed_since(self.table, self.files, of_column, field.id)
         found, seen = BitMap64(), BitMap64()
-        for kind, entries in self._by_kind(held):
+        for kind, entries in self._by_kind(of_column):
             chosen = _concerned(asked, entries, keys_of(field.type))
-            most = self.table.options.get(kind.most_to_search)
-            if asked.is_range and sum(e.file.file_size for e in chosen) > most:
+            max_size = self.table.options.get(kind.most_to_search)
+            if asked.is_range and sum(e.file.file_size for e in chosen) > max_size:
                 continue
             threads = self.table.file_io.threads_for(
                 self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
             )
             answers = spread(partial(self._asked, asked, field, kind), chosen, threads)
-            lost = {rows_named(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
-            told = [e for e in entries if rows_named(e) not in lost]
-            ranges = filled(covered(told))
+            unreadable = {rows_named(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
+            readable = [e for e in entries if rows_named(e) not in unreadable]
+            ranges = filled(covered(readable))
             rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
             found |= ranges - rows if asked.inverted else rows & ranges
-            found |= filled(covered(e for e in entries if rows_named(e) in lost))
+            found |= filled(covered(e for e in entries if rows_named(e) in unreadable))
             seen |= ranges
         if not seen:
             return None
@@ -216,7 +216,7 @@ class _Look:
     def _by_kind(
         self, entries: Sequence[IndexManifestEntry]
     ) -> Iterator[tuple[GlobalIndexKind, list[IndexManifestEntry]]]:
-        """The index files of each kind, those of a further kind only where it covers other rows."""
+        """The index files by kind; those of a later kind only if they cover rows that earlier kinds do not."""
         seen = BitMap64()
         for name, kind in KINDS.items():
             of_kind = [e for e in entries if e.file.index_type == name]
@@ -228,7 +228,7 @@ class _Look:
     def _asked(
         self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
-        """The rows that an index file answers; None if it cannot be read."""
+        """The rows that an index file selects, by row id; None if it cannot be read."""
         rows = ask_index(
             self.table, field, kind, entry, lambda reader: check_rows(asked.ask(reader), _rows_covered(entry))
         )
@@ -242,7 +242,7 @@ def ask_index(
     entry: IndexManifestEntry,
     ask: Callable[[GlobalIndexReader], Answer],
 ) -> Answer | None:
-    """What an index file answers; None if it cannot be read, for a scan does without it."""
+    """Search an index file; None if it cannot be read, for a scan can do without it."""
     path = index_path(table, entry)
     try:
         with table.file_io.open_input(path) as stream, decoding(f"the {kind.name} index of '{field.name}'", path):
@@ -255,7 +255,7 @@ def ask_index(
 
 
 def rows_of_files(files: pa.Table) -> BitMap64:
-    """All rows of some data files, by their ids."""
+    """The row ids of all rows of data files."""
     known = files.filter(files["first_row_id"].is_valid())
     numbers = groups_of_entries(known)
     _, heads = np.unique(numbers, return_index=True)
@@ -268,17 +268,17 @@ def rows_of_files(files: pa.Table) -> BitMap64:
 
 
 def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
-    """The index files that may hold rows asked for, by what the manifest tells of their keys."""
+    """The index files that may hold wanted rows, by the key ranges in the manifest."""
     try:
-        held = [KeyRange.read(meta_of(e).index_meta or b"") for e in entries]
-        wanted = asked.concerns(held, keys)
+        ranges = [KeyRange.read(meta_of(e).index_meta or b"") for e in entries]
+        wanted = asked.concerns(ranges, keys)
     except ValueError:
         return entries
     return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]
 
 
 def filled(rows: RowIds) -> BitMap64:
-    """The bitmap of all ids of some ranges."""
+    """Convert ranges of row ids to a bitmap."""
     found = BitMap64()
     for start, end in zip(rows.starts.tolist(), rows.ends.tolist(), strict=True):
         found.add_range(start, end)

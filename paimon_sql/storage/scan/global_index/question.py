@@ -1,4 +1,4 @@
-"""What a condition on one column asks of the global indexes over it."""
+"""Searches in global indexes: a condition on one column as keys, a range of keys, or nulls."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from paimon_sql.storage.expressions.predicates import Comparison, In, IsNull, Pr
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The rows without a value, those with some keys, those with keys of a range, or all other rows.
+    """A search for rows with some keys, with keys in a range, or with null; or for all other rows.
 
     Attributes:
-        keys: the keys asked for.
-        low: the least key of the range; None for no end.
-        high: the greatest.
-        is_range: whether a range is asked for.
-        with_low: whether the least key itself counts.
-        with_high: whether the greatest does.
-        nulls: whether rows without a value are asked for.
-        inverted: whether all rows but these are meant.
+        keys: the wanted keys.
+        low: the lower bound of the range; None for none.
+        high: the upper bound.
+        is_range: whether keys of a range are wanted.
+        with_low: whether the range includes its lower bound.
+        with_high: whether it includes its upper bound.
+        nulls: whether rows with null are wanted.
+        inverted: whether all other rows are wanted instead.
     """
 
     keys: pa.Array | None = None
@@ -45,7 +45,7 @@ class Question:
     inverted: bool = False
 
     def ask(self, reader: GlobalIndexReader) -> BitMap64:
-        """The rows of one index file; what ``inverted`` says is left to the caller."""
+        """Search one index file; the caller inverts the result if ``inverted``."""
         found = reader.nulls() if self.nulls else BitMap64()
         if self.keys is not None:
             found |= reader.among(self.keys)
@@ -53,37 +53,37 @@ class Question:
             found |= reader.between(self.low, self.high, with_low=self.with_low, with_high=self.with_high)
         return found
 
-    def concerns(self, held: Sequence[KeyRange], keys: IndexKeys) -> npt.NDArray[np.bool_]:
-        """Of index files, by their ranges of keys, which may hold such rows.
+    def concerns(self, ranges: Sequence[KeyRange], keys: IndexKeys) -> npt.NDArray[np.bool_]:
+        """Whether each index file may hold wanted rows, by its key range.
 
         Raises:
-            ValueError: a range holds bytes of no key.
+            ValueError: a bound is not a valid key.
         """
-        found = np.array([r.has_nulls for r in held], np.bool_) & self.nulls
-        known = [i for i, r in enumerate(held) if r.first is not None and r.last is not None]
+        found = np.array([r.has_nulls for r in ranges], np.bool_) & self.nulls
+        known = [i for i, r in enumerate(ranges) if r.first is not None and r.last is not None]
         if not known or (self.keys is None and not self.is_range):
             return found
         firsts, lasts = (
             keys.decoded(pa.array(ends, pa.large_binary()))
-            for ends in ([held[i].first for i in known], [held[i].last for i in known])
+            for ends in ([ranges[i].first for i in known], [ranges[i].last for i in known])
         )
-        here = np.zeros(len(known), np.bool_)
+        overlaps = np.zeros(len(known), np.bool_)
         if self.keys is not None:
-            wanted = _plain(self.keys.take(pc.sort_indices(self.keys)))
-            here |= np.searchsorted(wanted, _plain(firsts)) < np.searchsorted(wanted, _plain(lasts), side="right")
+            wanted = _numpy(self.keys.take(pc.sort_indices(self.keys)))
+            overlaps |= np.searchsorted(wanted, _numpy(firsts)) < np.searchsorted(wanted, _numpy(lasts), side="right")
         if self.is_range:
             inside = np.ones(len(known), np.bool_)
             if self.low is not None:
                 inside &= pc.greater_equal(lasts, self.low).to_numpy(zero_copy_only=False)
             if self.high is not None:
                 inside &= pc.less_equal(firsts, self.high).to_numpy(zero_copy_only=False)
-            here |= inside
-        found[known] |= here
+            overlaps |= inside
+        found[known] |= overlaps
         return found
 
 
 def question(predicate: Predicate, field: DataField) -> Question | None:
-    """What a condition on a column asks; None for conditions that indexes do not answer."""
+    """The search for a condition on a column; None for conditions that indexes do not support."""
     keys = keys_of(field.type)
     if isinstance(field.type, ArrayType):
         return Question(keys=keys.equals(predicate.values)) if isinstance(predicate, HoldsAny) else None
@@ -93,7 +93,7 @@ def question(predicate: Predicate, field: DataField) -> Question | None:
         return Question(keys=keys.equals(predicate.values))
     if isinstance(predicate, StartsWith) and keys.is_text:
         prefix = predicate.prefix.encode()
-        return Question(low=pa.scalar(prefix, pa.binary()), high=_behind(prefix), is_range=True, with_high=False)
+        return Question(low=pa.scalar(prefix, pa.binary()), high=_after(prefix), is_range=True, with_high=False)
     if not isinstance(predicate, Comparison):
         return None
     value, operator = predicate.value, predicate.operator
@@ -106,12 +106,12 @@ def question(predicate: Predicate, field: DataField) -> Question | None:
     return Question(low=bound, is_range=True, with_low=operator == ">=")
 
 
-def _plain(keys: pa.Array) -> npt.NDArray[Any]:
-    """Keys as an array that NumPy searches."""
+def _numpy(keys: pa.Array) -> npt.NDArray[Any]:
+    """Keys as a NumPy array, for a binary search."""
     return keys.to_numpy() if pa.types.is_integer(keys.type) else np.array(keys.to_pylist(), dtype=object)
 
 
-def _behind(prefix: bytes) -> pa.Scalar | None:
-    """The least bytes behind all that begin with a prefix; None if there are none."""
-    kept = prefix.rstrip(b"\xff")
-    return pa.scalar(kept[:-1] + bytes([kept[-1] + 1]), pa.binary()) if kept else None
+def _after(prefix: bytes) -> pa.Scalar | None:
+    """The smallest bytes after all that begin with a prefix; None if there are none."""
+    head = prefix.rstrip(b"\xff")
+    return pa.scalar(head[:-1] + bytes([head[-1] + 1]), pa.binary()) if head else None

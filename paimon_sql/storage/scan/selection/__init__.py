@@ -1,1 +1,1 @@
-"""Files and rows selected by file indexes and orders."""
+"""Selection of files and rows by file indexes and by order."""

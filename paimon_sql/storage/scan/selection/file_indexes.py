@@ -1,9 +1,8 @@
-"""Files left out of a plan by their indexes.
+"""Data skipping by file indexes.
 
-Which conditions count depends on what becomes of the rows. A file that is read as it is goes if no row of it can be
-wanted. Where files are merged, an old version of a row may satisfy a condition that its newest does not: a file goes by
-conditions on the key alone, and all files of a section go together if none holds a wanted row and the engine answers
-with one of the rows that it merges.
+A raw file is skipped if no row of it can match. Where files are merged, an old version of a row may satisfy a condition
+that its newest does not: then only conditions on the key skip a file, and the files of a section are skipped together
+if none holds a matching row and the merge engine returns one of the rows that it merges.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from paimon_sql.storage.table.table import Table
 
 Place = tuple[bytes, int, str]
 CHOOSING_ENGINES = ("deduplicate", "first-row")
-"""The engines that answer with one of the rows of a key, as it is."""
-_MOST_FILES = 1000
-"""How many index files a plan opens; whoever reads the rest of the data opens theirs."""
+"""The merge engines that return one of the rows of a key, unchanged."""
+_MAX_INDEX_FILES = 1000
+"""The max number of index files that a plan opens; readers of the other files open theirs."""
 _THREADS = 32
 
 
 def prune_by_indexes(
     table: Table, splits: Iterable[Split], predicate: Predicate | None, metrics: ScanMetrics
 ) -> list[Split]:
-    """The splits without the files that hold no wanted row by their indexes.
+    """The splits without the files that file indexes skip.
 
     Args:
-        table: the table that the files are of.
+        table: the table of the files.
         splits: the splits.
         predicate: the condition.
-        metrics: is told what is not read after all.
+        metrics: reduced by the skipped files.
     """
     before = list(splits)
     if predicate is None or not IndexLook(table, predicate).is_of_use:
@@ -56,14 +55,14 @@ def prune_by_indexes(
 
 
 def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
-    """The files of which no row satisfies a condition, by their indexes."""
+    """The files without a matching row, by their indexes."""
     look = IndexLook(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
     opened = 0
     chosen = []
     for split, file in files:
         opened += look.opens(file)
-        if opened <= _MOST_FILES or not look.opens(file):
+        if opened <= _MAX_INDEX_FILES or not look.opens(file):
             chosen.append((split, file))
 
     def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
@@ -76,35 +75,35 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
 
 
 def place_of(split: Split, file: DataFileMeta) -> Place:
-    """What tells a split's file from all others."""
+    """The identity of a split's file in its table."""
     return split.partition, split.bucket, file.file_name
 
 
 def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place] | None = None) -> Split:
-    """A split without files that hold no wanted row; it may be left without any.
+    """A split without unwanted files; the result may be empty.
 
     Args:
         split: the split.
-        unwanted: the files that hold none; where files are merged, they go by whole sections.
-        unwanted_keys: the files that hold no key of a wanted row, which go alone.
+        unwanted: files without a wanted row; if files are merged, only complete sections of them are dropped.
+        unwanted_keys: files without the key of a wanted row, which are dropped one by one.
     """
     return _of_files(split, unwanted) if split.raw else _of_sections(split, unwanted, unwanted_keys or frozenset())
 
 
 def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
-    kept = tuple(f for f in split.files if place_of(split, f) not in unwanted)
-    return split if len(kept) == len(split.files) else replace(split, files=kept)
+    wanted = tuple(f for f in split.files if place_of(split, f) not in unwanted)
+    return split if len(wanted) == len(split.files) else replace(split, files=wanted)
 
 
 def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place]) -> Split:
-    """A split without sections that hold only unwanted files, and without single files that hold only unwanted keys."""
+    """A split without sections of only unwanted files, and without files of only unwanted keys."""
     sections = []
     for section in split.sections:
         if all(place_of(split, f) in unwanted for run in section.runs for f in run):
             continue
         runs = (tuple(f for f in run if place_of(split, f) not in unwanted_keys) for run in section.runs)
-        left = tuple(run for run in runs if run)
-        if left:
-            sections.append(Section(left))
+        wanted = tuple(run for run in runs if run)
+        if wanted:
+            sections.append(Section(wanted))
     files = tuple(f for section in sections for run in section.runs for f in run)
     return split if len(files) == len(split.files) else replace(split, files=files, sections=tuple(sections))

@@ -1,8 +1,8 @@
-"""The first rows in the order of a column: which files can hold them, by the bounds that metadata tell.
+"""Top-N by statistics: the files that can hold the first rows in the order of a column.
 
-Each file says how many rows it surely has up to its greatest value. As soon as files say so of as many rows as are
-wanted, none behind that value is: files that begin behind it are not read. Bounds may lie outside the real ones, as
-those of truncated texts do; a file whose rows are merged or deleted says less, one without bounds nothing.
+A file has a known number of rows up to its max value. Once files have as many rows as are wanted up to some value, no
+wanted row comes after it: files that begin after it are skipped. Bounds may be wider than the values, as those of
+truncated strings; a file with merged or deleted rows counts for fewer rows, one without bounds for none.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class TopN:
     """The first rows in an order.
 
     Attributes:
-        column: the column that orders them first.
-        descending: whether the greatest come first.
-        nulls_first: whether rows without a value come before all others.
-        limit: how many rows are wanted.
-        alone: whether nothing else orders them, so that any of the rows of one value are as good as the others.
+        column: the first column of the order.
+        descending: whether max values come first.
+        nulls_first: whether nulls come first.
+        limit: the number of wanted rows.
+        alone: whether the order has no other column, so that rows with equal values are interchangeable.
     """
 
     column: str
@@ -54,27 +54,27 @@ class TopN:
         return f"first {self.limit} by {self.column} {order}"
 
     def is_bounded(self, schema: TableSchema) -> bool:
-        """Whether bounds of the column's values tell its order: not where there may be NaN, which none includes."""
+        """Whether statistics bound the column: not where NaN may occur, which no bound includes."""
         kind = schema.field(self.column).type
         return is_ordered(kind) and not is_floating(kind)
 
 
 @dataclass(frozen=True)
 class First:
-    """The splits that can hold the first rows, and a condition that all of those satisfy, if one is known."""
+    """The splits that can hold the first rows, and a condition that all these rows satisfy, if one is known."""
 
     splits: list[Split]
     condition: Predicate | None = None
 
 
 def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence[Split]) -> First:
-    """The splits, without files and groups of files that surely hold none of the first rows.
+    """Skip files and groups of files that cannot hold one of the first rows.
 
     Args:
-        table: the table that all splits are of.
-        top: which rows are wanted; its column is bounded.
-        live: all files of the splits; all of their rows are wanted, whatever the order.
-        splits: the splits; the metrics of the files are told what is not read after all.
+        table: the table of all splits.
+        top: the wanted rows; statistics bound its column.
+        live: all files of the splits, without rows that a predicate drops; its metrics are reduced by skipped files.
+        splits: the splits.
     """
     stats, numbers = _stats(table, top, live)
     sure = np.zeros(len(numbers), np.int64)
@@ -94,15 +94,15 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     chooses = by_key or table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
     found: list[Split] = []
     for split in splits:
-        left: Split
+        rest: Split
         if isinstance(split, DataEvolutionSplit):
-            left = _of_groups(split, unwanted)
+            rest = _of_groups(split, unwanted)
         else:
-            left = without_files(split, unwanted if chooses or split.raw else frozenset(), unwanted if by_key else None)
-        live.metrics.files_read -= len(split.files) - len(left.files)
-        live.metrics.bytes_read -= split.size - left.size
-        if left.files:
-            found.append(left)
+            rest = without_files(split, unwanted if chooses or split.raw else frozenset(), unwanted if by_key else None)
+        live.metrics.files_read -= len(split.files) - len(rest.files)
+        live.metrics.bytes_read -= split.size - rest.size
+        if rest.files:
+            found.append(rest)
     return First(found, condition)
 
 
@@ -114,7 +114,7 @@ def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[Place]) -> DataEvo
 
 
 def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[Place, int]]:
-    """What is known of the column in each file, and the number of each file."""
+    """The statistics of the column in each file, and the index of each file in them."""
     entries, name = live.entries, top.column
     of_partitions = name in table.schema.partition_keys
     stats = (partition_stats if of_partitions else stats_of_groups)(table, entries, name)
@@ -123,12 +123,12 @@ def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mappi
 
 
 def wanted_files(top: TopN, stats: ColumnStats, sure: Longs) -> tuple[npt.NDArray[np.bool_], Predicate | None]:
-    """Of files whether they may hold one of the first rows, and the condition that all of those satisfy.
+    """Whether each file may hold one of the first rows, and a condition that all these rows satisfy, if known.
 
     Args:
-        top: which rows are wanted.
-        stats: what is known of the column in each file.
-        sure: how many rows each file gives at the least.
+        top: the wanted rows.
+        stats: the statistics of the column in each file.
+        sure: the min number of rows that a read gets from each file.
     """
     distinct = pc.unique(pa.concat_arrays([stats.minimum, stats.maximum]).drop_null())
     distinct = distinct.take(pc.array_sort_indices(distinct, "descending" if top.descending else "ascending"))
@@ -145,7 +145,7 @@ def wanted_files(top: TopN, stats: ColumnStats, sure: Longs) -> tuple[npt.NDArra
     alone = counted & (nulls == rows)
     some_nulls = ~counted | (nulls > 0)
     begins = np.where(alone | (top.nulls_first & some_nulls), of_nulls, best)
-    # Deleted rows may all be among those with a value, or among the others.
+    # Deleted rows may all have a value, or all be null.
     deleted = rows - sure
     values = np.where(counted & ~alone & (best != _UNKNOWN), np.maximum(rows - nulls - deleted, 0), 0)
     empty = np.where(counted, np.maximum(nulls - deleted, 0), 0)
@@ -163,7 +163,7 @@ def wanted_files(top: TopN, stats: ColumnStats, sure: Longs) -> tuple[npt.NDArra
 
 
 def _up_to(top: TopN, last: int, distinct: pa.Array) -> Predicate | None:
-    """The condition that a row does not come behind a value, by its place among all."""
+    """The condition that a row does not come after a value, given by its index in ``distinct``."""
     if last == len(distinct):
         return None
     if last == _NULLS_FIRST:

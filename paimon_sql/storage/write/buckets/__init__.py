@@ -1,1 +1,1 @@
-"""Bucket modes: how rows find their buckets."""
+"""Bucket modes: how rows find their buckets (Paimon: `BucketMode`)."""

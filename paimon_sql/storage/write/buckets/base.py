@@ -1,4 +1,4 @@
-"""What a bucket mode is: it plans the writes of a table."""
+"""Base class of bucket modes, which plan the writes of a table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class BucketMode(ABC):
 
     Class attributes:
         name: Paimon's name of the mode.
-        has_buckets: rows stand in buckets at all.
-        is_fixed: a row's bucket follows from its bucket key alone.
-        is_shared: any task may write any row, as no bucket has one owner.
-        spans_partitions: a key stands in one partition at most, whichever that is.
-        is_postponed: rows are written before their bucket is known.
+        has_buckets: whether rows belong to buckets.
+        is_fixed: whether a row's bucket depends on its bucket key alone.
+        is_shared: whether any task may write any row, for no task owns a bucket.
+        spans_partitions: whether a key is unique across partitions.
+        is_postponed: whether rows are written before their bucket is known.
     """
 
     name: ClassVar[str]
@@ -33,13 +33,13 @@ class BucketMode(ABC):
     @classmethod
     @abstractmethod
     def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        """Whether a table has this mode whose option ``bucket`` has this value; each has one."""
+        """Whether this is the mode of a table with this value of the option ``bucket``; each table has exactly one."""
 
     @abstractmethod
     def plan(self, state: WriteState) -> WriteTask:
-        """The task that each writer of a statement carries out."""
+        """Plan the task that each writer of a statement runs."""
 
 
 def has_dynamic_buckets(schema: TableSchema, buckets: int) -> bool:
-    """Whether keys get buckets as they come: a primary key, and no number of buckets."""
+    """Whether keys are assigned to buckets as they are written: primary key, and no number of buckets."""
     return bool(schema.primary_keys) and buckets <= 0 and buckets != POSTPONE_BUCKET

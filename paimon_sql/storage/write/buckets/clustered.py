@@ -1,4 +1,4 @@
-"""Writes of append tables whose rows are laid out before they are written."""
+"""Clustered writes of append tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.storage.write.task import WriteTask
 
 @dataclass(frozen=True, kw_only=True)
 class ClusteredWriteTask(WriteTask):
-    """Sorts the rows of each writer, within the memory of a write buffer, before they go to files."""
+    """Sorts the rows of each writer before they are written, in memory of the size of a write buffer."""
 
     layout: Clustering
 

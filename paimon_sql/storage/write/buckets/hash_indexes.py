@@ -1,4 +1,4 @@
-"""The hash indexes of a snapshot: which keys the dynamic buckets hold (spec: Table Index)."""
+"""Hash indexes: the hashes of the keys in dynamic buckets (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class HashIndexFile:
     """The hash index of a bucket.
 
     Attributes:
-        path: where it stands.
-        file: what the index manifest says of it.
-        counts: whether the bucket holds what the index says.
+        path: its path.
+        file: its metadata in the index manifest.
+        counts: whether the index applies; False if the bucket is empty.
     """
 
     path: str
@@ -34,19 +34,19 @@ class HashIndexFile:
 
     @property
     def rows(self) -> int:
-        """How many keys the bucket holds."""
+        """The number of keys in the bucket."""
         return self.file.row_count if self.counts else 0
 
     def emptied(self) -> HashIndexFile:
-        """The index of a bucket that holds nothing any more."""
+        """The index of a bucket that was emptied."""
         return replace(self, counts=False)
 
     def read(self, table: Table) -> npt.NDArray[np.int32]:
         """The hashes of the bucket's keys.
 
         Raises:
-            MissingFileError: the file is not there.
-            CorruptFileError: it does not hold as many hashes as the index manifest says.
+            MissingFileError: the file does not exist.
+            CorruptFileError: its number of hashes is not that of the index manifest.
         """
         if not self.counts:
             return np.zeros(0, np.int32)
@@ -71,15 +71,15 @@ def hash_indexes(table: Table, snapshot: Snapshot | None) -> dict[Target, HashIn
 def check_hash_indexes(
     table: Table, latest: Snapshot | None, seen: dict[Target, HashIndexFile], partitions: Collection[bytes]
 ) -> None:
-    """Nothing if the hash indexes of some partitions are as a writer saw them.
+    """Check that the hash indexes of some partitions did not change since a writer read them.
 
-    A writer chooses buckets for new keys by what it saw. Had another one brought the same keys meanwhile, they could
-    stand in two buckets.
+    A writer assigns buckets to new keys by these indexes. If a concurrent writer added the same keys, a key could be in
+    two buckets.
 
     Args:
         table: the table.
-        latest: the snapshot that is built upon.
-        seen: the hash indexes that the writer saw.
+        latest: the base snapshot of the commit.
+        seen: the hash indexes that the writer read.
         partitions: the partitions that it wrote to.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The bucket modes, found by themselves, and which of them a table has."""
+"""Registry of bucket modes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _modes() -> tuple[BucketMode, ...]:
 
 
 def bucket_mode(schema: TableSchema) -> BucketMode:
-    """How the rows of a table find their buckets.
+    """The bucket mode of a table.
 
     Raises:
         UnsupportedError: no mode suits the table.
@@ -30,9 +30,9 @@ def bucket_mode(schema: TableSchema) -> BucketMode:
 
 
 def bound_partition_keys(schema: TableSchema) -> tuple[str, ...]:
-    """The partition columns that tell rows apart besides the primary key, which may stand in each partition.
+    """The partition columns that identify a row together with the primary key, as a key may be in several partitions.
 
-    Only dynamic buckets know where in the table a key stands; fixed and postponed ones look into its partition alone.
+    Only cross-partition writes find a key in any partition; the other modes look into the row's partition only.
     """
     if not schema.primary_keys or bucket_mode(schema).spans_partitions:
         return ()

@@ -1,8 +1,8 @@
-"""Rescaling: the rows of a partition written anew into another number of buckets, all in one snapshot.
+"""Rescaling: the rows of a partition are rewritten to another number of buckets, in one snapshot.
 
-The greatest common divisor of both numbers says how far the work can be shared: the old buckets that leave the same
-remainder give exactly the new ones that leave it, whatever the bucket function. Rows of keyed tables come out merged,
-one sorted run a bucket on the deepest level.
+The number of parallel tasks is the greatest common divisor of both numbers: the rows of old buckets with the same
+remainder by it are those of the new buckets with this remainder, whatever the bucket function. Rows of primary-key
+tables are merged to one sorted run per bucket, on the max level.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from paimon_sql.storage.write.settings import WriteSettings
 
 @dataclass(frozen=True)
 class RescaleTask:
-    """Writes the rows of some buckets of a partition into other buckets.
+    """Rewrites some buckets of a partition to other buckets.
 
     Attributes:
         table: the table.
         partition: the partition.
-        buckets: the files of the old buckets by their numbers.
-        total_buckets: how many buckets the partition gets.
-        deletions: the deletion vectors of those files that have one, by file name.
+        buckets: the files of the old buckets, by bucket.
+        total_buckets: the new number of buckets of the partition.
+        deletions: deletion vectors, by file name.
     """
 
     table: Table
@@ -63,14 +63,14 @@ class RescaleTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for files in self.buckets.values() for f in files)
 
     def run(self) -> list[CommitMessage]:
-        """Do it; on an error no file is left."""
+        """Write the new files; on an error they are deleted."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
         keyed = bool(self.table.schema.primary_keys)
-        # The rows stay what they are, so that no changelog tells of them; how they are merged, the option says, too.
+        # The rows do not change, so there is no changelog; the option also affects how rows are merged.
         quiet = self.table.with_options({CHANGELOG_PRODUCER.key: "none"})
         writer = KeyValueWriter(quiet, {}, router) if keyed else AppendWriter(quiet, {}, router)
         try:
@@ -86,22 +86,22 @@ class RescaleTask:
             raise
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
-        """The rows, of keyed tables with their kinds."""
+        """The rows, with their kinds in primary-key tables."""
         keyed, names = bool(self.table.schema.primary_keys), self.table.schema.names
         with_kinds = (*names, VALUE_KIND.name)
-        told = keyed and keeps_deletes(self.table)
+        has_deletes = keyed and keeps_deletes(self.table)
         for bucket, files in sorted(self.buckets.items()):
             marked = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
             sections = tuple(sections_of(self.table.schema, files)) if keyed else ()
             split = Split(self.partition, bucket, files, not keyed, sections, marked)
-            for batch in ReadTask(self.table, split, with_kinds if told else names).batches():
-                yield with_inserts(batch, with_kinds) if keyed and not told else batch
+            for batch in ReadTask(self.table, split, with_kinds if has_deletes else names).batches():
+                yield with_inserts(batch, with_kinds) if keyed and not has_deletes else batch
 
     def _numbered(self, messages: list[CommitMessage]) -> list[CommitMessage]:
         return [CommitMessage(m.partition, m.bucket, self.total_buckets, new_files=m.new_files) for m in messages]
 
     def _settled(self, messages: list[CommitMessage]) -> list[CommitMessage]:
-        """The files of each bucket as one run on the deepest level."""
+        """The files of each bucket as one sorted run on the max level."""
         written: dict[int, list[DataFileMeta]] = {}
         for m in messages:
             written.setdefault(m.bucket, []).extend(m.new_files)
@@ -109,10 +109,10 @@ class RescaleTask:
         return [CommitMessage(self.partition, b, self.total_buckets, new_files=files) for b, files in done.items()]
 
     def _one_run(self, bucket: int, files: tuple[DataFileMeta, ...]) -> tuple[DataFileMeta, ...]:
-        deepest = max_level(self.table.options)
+        level = max_level(self.table.options)
         sections = sections_of(self.table.schema, files)
         if all(len(section.runs) == 1 for section in sections):
-            return tuple(f.upgrade(deepest) for f in files)
+            return tuple(f.upgrade(level) for f in files)
         settings = WriteSettings(self.table.schema)
         engine = merge_engine(self.table.schema)
         split = Split(self.partition, bucket, files, False, tuple(sections))
@@ -129,7 +129,7 @@ class RescaleTask:
             self.partition,
             bucket,
             namer=FileNamer(settings.file_prefix),
-            level=deepest,
+            level=level,
             source=FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT,
         )
         result = write_all(writer, merged())
@@ -140,14 +140,14 @@ class RescaleTask:
 
 @dataclass(frozen=True)
 class RescalePlan:
-    """The tasks of a rescaling, and the entries of the files that they replace."""
+    """The tasks of a rescaling, and the manifest entries of the files that they replace."""
 
     tasks: list[RescaleTask]
     replaced: list[ManifestEntry]
 
     @property
     def removed(self) -> list[ManifestEntry]:
-        """The DELETE entries of what is replaced."""
+        """The DELETE entries of the replaced files."""
         return [replace(e, kind=FileKind.DELETE) for e in self.replaced]
 
 
@@ -156,8 +156,8 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
 
     Args:
         table: the table.
-        snapshot: the snapshot whose rows are taken.
-        numbers: how many buckets each partition gets; those that have so many already are left out.
+        snapshot: the snapshot whose rows are rewritten.
+        numbers: the new number of buckets by partition; partitions that have this number are skipped.
     """
     parts: dict[tuple[bytes, int], dict[int, list[DataFileMeta]]] = {}
     replaced = []
@@ -166,8 +166,8 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
         if wanted is None or e.bucket < 0 or e.total_buckets == wanted:
             continue
         replaced.append(e)
-        share = e.bucket % math.gcd(e.total_buckets, wanted)
-        parts.setdefault((e.partition, share), {}).setdefault(e.bucket, []).append(e.file)
+        remainder = e.bucket % math.gcd(e.total_buckets, wanted)
+        parts.setdefault((e.partition, remainder), {}).setdefault(e.bucket, []).append(e.file)
     deletions: dict[bytes, dict[str, Deletion]] = {}
     for (partition, _, name), deletion in deletions_of(table, snapshot).items():
         deletions.setdefault(partition, {})[name] = deletion
@@ -185,21 +185,21 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
 
 
 def run_rescale(task: RescaleTask) -> list[CommitMessage]:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def rescaled(table: Table, plan: RescalePlan, executor: Executor) -> list[CommitMessage]:
-    """What is to be committed in the place of what the plan replaces; on an error no file is left."""
+    """Run a plan; return the messages that replace its files. On an error all new files are deleted."""
     answers = gather(table, executor.map(run_rescale, plan.tasks), lambda written: written)
     return [message for written in answers for message in written]
 
 
 def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> list[CommitMessage]:
-    """Bring partitions to other numbers of buckets and commit that; what was written, nothing if nothing was to do.
+    """Rescale partitions and commit; return what was written, empty if nothing was to rescale.
 
     Raises:
-        CommitConflictError: another job wrote to one of the partitions meanwhile; nothing was changed.
+        CommitConflictError: a concurrent commit wrote to one of the partitions; nothing was changed.
     """
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
     with Transaction(table, Operation.OVERWRITE) as transaction:

@@ -1,4 +1,4 @@
-"""What a write finds in its table: the files that stay, and what follows from them for each bucket."""
+"""State of a table before a write: the files that stay, with sequence numbers, row counts and indexes per bucket."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, Target,
 
 @dataclass(frozen=True)
 class WriteState:
-    """A table as a write finds it.
+    """The state of a table before a write.
 
     Attributes:
         table: the table.
-        overwrite: what the write replaces; None for one that appends.
+        overwrite: what the write replaces; None for an append.
         snapshot: the newest snapshot; None for an empty table.
     """
 
@@ -32,35 +32,35 @@ class WriteState:
 
     @cached_property
     def files(self) -> pa.Table:
-        """The files that the write leaves in place, as a table of ``MANIFEST_SCHEMA``."""
+        """The files that the write does not replace, as a table of ``MANIFEST_SCHEMA``."""
         live = live_files(self.table, self.snapshot).entries
         if self.overwrite is None:
             return live
-        # A dynamic overwrite replaces whatever partitions occur in its rows, so no file concerns it.
+        # A dynamic overwrite replaces the partitions of its rows, so the files in these do not matter to it.
         if self.overwrite.dynamic or self.overwrite.partitions is None:
             return live.slice(0, 0)
-        gone = filter_partitions(self.table, live, self.overwrite.partitions)["file_name"]
-        return live.filter(pc.invert(pc.is_in(live["file_name"], value_set=gone.combine_chunks())))
+        replaced = filter_partitions(self.table, live, self.overwrite.partitions)["file_name"]
+        return live.filter(pc.invert(pc.is_in(live["file_name"], value_set=replaced.combine_chunks())))
 
     @cached_property
     def sequences(self) -> Mapping[Target, int]:
-        """By partition and bucket the greatest sequence number there."""
+        """The max sequence number by partition and bucket."""
         grouped = self.files.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
         columns = [grouped[c].to_pylist() for c in ("partition", "bucket", "max_sequence_number_max")]
         return {(p, b): s for p, b, s in zip(*columns, strict=True)}
 
     @cached_property
     def bucket_numbers(self) -> Mapping[bytes, int]:
-        """By partition the number of buckets that its files say, where it is a fixed one."""
+        """The number of buckets by partition, from its files; without partitions whose number is not fixed."""
         fixed = self.files.filter(pc.greater(self.files["total_buckets"], 0))
         grouped = fixed.group_by("partition").aggregate([("total_buckets", "max")])
         return dict(zip(grouped["partition"].to_pylist(), grouped["total_buckets_max"].to_pylist(), strict=True))
 
     @cached_property
     def row_counts(self) -> Mapping[Target, int]:
-        """By partition and bucket the rows in its files, those that delete taken off with what they delete.
+        """The estimated number of keys by partition and bucket: rows in files, less deletes and the rows they delete.
 
-        Rows of one key that wait to be merged are counted each, so that a bucket may hold fewer keys.
+        Unmerged rows of one key count each, so a bucket may have fewer keys.
         """
         columns = ["row_count", "delete_row_count"]
         filled = self.files.set_column(
@@ -74,10 +74,9 @@ class WriteState:
 
     @cached_property
     def hash_indexes(self) -> Mapping[Target, HashIndexFile]:
-        """By partition and bucket the hash index of what stays.
+        """The hash indexes of the files that stay, by partition and bucket.
 
-        A bucket without files holds no key whatever its index says, so such an index counts as empty; the write that
-        fills the bucket replaces it.
+        The index of a bucket without files counts as empty; a write that fills the bucket replaces it.
         """
         live = live_files(self.table, self.snapshot).entries
         overwritten = set(live["partition"].to_pylist()) - set(self.files["partition"].to_pylist())

@@ -1,1 +1,1 @@
-"""Sort orders of rows: lexicographic, z-order, Hilbert curve."""
+"""Clustering: rows sorted by columns, in lexicographic, z-order or Hilbert order (Paimon: Clustering)."""

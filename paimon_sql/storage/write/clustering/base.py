@@ -1,4 +1,4 @@
-"""What a layout of rows is: keys by which they are sorted."""
+"""Base class of clustering orders, which give the keys to sort rows by."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pyarrow as pa
 
 
 class RowLayout(ABC):
-    """A way to lay out rows by some columns.
+    """A clustering order.
 
     Attributes:
-        name: what ``order_strategy`` calls it.
+        name: its name in ``order_strategy``.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def keys(self, columns: Sequence[pa.Array], text_bytes: int) -> list[pa.Array]:
-        """Columns that rows are to be sorted by, each as long as those given and as many for all rows.
+        """The sort keys of rows, as arrays of the columns' length; their number depends on the columns only.
 
         Args:
-            columns: the columns to order by, one or more of types that have an order.
-            text_bytes: how many bytes of a text or binary count, where a layout cannot take them whole.
+            columns: the columns to order by, at least one, of ordered types.
+            text_bytes: the number of bytes of strings and binaries that count, in orders that use prefixes.
         """

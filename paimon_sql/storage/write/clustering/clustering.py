@@ -1,4 +1,4 @@
-"""How the options of an append table say that its rows are laid out."""
+"""Clustering of append tables, from their options."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from paimon_sql.storage.write.clustering.registry import row_layout
 
 _FOR_ONE, _FOR_FEW, _FOR_MANY = "order", "zorder", "hilbert"
 _FEW = 4
-"""Along which curve rows are laid out if the table does not say, by the number of columns."""
+"""The strategy ``auto``: order for one column, z-order for up to `_FEW`, Hilbert for more."""
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """A layout of rows by some columns.
+    """A clustering of rows by some columns.
 
     Attributes:
-        strategy: the name of the layout.
+        strategy: the name of the order.
         columns: the columns.
-        text_bytes: how many bytes of a text count, where a layout cannot take it whole.
+        text_bytes: the number of bytes of strings that count, in orders that use prefixes.
     """
 
     strategy: str
@@ -38,19 +38,19 @@ class Clustering:
     text_bytes: int
 
     def keys(self, rows: pa.Table) -> list[pa.Array]:
-        """Columns by which rows are sorted to stand so."""
+        """The sort keys of rows."""
         columns = [pa.concat_arrays(rows[name].chunks) for name in self.columns]
         return row_layout(self.strategy).keys(columns, self.text_bytes)
 
 
 def named_columns(options: TableOptions) -> tuple[str, ...]:
-    """The columns that a table is clustered by, as its option names them."""
+    """The clustering columns as the option names them."""
     text = options.get(CLUSTERING_COLUMNS) or ""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def clustering_of(table: Table) -> Clustering | None:
-    """How the rows of each partition are laid out; None if the table does not say.
+    """The clustering within partitions; None if the table's options set none.
 
     Raises:
         InvalidInputError: a column has no order.
@@ -66,12 +66,12 @@ def clustering_of(table: Table) -> Clustering | None:
 
 
 def clusters(table: Table) -> bool:
-    """Whether compactions keep the table clustered."""
+    """Whether compactions cluster the table."""
     return bool(table.options.get(CLUSTERING_INCREMENTAL)) and not table.schema.primary_keys
 
 
 def clustering_of_writes(table: Table) -> Clustering | None:
-    """How new rows are laid out before they are written; None if they are written as they come."""
+    """The clustering of new rows; None if they are written unsorted."""
     if table.options.get(CLUSTERING_INCREMENTAL) and not table.options.get(CLUSTERING_INCREMENTAL_OPTIMIZE_WRITE):
         return None
     return clustering_of(table)

@@ -1,4 +1,4 @@
-"""Values of any column as unsigned numbers or bytes that stand in the order of the values."""
+"""Order-preserving codes: values of any ordered type as unsigned numbers or bytes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Codes = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
 WORD = 8
-"""Bytes of a code."""
+"""The bytes of a code."""
 _SIGN = np.uint64(1 << 63)
 _LONG_DIGITS = 18
-"""Decimals of up to so many digits are whole numbers of 64 bits."""
+"""The max digits of decimals whose unscaled values are 64-bit integers."""
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Whether the values of a type have an order; those of nested types and of variants have none here."""
+    """Whether a type is ordered; nested types and variants are not."""
     return not (pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def codes(array: pa.Array) -> Codes:
-    """A number a row; a smaller value never has a greater one.
+    """One code per row, monotonic in the values.
 
-    Nulls have 0, NaN is above all other numbers, -0.0 is 0.0. Of texts and bytes the first eight bytes count; a decimal
-    of more than 18 digits counts as the nearest double.
+    Nulls are 0, NaN is above all other numbers, -0.0 equals 0.0. Of strings and bytes the first eight bytes count; a
+    decimal of more than 18 digits counts as the nearest double.
     """
     kind = array.type
     if is_bytes(kind):
@@ -43,7 +43,7 @@ def codes(array: pa.Array) -> Codes:
 
 
 def prefixes(array: pa.Array, length: int) -> Bytes:
-    """The first bytes of texts or bytes, zeros behind shorter ones and for nulls: a row of ``length`` bytes each."""
+    """The first bytes of strings or bytes, padded with zeros, zeros for null: one row of ``length`` bytes per value."""
     plain = array.cast(pa.large_binary()) if not pa.types.is_fixed_size_binary(array.type) else _flat(array)
     sizes = pc.fill_null(pc.binary_length(plain), 0).to_numpy(zero_copy_only=False)
     offsets = np.frombuffer(plain.buffers()[1], np.int64, len(plain) + 1, plain.offset * 8) if len(plain) else sizes
@@ -52,19 +52,19 @@ def prefixes(array: pa.Array, length: int) -> Bytes:
     if buffer is None or not buffer.size:
         return found
     data = np.frombuffer(buffer, np.uint8)
-    for place in range(length):
-        held = np.flatnonzero(sizes > place)
-        found[held, place] = data[offsets[:-1][held] + place]
+    for position in range(length):
+        rows = np.flatnonzero(sizes > position)
+        found[rows, position] = data[offsets[:-1][rows] + position]
     return found
 
 
 def to_bytes(numbers: Codes) -> Bytes:
-    """Codes as bytes in the same order, the most significant first."""
+    """Codes as big-endian bytes, which have the same order."""
     return numbers.astype(">u8").view(np.uint8).reshape(-1, WORD)
 
 
 def words(rows: Bytes) -> list[Codes]:
-    """Rows of bytes as columns of codes that sort in the same order, one for eight bytes."""
+    """Rows of bytes as columns of codes with the same order, one per eight bytes."""
     padded = np.pad(rows, ((0, 0), (0, -rows.shape[1] % WORD)))
     numbers = np.ascontiguousarray(padded).view(">u8").astype(np.uint64)
     return [np.ascontiguousarray(column) for column in numbers.T]
@@ -77,15 +77,15 @@ def _flat(array: pa.Array) -> pa.Array:
 def _integers(array: pa.Array) -> npt.NDArray[np.int64]:
     kind = array.type
     if pa.types.is_decimal(kind):
-        # The low half of a number of 128 bits; the high half tells nothing but its sign.
+        # The low half of a 128-bit number; the high half is only its sign.
         return np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array), 0]
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         array = array.cast(pa.int32())
     elif pa.types.is_boolean(kind):
         array = array.cast(pa.int8())
-    # Nulls are filled first: NumPy has no whole numbers that may be missing.
-    whole = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(whole, dtype=np.int64)
+    # Nulls are filled first: NumPy has no nullable integers.
+    integers = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(integers, dtype=np.int64)
 
 
 def _of_doubles(values: npt.NDArray[np.float64]) -> Codes:

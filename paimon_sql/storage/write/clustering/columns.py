@@ -1,4 +1,4 @@
-"""The columns that rows are ordered by, as somebody names them."""
+"""Resolution of the column names of a clustering."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.storage.write.clustering.codes import is_ordered
 
 
 def order_columns(table: Table, names: Sequence[str], asked_by: str) -> tuple[str, ...]:
-    """Columns to order by, as the table spells them, each once.
+    """The distinct columns to order by, as the table spells them.
 
     Args:
         table: the table.
@@ -19,7 +19,7 @@ def order_columns(table: Table, names: Sequence[str], asked_by: str) -> tuple[st
         asked_by: the argument or option that names them, for messages.
 
     Raises:
-        InvalidInputError: there is no such column, none at all, one of the partition or one without an order.
+        InvalidInputError: a column does not exist, is a partition column or has no order, or there are none.
     """
     spelled = {name.lower(): name for name in table.schema.names} | {name: name for name in table.schema.names}
     found = []

@@ -1,4 +1,4 @@
-"""Rows sorted within a bound of memory: what does not fit waits on this machine's disk in sorted runs."""
+"""External sort: rows sorted in bounded memory, with sorted runs on local disk."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ def sorted_rows(
     keys: Callable[[pa.Table], list[pa.Array]],
     memory: int,
 ) -> Iterator[pa.RecordBatch]:
-    """All rows in the order of their keys, equal ones in the order given.
+    """Sort rows by their keys; the sort is stable.
 
     Args:
         batches: the rows, all with the same columns.
-        keys: the keys of rows, always as many.
-        memory: about how many bytes are held at a time.
+        keys: computes the sort keys of rows, always the same number.
+        memory: the approximate max bytes in memory.
     """
-    with tempfile.TemporaryDirectory(prefix="paimon-sort-") as folder:
-        spill = _Spill(Path(folder), keys)
-        held: list[pa.RecordBatch] = []
+    with tempfile.TemporaryDirectory(prefix="paimon-sort-") as directory:
+        spill = _Spill(Path(directory), keys)
+        buffer: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
-            held.append(batch)
+            buffer.append(batch)
             size += batch.nbytes
             if size > memory // 2:
-                spill.add(held)
-                held, size = [], 0
+                spill.add(buffer)
+                buffer, size = [], 0
         if not spill.runs:
-            yield from spill.sort(held)
+            yield from spill.sort(buffer)
             return
-        spill.add(held)
+        spill.add(buffer)
         yield from spill.merge(memory // 2)
 
 
 class _Spill:
-    """Sorted runs on disk; their rows carry their keys, and the number that each row had among all."""
+    """Sorted runs on disk; their rows carry their keys and their index among all rows."""
 
-    def __init__(self, folder: Path, keys: Callable[[pa.Table], list[pa.Array]]) -> None:
+    def __init__(self, directory: Path, keys: Callable[[pa.Table], list[pa.Array]]) -> None:
         self.runs: list[Run] = []
-        self._folder = folder
+        self._directory = directory
         self._keys = keys
         self._rows = 0
         self._names: list[str] = []
 
     def sort(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that fit into memory, sorted."""
+        """Sort rows that fit into memory."""
         for sorted_batch in self._sorted(batches):
             yield sorted_batch.select(range(sorted_batch.num_columns - len(self._names)))
 
     def add(self, batches: list[pa.RecordBatch]) -> None:
-        """Sort rows and put them on disk as one run."""
+        """Sort rows and write them to disk as one run."""
         if not sum(b.num_rows for b in batches):
             return
-        path = str(self._folder / str(len(self.runs)))
+        path = str(self._directory / str(len(self.runs)))
         rows = size = 0
         writer: pa.RecordBatchWriter | None = None
         with pa.OSFile(path, "wb") as sink:
@@ -73,7 +73,7 @@ class _Spill:
                 writer.write_batch(batch)
             if writer is not None:
                 writer.close()
-        self.runs.append(Run(rows, size, lambda most: _read(path, most), "rows on disk"))
+        self.runs.append(Run(rows, size, lambda batch_rows: _read(path, batch_rows), "rows on disk"))
 
     def merge(self, memory: int) -> Iterator[pa.RecordBatch]:
         """The rows of all runs, sorted."""
@@ -89,7 +89,7 @@ class _Spill:
         numbers = np.arange(self._rows, self._rows + len(table))
         self._rows += len(table)
         keys = [*self._keys(table), pa.array(numbers)]
-        # No column of the table has a name so long.
+        # Longer than the name of any column.
         longest = max(len(name) for name in table.column_names)
         self._names = [f"{'_' * longest}{i}" for i in range(len(keys))]
         for name, key in zip(self._names, keys, strict=True):
@@ -105,8 +105,8 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
     return batches
 
 
-def _read(path: str, most: int) -> Iterator[pa.RecordBatch]:
+def _read(path: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
     with pa.OSFile(path, "rb") as source:
         for batch in pa.ipc.open_stream(source):
-            for first in range(0, batch.num_rows, most):
-                yield batch.slice(first, most)
+            for first in range(0, batch.num_rows, batch_rows):
+                yield batch.slice(first, batch_rows)

@@ -1,4 +1,4 @@
-"""The layouts of rows by their names."""
+"""Registry of clustering orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAYOUTS: dict[str, RowLayout] = {
 
 
 def row_layout(name: str) -> RowLayout:
-    """The layout of that name, in capitals or not.
+    """The clustering order of a name, in any case.
 
     Raises:
         InvalidInputError: there is none.

@@ -1,1 +1,1 @@
-"""Data files as they are written: rolling, names, blobs, file indexes."""
+"""Writers of data files: rolling, names, blob files, file indexes."""

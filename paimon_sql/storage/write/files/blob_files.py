@@ -1,4 +1,4 @@
-"""Files of blobs of one column and bucket, closed and begun anew when they reach their target size."""
+"""Rolling writer of blob files: one column of a bucket, in files of the target size (spec: Blob File)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _EXTENSION = ".blob"
 
 
 class BlobColumnWriter:
-    """Writes the blobs of one column, as many rows as the data files beside have.
+    """Writes the blobs of one column, for the rows of the data files.
 
     Args:
         table: the table.
-        settings: how it writes.
+        settings: the write settings.
         field: the column.
         partition: the serialised partition row.
         bucket: the bucket.
-        namer: gives the files their names.
+        namer: names the files.
         source: whether the rows are new or rewritten.
-        target: the size at which a file is closed; what the table's options say by default.
-        copies: whether the values are descriptors of the table's own blobs, which are copied. Otherwise they are
-            blobs, or whatever the write takes descriptors for if its options say so.
+        target: the size at which a file is closed; by default that of the table's options.
+        copies: whether values are descriptors of the table's own blobs, which are copied. Otherwise they are blobs, or
+            descriptors if the write's options allow these.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BlobColumnWriter:
         self._table = table
         self._settings = settings
         self._field = field
-        self._folder = table.locations.bucket(partition, bucket)
+        self._directory = table.locations.bucket(partition, bucket)
         self._namer = namer
         self._source = source
         self._target = settings.blob_target_file_size if target is None else target
@@ -62,7 +62,7 @@ class BlobColumnWriter:
         self._paths: list[str] = []
 
     def write(self, column: pa.Array) -> None:
-        """Append values; files that become big enough are closed, and the rest goes into the next."""
+        """Append values; a file that reaches the target size is closed, and the rest is written to the next one."""
         at = 0
         while at < len(column):
             current = self._open or self._begin()
@@ -71,34 +71,34 @@ class BlobColumnWriter:
                 self._close(current)
 
     def skip(self, rows: int) -> None:
-        """Say of so many rows that the files that are there hold their values."""
+        """Append placeholders for rows whose values older files hold."""
         if rows:
             (self._open or self._begin()).skip(rows)
 
     def finish(self) -> list[DataFileMeta]:
-        """Close the file now open; the files since the last call, in the order of their rows."""
+        """Close the open file; return the files since the last call, in the order of their rows."""
         if self._open is not None:
             self._close(self._open)
         done, self._done = self._done, []
         return done
 
     def abort(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         if self._open is not None:
             self._open.abort()
             self._open = None
         self._table.file_io.delete_many(self._paths)
 
     def _begin(self) -> BlobWriter:
-        path = f"{self._folder}/{self._namer.next(_EXTENSION)}"
+        path = f"{self._directory}/{self._namer.next(_EXTENSION)}"
         self._open = BlobWriter(self._table.file_io, path, self._field, self._fetcher)
         return self._open
 
     def _close(self, current: BlobWriter) -> None:
         size = current.close()
         self._paths.append(current.path)
-        none = StatsCollector([self._field], [StatsMode(Kept.NOTHING)], dense=self._settings.dense_stats)
-        stats, counted = none.finish()
+        collector = StatsCollector([self._field], [StatsMode(Kept.NOTHING)], dense=self._settings.dense_stats)
+        stats, counted = collector.finish()
         self._done.append(
             DataFileMeta(
                 file_name=current.path.rpartition("/")[2],
@@ -108,7 +108,7 @@ class BlobColumnWriter:
                 max_key=EMPTY_ROW,
                 key_stats=EMPTY_STATS,
                 value_stats=stats,
-                # 0 stands for the number of the snapshot to come.
+                # 0 is replaced by the id of the new snapshot.
                 min_sequence_number=0,
                 max_sequence_number=0,
                 schema_id=self._table.schema.id,

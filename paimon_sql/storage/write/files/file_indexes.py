@@ -1,4 +1,4 @@
-"""The file indexes of a data file while it is written, and where they go: into the manifest, or a file beside it."""
+"""Construction of the file indexes of a data file while it is written (spec: File Index)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FileIndexes:
     """Builds the indexes of one data file.
 
     Args:
-        declared: the indexes asked for; those whose columns the file lacks, or cannot have them, are passed over.
+        declared: the declared indexes; those whose columns are missing in the file or of other types are skipped.
         fields: the file's columns.
     """
 
@@ -30,12 +30,12 @@ class FileIndexes:
                 self._builders.append((index, index.kind.builder(kind, index.settings)))
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take the next rows of the file."""
+        """Add the next rows of the file."""
         for index, builder in self._builders:
             builder.add(index.values_in(rows.column(index.column)))
 
     def finish(self) -> bytes | None:
-        """The container of all indexes; None if there is none."""
+        """The container of all indexes; None if there are none."""
         found: dict[str, dict[str, bytes | None]] = {}
         for index, builder in self._builders:
             body = builder.finish()

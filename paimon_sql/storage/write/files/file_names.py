@@ -1,4 +1,4 @@
-"""Names of the files that one writer makes."""
+"""Names of the files of a writer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from paimon_sql.format.layout.paths import data_file_name
 
 
 class FileNamer:
-    """Names that no other writer uses: a UUID and a number that counts up.
+    """Generates unique file names, from a UUID and a counter.
 
     Args:
-        prefix: what they begin with, as an option of the table says.
+        prefix: the prefix of the names, from an option of the table.
 
     Raises:
-        InvalidInputError: the prefix would lead out of the folder of the files.
+        InvalidInputError: the prefix leads to another directory.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -27,6 +27,6 @@ class FileNamer:
         self._count = 0
 
     def next(self, extension: str) -> str:
-        """The next name."""
+        """Return the next name."""
         self._count += 1
         return data_file_name(self._prefix, self._run, self._count - 1, extension)

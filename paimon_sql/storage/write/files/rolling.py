@@ -1,4 +1,4 @@
-"""Data files of one bucket, closed and begun anew when they reach the target size."""
+"""Rolling writer of data files: one bucket, in files of the target size."""
 
 from __future__ import annotations
 
@@ -51,24 +51,25 @@ class _OpenFile:
 
 _USUAL_ROW_GROUP = 128 * 1024 * 1024
 _STEP_BYTES = 16 * 1024 * 1024
-"""The most that is written before the size of the file is looked at."""
+"""The max bytes that are written before the size of the file is checked."""
 
 
 class RollingWriter:
-    """Writes rows into data files of one bucket and level.
+    """Writes rows to data files of one bucket and level.
 
-    The batches have the columns of the data files, system columns included; those of a keyed table come sorted by key.
+    Batches have the columns of the data files, system columns included; in primary-key tables they are sorted by key.
 
     Args:
         table: the table.
+        settings: the write settings.
         partition: the serialised partition row.
         bucket: the bucket.
         level: the level of the files in the LSM tree, 0 for append tables.
         source: whether the rows are new or rewritten.
-        namer: gives the files their names.
-        first_sequence: the sequence number of the first row, for tables whose rows do not carry their own.
-        row_group: gives for a new file how many bytes of rows it may hold in memory; None for as many as is usual.
-        copies_blobs: whether the rows have descriptors of the table's own blobs in the place of these.
+        namer: names the files.
+        first_sequence: the sequence number of the first row, for tables whose rows carry none.
+        row_group: the max bytes of rows that a new file holds in memory; None for the default.
+        copies_blobs: whether rows have descriptors of the table's own blobs, which are copied.
     """
 
     def __init__(
@@ -93,13 +94,13 @@ class RollingWriter:
         self._source = source
         self._namer = namer
         self._next_sequence = first_sequence
-        self._most_rows = settings.most_file_rows if source is FileSource.APPEND else sys.maxsize
+        self._max_rows = settings.most_file_rows if source is FileSource.APPEND else sys.maxsize
         self._row_group = row_group
         self._history = shape_history(table.schema.options)
         self._open: _OpenFile | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []
-        self._place = external_place(table, partition, bucket)
+        self._external_path = external_place(table, partition, bucket)
         self._keys = table.schema.key_fields if table.schema.primary_keys else ()
         self._codec = RowCodec([f.type for f in self._keys])
         self._blobs = [
@@ -114,42 +115,42 @@ class RollingWriter:
             self._vector_names = [f.name for f in settings.vectors.stored_fields]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows; a file that becomes big enough is closed, and the rest goes into the next."""
+        """Append rows; a file that reaches the target size is closed, and the rest is written to the next one."""
         step = min(_STEP_BYTES, self._settings.target_file_size)
-        apart = self._blobs or self._vectors is not None
-        own = batch.select([f.name for f in self._settings.stored_fields]) if apart else batch
+        has_other_files = self._blobs or self._vectors is not None
+        own = batch.select([f.name for f in self._settings.stored_fields]) if has_other_files else batch
         rows, first = max(1, batch.num_rows * step // max(1, own.nbytes)), 0
         while first < batch.num_rows:
-            some = min(rows, self._most_rows - (self._open.rows if self._open else 0))
+            count = min(rows, self._max_rows - (self._open.rows if self._open else 0))
             if self._vectors is not None:
-                self._vectors.write(batch.select(self._vector_names).slice(first, some))
-            self._write(own.slice(first, some), [batch.column(w.name).slice(first, some) for w in self._blobs])
-            first += some
+                self._vectors.write(batch.select(self._vector_names).slice(first, count))
+            self._write(own.slice(first, count), [batch.column(w.name).slice(first, count) for w in self._blobs])
+            first += count
 
     @property
     def unfinished(self) -> int:
-        """The bytes of rows that the file now open holds in memory at most."""
-        apart = self._vectors.unfinished if self._vectors is not None else 0
-        return apart + (min(self._open.size, self._open.row_group) if self._open else 0)
+        """The max bytes of rows that the open files hold in memory."""
+        of_vectors = self._vectors.unfinished if self._vectors is not None else 0
+        return of_vectors + (min(self._open.size, self._open.row_group) if self._open else 0)
 
     def finish(self) -> None:
-        """Close the file now open; the next rows go into another."""
+        """Close the open file; the next rows are written to a new one."""
         if self._open is not None:
             self._finish(self._open)
 
     def close(self) -> list[DataFileMeta]:
-        """Finish the last file; all files in the order of writing."""
+        """Close the open file; return all files in the order of writing."""
         self.finish()
         return self._done
 
     def taken(self) -> list[DataFileMeta]:
-        """Finish the file now open; the files since the last call, in the order of writing."""
+        """Close the open file; return the files since the last call, in the order of writing."""
         self.finish()
         done, self._done = self._done, []
         return done
 
     def abort(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         if self._open is not None:
             self._open.writer.abort()
             self._open = None
@@ -165,7 +166,7 @@ class RollingWriter:
         for writer, column in zip(self._blobs, blobs, strict=True):
             writer.write(column)
         self._account(current, batch)
-        if current.rows >= self._most_rows or current.writer.bytes_written >= self._settings.target_file_size:
+        if current.rows >= self._max_rows or current.writer.bytes_written >= self._settings.target_file_size:
             self._finish(current)
 
     def _begin(self) -> _OpenFile:
@@ -174,8 +175,8 @@ class RollingWriter:
             s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
         )
         name = self._namer.next(f"{s.mark}{extension}")
-        folder = self._table.locations.bucket(self._partition, self._bucket)
-        path = f"{folder}/{name}" if self._place is None else self._place(name)
+        directory = self._table.locations.bucket(self._partition, self._bucket)
+        path = f"{directory}/{name}" if self._external_path is None else self._external_path(name)
         kind = s.file_format(self._level)
         keys = self._keys if s.thin else [key_field(f) for f in self._keys]
         options = self._table.schema.options
@@ -240,7 +241,7 @@ class RollingWriter:
         low, high = current.low_sequence, current.high_sequence
         columns = self._settings.write_columns
         if columns is not None:
-            # 0 stands for the number of the snapshot to come, as for rows that are new.
+            # 0 is replaced by the id of the new snapshot, as for new rows.
             low, high = low or 0, 0 if current.unnumbered else high or 0
             if value_columns is None and self._settings.names_counted:
                 value_columns = tuple(f.name for f in self._settings.counted_fields)
@@ -267,7 +268,7 @@ class RollingWriter:
                 file_source=self._source,
                 value_stats_cols=value_columns,
                 write_cols=columns,
-                external_path=None if self._place is None else current.path,
+                external_path=None if self._external_path is None else current.path,
             )
         )
         for writer in self._blobs:
@@ -277,7 +278,7 @@ class RollingWriter:
         self._open = None
 
     def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:
-        """The file's indexes: as bytes for the manifest, or the name of a file that was written beside it."""
+        """The file's indexes: as bytes for the manifest, or as the name of a file that was written for them."""
         indexes = current.indexes.finish()
         if indexes is None or len(indexes) <= self._settings.most_in_manifest:
             return indexes, ()
@@ -294,7 +295,7 @@ def _values(batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[objec
 def _plain(one: pa.Array) -> object:
     kind = one.type
     if pa.types.is_timestamp(kind):
-        # Python's datetime knows neither nanoseconds nor all years; the codec takes the count as well.
+        # Python's datetime supports neither nanoseconds nor all years; the codec accepts integers too.
         return one.cast(pa.int64())[0].as_py()
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         return one.cast(pa.int32())[0].as_py()
@@ -302,7 +303,7 @@ def _plain(one: pa.Array) -> object:
 
 
 def write_all(writer: RollingWriter, batches: Iterable[pa.RecordBatch]) -> list[DataFileMeta]:
-    """Write all batches and close; on any error nothing is left behind."""
+    """Write all batches and close; on an error all written files are deleted."""
     try:
         for batch in batches:
             writer.write(batch)

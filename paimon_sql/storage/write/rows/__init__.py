@@ -1,1 +1,1 @@
-"""Rows before they are written: precision, row kinds, blob references."""
+"""Preparation of rows for writing: precision, row kinds, blob references."""

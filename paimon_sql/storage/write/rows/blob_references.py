@@ -1,4 +1,4 @@
-"""What may be written into columns of which references to blobs are stored, and no blobs."""
+"""Checks of columns that store references to blobs: only valid references may be written."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from paimon_sql.storage.columns.blobs import descriptor_columns, managed_by_key,
 
 
 def check_references(schema: TableSchema, rows: pa.RecordBatch) -> None:
-    """Nothing if all values of such columns are references.
+    """Check that all values of reference columns are references.
 
     Raises:
-        InvalidInputError: one is not; the message says how to make one.
+        InvalidInputError: one is not.
     """
     names = rows.schema.names
     _check(
@@ -38,18 +38,18 @@ def check_references(schema: TableSchema, rows: pa.RecordBatch) -> None:
 
 
 def _check(
-    rows: pa.RecordBatch, columns: Collection[str], test: Callable[[pa.Array], pa.Array], what: str, way: str
+    rows: pa.RecordBatch, columns: Collection[str], test: Callable[[pa.Array], pa.Array], what: str, remedy: str
 ) -> None:
     for name in sorted(columns):
         if not pc.all(test(rows.column(name)), skip_nulls=True, min_count=0).as_py():
-            raise InvalidInputError(f"Column '{name}' {what}, and got other bytes.", remedy=f"Use {way}.")
+            raise InvalidInputError(f"Column '{name}' {what}, and got other bytes.", remedy=f"Use {remedy}.")
 
 
 def refuse_managed(schema: TableSchema, name: str) -> None:
-    """Nothing unless a table with a primary key keeps blobs itself.
+    """Refuse primary-key tables that manage blobs, which cannot be written yet.
 
     Raises:
-        UnsupportedError: it does.
+        UnsupportedError: the table does.
     """
     if managed := managed_by_key(schema):
         raise UnsupportedError(

@@ -1,7 +1,7 @@
-"""Points in time as finely as their column says: digits that the type has not are cut off before anything is written.
+"""Precision of timestamps: digits beyond the type's precision are truncated before rows are written.
 
-Rows of partitions, keys and statistics hold a TIMESTAMP of up to three digits as milliseconds, and so do Parquet and
-Avro. ORC would keep what is finer, so that files and metadata would tell different values.
+Binary rows of partitions, keys and statistics store timestamps of precision up to 3 as milliseconds, and so do Parquet
+and Avro. ORC would store more digits, so files and metadata would have different values.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 
 _MILLIS = 3
-"""The digits up to which times are milliseconds (spec: BinaryRow, "Timestamp")."""
+"""The max precision of timestamps that are stored as milliseconds (spec: BinaryRow, "Timestamp")."""
 
 
 def cut_to_precision(rows: pa.RecordBatch, fields: Sequence[t.DataField]) -> pa.RecordBatch:
-    """Rows whose times of up to three digits are whole milliseconds, rounded down.
+    """Truncate timestamps of precision up to 3 to milliseconds, rounding down.
 
     Args:
-        rows: the columns of the fields, perhaps with others behind them.
+        rows: the columns of the fields, optionally with others after them.
         fields: the columns.
     """
     for i, field in enumerate(fields):
         if any(_is_coarse(kind) for kind in t.walk(field.type)):
             column = rows.column(i)
-            cut = conform(conform(column, _in_millis(field.type, column.type)), column.type)
-            rows = rows.set_column(i, rows.schema.field(i), cut)
+            truncated = conform(conform(column, _in_millis(field.type, column.type)), column.type)
+            rows = rows.set_column(i, rows.schema.field(i), truncated)
     return rows
 
 
@@ -37,7 +37,7 @@ def _is_coarse(kind: t.DataType) -> bool:
 
 
 def _in_millis(kind: t.DataType, arrow: pa.DataType) -> pa.DataType:
-    """The Arrow type in which these times are milliseconds."""
+    """The Arrow type with these timestamps as milliseconds."""
     if _is_coarse(kind):
         return pa.timestamp("ms", arrow.tz)
     if isinstance(kind, t.RowType):

@@ -1,4 +1,4 @@
-"""The kinds of rows on their way in: said by a column, or inserts; some may be ignored and some must be refused."""
+"""Row kinds of written rows: from a column, or inserts; the options ignore some, the merge engine rejects some."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SHORT = pa.array([kind.short for kind in RowKind], pa.string())
 
 
 class RowKindReader:
-    """Gives each row of a batch its kind, and leaves out the rows that the table's options pass over.
+    """Adds row kinds to batches, and drops the rows that the table's options ignore.
 
     Args:
         table: the table.
-        engine: its merge engine, which may refuse kinds.
+        engine: its merge engine, which may reject kinds.
     """
 
     def __init__(self, table: Table, engine: MergeEngine) -> None:
@@ -36,33 +36,33 @@ class RowKindReader:
             self._ignored = [RowKind.UPDATE_BEFORE, RowKind.DELETE]
 
     def given(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that are to be written, with their kinds in the column ``_VALUE_KIND``.
+        """The rows to write, with their kinds in the column ``_VALUE_KIND``.
 
-        A batch that has such a column already knows better than the option ``rowkind.field``.
+        If the batch has this column already, the option ``rowkind.field`` has no effect.
 
         Raises:
-            ConstraintViolationError: the column that says the kind says none, or the merge engine refuses a kind.
+            ConstraintViolationError: a value of the row kind column is not a kind, or the merge engine rejects a kind.
         """
         if VALUE_KIND.name not in rows.schema.names:
-            rows = rows.append_column(VALUE_KIND.name, self._said(rows))
+            rows = rows.append_column(VALUE_KIND.name, self._kinds_of(rows))
         kinds = rows.column(VALUE_KIND.name).to_numpy(zero_copy_only=False)
         if not kinds.any():
             return rows
         if self._ignored:
-            kept = ~np.isin(kinds, self._ignored)
-            rows, kinds = rows.filter(pa.array(kept)), kinds[kept]
+            applied = ~np.isin(kinds, self._ignored)
+            rows, kinds = rows.filter(pa.array(applied)), kinds[applied]
         if problem := self._engine.refusal(kinds):
             raise problem
         return rows
 
-    def _said(self, rows: pa.RecordBatch) -> pa.Array:
+    def _kinds_of(self, rows: pa.RecordBatch) -> pa.Array:
         if self._column is None:
             inserts: npt.NDArray[np.int8] = np.full(rows.num_rows, RowKind.INSERT, dtype=np.int8)
             return pa.array(inserts)
-        said = rows.column(self._column)
-        kinds = pc.index_in(said, value_set=_SHORT.cast(said.type))
+        strings = rows.column(self._column)
+        kinds = pc.index_in(strings, value_set=_SHORT.cast(strings.type))
         if kinds.null_count:
-            wrong = said.filter(kinds.is_null())[0].as_py()
+            wrong = strings.filter(kinds.is_null())[0].as_py()
             what = "null" if wrong is None else f"'{wrong}'"
             raise ConstraintViolationError(
                 f"{self._name}: column {self._column}, which the option 'rowkind.field' names, is {what} in a row.",

@@ -1,7 +1,7 @@
-"""New keys into buckets: those with room first, then new ones, all of them buckets of one lane.
+"""Assigner partitions: new keys are assigned to buckets with room first, then to new buckets.
 
-Assigners work side by side, each in a lane of its own: lane ``i`` of ``n`` opens the buckets ``i``, ``i + n``,
-``i + 2n`` and so on, so that no two lanes open the same bucket.
+Assigners run in parallel, each with its own buckets: assigner partition ``i`` of ``n`` opens the buckets ``i``,
+``i + n``, ``i + 2n`` and so on, so that no two open the same bucket.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy.typing as npt
 from paimon_sql.errors import InvalidInputError
 
 MOST_BUCKETS = 32767
-"""Readers of hash indexes keep bucket numbers in 16 bits."""
+"""The max number of buckets: readers of hash indexes store bucket numbers in 16 bits."""
 
 
 @dataclass
 class AssignerPartition:
-    """The buckets of one lane in one partition.
+    """The share of a partition's buckets that one writer assigns (Paimon: Dynamic Bucket).
 
     Attributes:
-        number: which lane it is.
-        lanes: how many lanes there are.
-        target: how many keys a bucket takes before the next one is opened.
-        most: the greatest number of buckets of the whole partition, no less than there are lanes; -1 sets no limit.
-        counts: how many keys each bucket of the lane holds.
+        number: the index of this share.
+        lanes: the number of shares.
+        target: the number of keys in a bucket at which the next one is opened.
+        most: the max number of buckets of the partition, at least ``lanes``; -1 for no limit.
+        counts: the number of keys by bucket.
     """
 
     number: int
@@ -36,10 +36,10 @@ class AssignerPartition:
     counts: dict[int, int] = field(default_factory=dict)
 
     def place(self, keys: int) -> npt.NDArray[np.int32]:
-        """A bucket for each of so many new keys, in their order; the buckets count them from now on.
+        """Assign buckets to new keys, in their order, and count them.
 
         Raises:
-            InvalidInputError: the partition would have more buckets than the format can number.
+            InvalidInputError: the partition would have more than `MOST_BUCKETS` buckets.
         """
         placed: list[npt.NDArray[np.int32]] = []
         for known in sorted(self.counts):
@@ -61,7 +61,7 @@ class AssignerPartition:
         return keys
 
     def _next(self) -> int | None:
-        """The least bucket that the lane has not opened; None if the partition may have no more."""
+        """The lowest bucket that is not open; None if the limit is reached."""
         bucket = self.number
         while bucket in self.counts:
             bucket += self.lanes
@@ -75,9 +75,9 @@ class AssignerPartition:
         return bucket
 
     def _spread(self, keys: int) -> npt.NDArray[np.int32]:
-        """All buckets are full and there may be no more: the lane's buckets take the keys by turns, emptiest first."""
+        """Assign keys round-robin to full buckets, the emptiest first, when the limit is reached."""
         order = sorted(self.counts, key=lambda b: (self.counts[b], b))
         turns = np.arange(keys) % len(order)
-        for place, taken in enumerate(np.bincount(turns, minlength=len(order))):
-            self.counts[order[place]] += int(taken)
+        for index, taken in enumerate(np.bincount(turns, minlength=len(order))):
+            self.counts[order[index]] += int(taken)
         return np.array(order, np.int32)[turns]

@@ -1,7 +1,7 @@
-"""The assigner of dynamic buckets: a key that is known stays in its bucket, a new one is given a bucket.
+"""Assigner of dynamic buckets: existing keys stay in their bucket, new keys get one (Paimon: `HashBucketAssigner`).
 
-What is known of a key is its hash. The hash indexes of a partition are read when its first row comes up, and of them
-only what belongs to the lanes whose rows come: 6 bytes of memory a key.
+Keys are identified by their hash. The hash indexes of a partition are read with its first row, and only the hashes of
+assigner partitions with rows are kept: 6 bytes of memory per key.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class HashAssigner:
 
     Args:
         table: the table.
-        index: the hash index of each bucket as the write found it; empty for rows that replace all there was.
-        lanes: how many lanes there are; the rows of a lane in a partition must all come to one assigner.
-        target: how many keys a bucket takes before the next one is opened.
-        most: the greatest number of buckets of a partition; -1 sets no limit.
+        index: the hash indexes before the write; empty if the rows replace all others.
+        lanes: the number of assigner partitions; all rows of one must be given to the same assigner.
+        target: the number of keys in a bucket at which the next one is opened.
+        most: the max number of buckets of a partition; -1 for no limit.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class HashAssigner:
         self._known: dict[bytes, dict[int, _KnownAssignerPartition]] = {}
 
     def assign(self, batch: pa.RecordBatch) -> Buckets:
-        """The bucket of each row; the batch holds at least the columns of the key and of the partition."""
+        """The bucket of each row of a batch with at least the key and partition columns."""
         buckets = np.zeros(batch.num_rows, np.int32)
         if not batch.num_rows:
             return buckets
@@ -75,24 +75,24 @@ class HashAssigner:
         found: dict[int, list[_Known]] = {n: [] for n in numbers}
         for bucket, file in files:
             hashes = file.read(self._table)
-            lanes = assigner_partition_of(hashes, self._lanes)
+            owners = assigner_partition_of(hashes, self._lanes)
             for number in numbers:
-                theirs = hashes[lanes == number]
+                theirs = hashes[owners == number]
                 found[number].append((theirs, np.full(len(theirs), bucket, np.int16)))
         for number, parts in found.items():
             counts = {bucket: file.rows for bucket, file in files if file.counts and bucket % self._lanes == number}
-            lane = AssignerPartition(number, self._lanes, self._target, self._most, counts)
-            known[number] = _KnownAssignerPartition(lane, parts)
+            share = AssignerPartition(number, self._lanes, self._target, self._most, counts)
+            known[number] = _KnownAssignerPartition(share, parts)
 
 
 class _KnownAssignerPartition:
-    """The known hashes of a lane in a partition, sorted, and the buckets that they are in.
+    """The known hashes of an assigner partition, sorted, with their buckets.
 
-    New ones are kept apart, so that not all is moved whenever a few come in.
+    New hashes are kept separately, so that a few of them do not cause a copy of all.
     """
 
-    def __init__(self, lane: AssignerPartition, parts: Sequence[_Known]) -> None:
-        self._assigner_partition = lane
+    def __init__(self, share: AssignerPartition, parts: Sequence[_Known]) -> None:
+        self._assigner_partition = share
         self._old = _sorted(parts)
         self._new = _sorted([])
 
@@ -127,11 +127,11 @@ def _sorted(parts: Sequence[_Known]) -> _Known:
 
 
 def key_hashes(schema: TableSchema, batch: pa.RecordBatch) -> Hashes:
-    """The hash of each row's primary key without the partition columns, as hash indexes keep it."""
+    """The hash of each row's primary key without partition columns, as in hash indexes."""
     fields = schema.key_fields
     return row_hash([batch.column(f.name) for f in fields], [f.type for f in fields])
 
 
 def assigner_partition_of(hashes: Hashes, lanes: int) -> npt.NDArray[np.int64]:
-    """The lane of each key: the remainder of its hash, without the sign."""
+    """The assigner partition of each key: the remainder of the absolute value of its hash."""
     return np.abs(hashes.astype(np.int64)) % lanes

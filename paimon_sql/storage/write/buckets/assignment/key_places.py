@@ -1,7 +1,7 @@
-"""Where keys stand in a table whose keys may move between partitions: found for the keys of a write alone.
+"""Locations of existing keys, for cross-partition upserts: partition and bucket of the keys of a write.
 
-The key columns of the table are read bucket by bucket, merged, and looked up in what a write brings, so that memory
-holds the keys of the write and one window of the table.
+The key columns of the table are read bucket by bucket, merged, and filtered by the keys of the write, so that memory
+holds these and one window of the table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from paimon_sql.storage.write.buckets.state import WriteState
 
 KEY, OLD_PARTITION, OLD_BUCKET = "_KEY", "_OLD_PARTITION", "_OLD_BUCKET"
 PLACES = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKET, pa.int32())])
-"""A key's bytes, and the partition and bucket where it stands."""
+"""The schema of key locations: the key as bytes, its partition and bucket."""
 
 
 @dataclass(frozen=True)
 class KeyLocationTask:
-    """Reads the keys of one bucket; ``wanted`` are the only ones of interest."""
+    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None."""
 
     table: Table
     split: Split
@@ -41,12 +41,12 @@ class KeyLocationTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read, roughly: those of the key columns."""
+        """The estimated bytes to read: those of the key columns."""
         schema = self.table.schema
         return self.split.size * len(schema.primary_keys) // len(schema.fields)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The keys with their places, as columns of ``PLACES``."""
+        """The keys with their locations, as columns of ``PLACES``."""
         schema = self.table.schema
         for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
             keys = key_bytes(schema, rows)
@@ -57,14 +57,14 @@ class KeyLocationTask:
 
 
 def run_key_locations(task: KeyLocationTask) -> pa.Table:
-    """The wanted keys of one task; a function of the module, so that it can be sent to a worker."""
+    """The wanted keys of a task; a module-level function, so that it can be pickled."""
     return pa.Table.from_batches(task.batches(), schema=PLACES)
 
 
 def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
-    """The tasks that read all keys which a write leaves in place.
+    """Plan the tasks that read all keys that a write does not replace.
 
-    Files that are older than ``cross-partition-upsert.index-ttl`` are forgotten where a bucket holds no younger one.
+    Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
     """
     table = state.table
     buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
@@ -85,10 +85,10 @@ def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
 
 
 def key_bytes(schema: TableSchema, rows: pa.RecordBatch) -> pa.Array:
-    """Each row's whole primary key as bytes, by which keys are told apart as the format does.
+    """The complete primary key of each row as bytes, equal if the keys are equal in the format.
 
-    Partition columns of the key belong to it: rows that differ in one of them are different rows, as in the index of
-    Paimon's ``GlobalIndexAssigner``. Files alone are sorted by the trimmed key.
+    The key's partition columns are included: rows that differ in one of them are different rows, as in the index of
+    Paimon's ``GlobalIndexAssigner``. Only the order of files ignores them (trimmed primary key).
     """
     fields = schema.select(schema.primary_keys)
     return encode_rows([rows.column(f.name) for f in fields], [f.type for f in fields]).cast(pa.binary())

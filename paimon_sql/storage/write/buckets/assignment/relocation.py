@@ -1,8 +1,8 @@
-"""What becomes of rows whose keys may stand in another partition: the merge engine decides.
+"""Relocation of rows whose keys may be in another partition, by merge engine (Paimon: `ExistingProcessor`).
 
-- ``deduplicate``: the old row is deleted where it stands, the new one goes to its own partition.
-- ``partial-update`` and ``aggregation``: the row joins the old one in the old partition.
-- ``first-row``: a key that exists keeps its row.
+- ``deduplicate``: the old row is deleted in its partition, the new one is written to its own partition.
+- ``partial-update`` and ``aggregation``: the row is written to the partition of the old one.
+- ``first-row``: rows with existing keys are dropped.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ Indices = npt.NDArray[np.int64]
 
 
 def moves_rows(table: Table) -> bool:
-    """Whether a new row brings its key into its own partition, and does not stay where the old row is.
+    """Whether a new row moves its key to its own partition, instead of that of the old row.
 
-    Where deletes are ignored an old row could not be taken away, so its key stays, too.
+    Not where deletes are ignored, for then the old row could not be deleted.
     """
     return bool(table.options.get(MERGE_ENGINE) == "deduplicate" and not table.options.get(IGNORE_DELETE))
 
 
 @dataclass(frozen=True)
 class _Keys:
-    """Rows sorted by key: where each key begins, which key a row is of, where the keys stand already."""
+    """Rows sorted by key: first row of each key, index of each row's key, current location of each key."""
 
     rows: pa.RecordBatch
     starts: Indices
@@ -59,13 +59,13 @@ class _Keys:
 
 
 class Relocator:
-    """Gives rows their partition and bucket, and adds the deletes of keys that move.
+    """Assigns partitions and buckets to rows, and adds the deletes of keys that move.
 
     Args:
         table: the table.
-        counts: how many rows each bucket holds.
-        lane: the lane of this relocator, in whose buckets new keys are put.
-        lanes: how many there are.
+        counts: the number of rows by bucket.
+        lane: the index of this relocator's assigner partition, whose buckets get new keys.
+        lanes: the number of assigner partitions.
     """
 
     def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
@@ -82,25 +82,26 @@ class Relocator:
                 self._of(partition).counts[bucket] = count
 
     def relocate(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows to be written, with their kinds and, in ``_BUCKET``, their buckets.
+        """The rows to write, with their kinds, and their buckets in ``_BUCKET``.
 
         Args:
-            batches: rows with the table's columns, perhaps their kinds, and the places of their keys, sorted by key
-                bytes and then by age.
+            batches: rows with the table's columns, optionally their kinds, and the locations of their keys, sorted by
+                key bytes, the oldest first.
         """
         rest: pa.RecordBatch | None = None
         for batch in batches:
             if batch.num_rows:
                 rows = batch if rest is None else pa.concat_batches([rest, batch])
                 last = rows.column(KEY)[rows.num_rows - 1]
-                # The batch may have cut the rows of its last key in two.
-                whole = pc.index(rows.column(KEY), last).as_py()
-                rest = rows.slice(whole)
-                yield from self._whole(rows.slice(0, whole))
+                # More rows of the last key may follow in the next batch.
+                end = pc.index(rows.column(KEY), last).as_py()
+                rest = rows.slice(end)
+                yield from self._relocate_keys(rows.slice(0, end))
         if rest is not None:
-            yield from self._whole(rest)
+            yield from self._relocate_keys(rest)
 
-    def _whole(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _relocate_keys(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Relocate all rows of some keys."""
         check_keys(self._table, rows)
         rows = self._kinds.given(rows)
         if not rows.num_rows:
@@ -117,21 +118,21 @@ class Relocator:
                 yield part
 
     def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
-        """Of each key the newest row, in its own partition; the row that stands in another one is deleted."""
+        """The newest row of each key, in its own partition, and a delete of a row in another one."""
         ends = np.append(keys.starts[1:], keys.rows.num_rows)
         rows = keys.rows.take(pa.array(ends - 1))
         own, known = self._own(rows), keys.known
         stays = pc.fill_null(pc.equal(own, keys.old), False).to_numpy(zero_copy_only=False)
         deletes = is_retract(rows.column(VALUE_KIND.name).to_numpy())
-        gone = np.flatnonzero(known & (deletes | ~stays))
-        yield self._written(rows, gone, keys.old, keys.old_bucket, kind=RowKind.DELETE)
-        kept = np.flatnonzero(stays & ~deletes)
-        yield self._written(rows, kept, own, keys.old_bucket)
+        removed = np.flatnonzero(known & (deletes | ~stays))
+        yield self._written(rows, removed, keys.old, keys.old_bucket, kind=RowKind.DELETE)
+        updated = np.flatnonzero(stays & ~deletes)
+        yield self._written(rows, updated, own, keys.old_bucket)
         fresh = np.flatnonzero(~stays & ~deletes)
         yield self._written(rows, fresh, own, self._assigned(own, fresh))
 
     def _stay(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
-        """All rows, in the partition where their key stands or where its first row belongs."""
+        """All rows, in the partition of their existing key, or of the first row of a new key."""
         first = keys.rows.take(pa.array(keys.starts))
         own = self._own(first)
         fresh = np.flatnonzero(~keys.known)
@@ -141,13 +142,13 @@ class Relocator:
         yield self._written(keys.rows, every, partitions.take(pa.array(keys.of_row)), buckets[keys.of_row])
 
     def _first(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
-        """The first row of each key that does not exist."""
+        """The first row of each new key."""
         first = keys.rows.take(pa.array(keys.starts))
         own, fresh = self._own(first), np.flatnonzero(~keys.known)
         yield self._written(first, fresh, own, self._assigned(own, fresh))
 
     def _own(self, rows: pa.RecordBatch) -> pa.Array:
-        """The serialised partition that each row says."""
+        """The serialised partition of each row's own values."""
         partitions, codes = self._router.partitions_of(rows)
         return pa.array(partitions, pa.binary()).take(pa.array(codes))
 
@@ -157,7 +158,7 @@ class Relocator:
         return self._lanes[partition]
 
     def _assigned(self, partitions: pa.Array, chosen: Indices) -> npt.NDArray[np.int32]:
-        """A bucket for each of the chosen rows, as new keys of their partitions; any number for the others."""
+        """A bucket for each chosen row, as a new key of its partition; any number for the others."""
         buckets = np.zeros(len(partitions), np.int32)
         encoded = partitions.take(pa.array(chosen)).dictionary_encode()
         codes = encoded.indices.to_numpy()
@@ -174,7 +175,7 @@ class Relocator:
         buckets: npt.NDArray[np.int32],
         kind: RowKind | None = None,
     ) -> pa.RecordBatch:
-        """Some rows with other partition columns, their buckets behind them."""
+        """The chosen rows with the values of other partitions, and their buckets as last column."""
         picked = pa.array(chosen)
         taken = rows.take(picked)
         encoded = partitions.take(picked).dictionary_encode()

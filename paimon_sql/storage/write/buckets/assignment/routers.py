@@ -1,4 +1,4 @@
-"""Routers of the bucket modes: they say which bucket of its partition each row goes to."""
+"""Routers of the bucket modes: they assign rows to buckets of their partitions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from paimon_sql.storage.table.table import Table
 
 
 class FixedRouter(Router):
-    """Every partition has the number of buckets that the option ``bucket`` says.
+    """Router for tables whose option ``bucket`` sets the number of buckets of every partition.
 
     Args:
         table: the table.
         buckets: the number of buckets.
-        known: the numbers of buckets that partitions have already, by serialised partition row.
+        known: the current numbers of buckets, by serialised partition row.
     """
 
     def __init__(self, table: Table, buckets: int, known: Mapping[bytes, int]) -> None:
@@ -50,7 +50,7 @@ class FixedRouter(Router):
 
 
 class AssignedRouter(Router):
-    """An assigner has said each row's bucket in the column ``_BUCKET``; how many there are is open."""
+    """Router for rows whose bucket an assigner has put in the column ``_BUCKET``; the number of buckets is open."""
 
     extra = (BUCKET.name,)
 
@@ -65,12 +65,12 @@ class AssignedRouter(Router):
 
 
 class PartitionRouter(Router):
-    """Each partition has its own number of buckets.
+    """Router for tables whose partitions have different numbers of buckets.
 
     Args:
         schema: the table's schema.
-        known: the numbers by serialised partition row.
-        default: the number of buckets of any other partition.
+        known: the numbers of buckets, by serialised partition row.
+        default: the number of buckets of other partitions.
     """
 
     def __init__(self, schema: TableSchema, known: Mapping[bytes, int], default: int = 1) -> None:

@@ -1,1 +1,1 @@
-"""The bucket modes, one module each."""
+"""Bucket modes, one module each."""

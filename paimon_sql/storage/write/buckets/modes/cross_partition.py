@@ -1,4 +1,4 @@
-"""Cross-partition upserts: the primary key lacks a partition column, and yet a key stands in one partition only."""
+"""Cross-partition upserts: the primary key lacks a partition column, and a key is in one partition only."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class CrossPartition(BucketMode):
 
 @dataclass(frozen=True)
 class CrossPartitionTask(WriteTask):
-    """Writes rows whose keys may stand in other partitions.
+    """Writes rows whose keys may be in other partitions.
 
     Attributes:
-        places: the tasks that read where keys stand.
-        counts: how many rows each bucket holds.
+        places: the tasks that read the locations of existing keys.
+        counts: the number of rows by bucket.
         base: the snapshot that the write was planned on.
-        located: whether rows come with their bucket in ``_BUCKET``, relocated already.
-        replaces_all: whether the write replaces the whole table, and with it the keys that rivals bring.
+        located: whether rows are relocated already, with their bucket in ``_BUCKET``.
+        replaces_all: whether the write replaces the whole table, and so all keys of concurrent commits.
     """
 
     grows_with_rows = False
@@ -91,7 +91,7 @@ class CrossPartitionTask(WriteTask):
         if not batches:
             return
         given = pa.Table.from_batches(batches).combine_chunks()
-        found = self._places_of(pc.unique(given[KEY].combine_chunks()))
+        found = self._locations_of(pc.unique(given[KEY].combine_chunks()))
         at = pc.index_in(given[KEY].combine_chunks(), value_set=found[KEY].combine_chunks())
         for name in PLACES.names[1:]:
             given = given.append_column(name, pc.take(found[name], at))
@@ -99,11 +99,11 @@ class CrossPartitionTask(WriteTask):
         yield from Relocator(self.table, self.counts, 0, 1).relocate(given.take(order).combine_chunks().to_batches())
 
     def at_work(self, lane: int, lanes: int) -> Relocator:
-        """The relocator of one of several lanes."""
+        """The relocator of one of several assigner partitions."""
         return Relocator(self.table, self.counts, lane, lanes)
 
     def relocated(self) -> CrossPartitionTask:
-        """The task for rows that know their buckets."""
+        """The task for rows that have their buckets already."""
         return replace(self, places=(), located=True)
 
     def writer(self) -> KeyValueWriter:
@@ -121,24 +121,24 @@ class CrossPartitionTask(WriteTask):
 
         return (Validation("no rows were written since the places of keys were looked up", check),)
 
-    def _places_of(self, keys: pa.Array) -> pa.Table:
+    def _locations_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
         tasks = [replace(task, wanted=keys) for task in self.places]
         return pa.concat_tables([PLACES.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)])
 
 
 class _RelocatedWriter(KeyValueWriter):
-    """Writes rows whose kinds were looked at already."""
+    """Writes rows whose kinds were checked already."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.write_stored(self._engine.prepare(batch))
 
 
 def _check_base(table: Table, base: Snapshot | None, latest: Snapshot | None) -> None:
-    """Nothing if no rows came since a write looked where its keys stand.
+    """Check that no rows were committed since a write looked up its keys.
 
     Raises:
-        CommitConflictError: they did, so a key could come to stand in two partitions.
+        CommitConflictError: some were, so a key could be in two partitions.
     """
     for snapshot in changes_since(table, base, latest):
         if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):

@@ -1,4 +1,4 @@
-"""Dynamic buckets: a key stays where it is, new keys open new buckets when those there are full."""
+"""Dynamic buckets: a key stays in its bucket; new keys open a new bucket when the others are full."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteTask
 
 _LOOSE = 1 << 20
-"""So many hashes are collected before doubles among them are dropped."""
+"""The number of hashes to collect before duplicates are dropped."""
 
 
 class IndexedWriter(KeyValueWriter):
-    """Writes rows that say their buckets in ``_BUCKET``, and the hash index of each bucket that got a new key.
+    """Writes rows that have their bucket in ``_BUCKET``, and the hash index of each bucket that gets a new key.
 
     Args:
         table: the table.
-        sequences: by partition and bucket the greatest sequence number there.
-        index: the hash index of each bucket as the write found it.
+        sequences: the max sequence number by partition and bucket.
+        index: the hash indexes before the write.
     """
 
     def __init__(self, table: Table, sequences: Mapping[Target, int], index: Mapping[Target, HashIndexFile]) -> None:
@@ -52,14 +52,14 @@ class IndexedWriter(KeyValueWriter):
         self._loose: dict[Target, int] = {}
 
     def close(self) -> list[CommitMessage]:
-        """Write what is left; messages of hash indexes follow those of data files."""
+        """Write the buffered rows; messages of hash indexes follow those of data files."""
         messages = super().close()
         for target, parts in self._hashes.items():
             self._write_index(target, np.unique(np.concatenate(parts)))
         return messages
 
     def abort(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         super().abort()
         self._table.file_io.delete_many(
             index_path(self._table, IndexManifestEntry(FileKind.ADD, m.partition, m.bucket, f))
@@ -78,11 +78,11 @@ class IndexedWriter(KeyValueWriter):
 
     def _write_index(self, target: Target, hashes: Hashes) -> None:
         old = self._index.get(target)
-        held = np.zeros(0, np.int32) if old is None else old.read(self._table)
-        fresh = np.setdiff1d(hashes, held)
+        known = np.zeros(0, np.int32) if old is None else old.read(self._table)
+        fresh = np.setdiff1d(hashes, known)
         if not len(fresh):
             return
-        joined = np.concatenate([held, fresh])
+        joined = np.concatenate([known, fresh])
         file = write_index_file(self._table, *target, HASH_INDEX, write_hash_index(joined), row_count=len(joined))
         replaced = () if old is None else (old.file,)
         self._messages.append(CommitMessage(*target, -1, new_indexes=(file,), deleted_indexes=replaced))
@@ -103,13 +103,13 @@ class Dynamic(BucketMode):
 
 @dataclass(frozen=True)
 class DynamicTask(WriteTask):
-    """Writes into dynamic buckets.
+    """Writes to dynamic buckets.
 
     Attributes:
-        index: the hash index of each bucket as the write found it.
-        appends: whether what stands in the table stays.
-        lanes: how many assigners share the keys of a partition; None leaves it to the options.
-        assigned: whether rows come with their bucket in ``_BUCKET``.
+        index: the hash indexes before the write.
+        appends: whether existing rows stay.
+        lanes: the number of assigner partitions; None for that of the options.
+        assigned: whether rows have their bucket in ``_BUCKET`` already.
     """
 
     index: Mapping[Target, HashIndexFile] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class DynamicTask(WriteTask):
     assigned: bool = False
 
     def assigner(self) -> HashAssigner:
-        """A new assigner; the rows of a lane in a partition must all come to one."""
+        """Create an assigner; all rows of an assigner partition must be given to the same one."""
         options = self.table.options
         return HashAssigner(
             self.table,
@@ -141,7 +141,7 @@ class DynamicTask(WriteTask):
 
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
         if not self.appends:
-            return ()  # what rivals bring into the partitions that are replaced goes with them
+            return ()  # concurrent commits to the replaced partitions are replaced with these
         partitions = {m.partition for m in messages}
         seen = dict(self.index)
 
@@ -153,14 +153,14 @@ class DynamicTask(WriteTask):
 
 
 def assigner_count(table: Table, tasks: int) -> int:
-    """How many assigners share the keys of a partition.
+    """The number of assigner partitions that share the keys of a partition.
 
     Args:
         table: the table.
-        tasks: how many can work at once, for tables whose options do not say a number.
+        tasks: the number of parallel tasks, for tables whose options set no number.
     """
     options = table.options
-    initial, said = options.get(DYNAMIC_BUCKET_INITIAL_BUCKETS), options.get(DYNAMIC_BUCKET_ASSIGNER_PARALLELISM)
-    lanes: int = min(initial, said) if initial and said else initial or said or tasks
-    most: int = options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
-    return max(1, lanes if most == -1 else min(lanes, most))
+    initial, parallel = options.get(DYNAMIC_BUCKET_INITIAL_BUCKETS), options.get(DYNAMIC_BUCKET_ASSIGNER_PARALLELISM)
+    count: int = min(initial, parallel) if initial and parallel else initial or parallel or tasks
+    limit: int = options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+    return max(1, count if limit == -1 else min(count, limit))

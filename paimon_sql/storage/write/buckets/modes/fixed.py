@@ -1,4 +1,4 @@
-"""Fixed buckets: the option ``bucket`` says how many there are, the bucket key of a row which one it is in."""
+"""Fixed buckets: the option ``bucket`` sets their number, the hash of the bucket key decides a row's bucket."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Fixed(BucketMode):
 
 @dataclass(frozen=True)
 class FixedTask(WriteTask):
-    """Writes into fixed buckets; ``known`` are the numbers of buckets that partitions have already.
+    """Writes to fixed buckets; ``known`` are the current numbers of buckets by partition.
 
     Raises:
-        InvalidInputError: while writing, a partition has another number of buckets than the option says.
+        InvalidInputError: while writing, if a partition has another number of buckets than the option sets.
     """
 
     known: Mapping[bytes, int] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Postponed buckets: rows wait in a bucket of their own until a compaction knows how many real buckets they need.
+"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets.
 
-Batch writes know at once how much they bring. Unless ``postpone.batch-write-fixed-bucket`` says otherwise, their rows
-go to real buckets in the same statement: they wait in files that nobody sees, are counted, and are distributed.
+Batch writes know their number of rows. Unless ``postpone.batch-write-fixed-bucket`` is off, a statement writes its rows
+to uncommitted files, counts them, and distributes them over real buckets.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 from paimon_sql.storage.write.task import WriteTask
 
 _NO_SEQUENCE = -1
-_MOST_WRITERS = 2**31 - 1
+_MAX_WRITER_ID = 2**31 - 1
 
 
 class PostponeWriter(AppendWriter):
-    """Writes rows of a keyed table into the postponed bucket.
+    """Writes rows of a primary-key table to the postponed bucket.
 
     Args:
         table: the table.
-        run: what the names of all files of a statement have in common.
+        run: the common part in the names of all files of a statement.
     """
 
     def __init__(self, table: Table, run: str) -> None:
-        prefix = f"{table.options.get(DATA_FILE_PREFIX)}-u-{run}-s-{random.randrange(_MOST_WRITERS)}-w-"
-        waiting = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
-        super().__init__(waiting, router=Router(table.schema, 1))
+        prefix = f"{table.options.get(DATA_FILE_PREFIX)}-u-{run}-s-{random.randrange(_MAX_WRITER_ID)}-w-"
+        postponed = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
+        super().__init__(postponed, router=Router(table.schema, 1))
         self._total = POSTPONE_BUCKET
         self._kinds = RowKindReader(table, merge_engine(table.schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows; the columns are those of the table, perhaps with the kind of each row behind them."""
+        """Write rows; the columns are those of the table, optionally with ``_VALUE_KIND`` after them."""
         check_keys(self._table, batch)
         rows = self._kinds.given(batch)
         numbers = pa.array(np.full(rows.num_rows, _NO_SEQUENCE, dtype=np.int64))
@@ -103,13 +103,13 @@ class Postpone(BucketMode):
 
 
 def _merged_later(state: WriteState) -> bool:
-    """Whether rows wait that reads show: they count as newer than all in real buckets, so that new ones wait, too."""
+    """Whether reads merge existing postponed rows: they count as newer than real buckets, so new rows are postponed."""
     return merges_postponed(state.table) and bool(pc.any(pc.equal(state.files["bucket"], POSTPONE_BUCKET)).as_py())
 
 
 @dataclass(frozen=True)
 class PostponeTask(WriteTask):
-    """Writes rows that wait for a compaction; ``run_id`` is what the names of the statement's files have in common."""
+    """Writes postponed rows; ``run_id`` is the common part in the names of the statement's files."""
 
     run_id: str = ""
 
@@ -119,7 +119,7 @@ class PostponeTask(WriteTask):
 
 @dataclass(frozen=True)
 class DefaultNumberTask(WriteTask):
-    """Writes rows into ``buckets`` real buckets of each partition, in a table that has none yet."""
+    """Writes rows to ``buckets`` real buckets of each partition, in a table that has none yet."""
 
     buckets: int = 1
 
@@ -129,9 +129,9 @@ class DefaultNumberTask(WriteTask):
 
 @dataclass(frozen=True)
 class StagedTask(PostponeTask):
-    """Writes rows into waiting files, and distributes them over real buckets when all are counted.
+    """Writes rows to postponed files, and distributes them over real buckets once all are counted.
 
-    ``known`` are the numbers of buckets that partitions have.
+    ``known`` are the current numbers of buckets by partition.
     """
 
     grows_with_rows = False
@@ -142,28 +142,28 @@ class StagedTask(PostponeTask):
         return self.settled(super().run(batches), LocalExecutor(1))
 
     def staged(self) -> PostponeTask:
-        """The part of the task that workers carry out, each for its own rows."""
+        """The part of the task that workers run on their rows."""
         return PostponeTask(self.table, run_id=self.run_id)
 
     def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
-        waiting = [
+        postponed = [
             ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
             for m in messages
             if m.bucket == POSTPONE_BUCKET
             for f in m.new_files
         ]
         with StagedFiles(self.table) as staged:
-            placed = [m for m in staged.take(messages) if m.bucket != POSTPONE_BUCKET]
-            totals = numbers_for_batch(self.table.options, amounts(waiting), self.known)
+            settled = [m for m in staged.take(messages) if m.bucket != POSTPONE_BUCKET]
+            totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}
-            for task in executor.map(run_distribution, plan_distribution(self.table, waiting, totals, sequences)):
-                placed.extend(staged.take(task))
-            # The files of rows that wait are left over, and go.
-            staged.release(path for m in placed for path in new_files(self.table, append_changes([m])))
-            return placed
+            for task in executor.map(run_distribution, plan_distribution(self.table, postponed, totals, sequences)):
+                settled.extend(staged.take(task))
+            # The postponed files stay staged, so they are deleted.
+            staged.release(path for m in settled for path in new_files(self.table, append_changes([m])))
+            return settled
 
     def _grown(self, totals: Mapping[bytes, int], executor: Executor) -> dict[Target, int]:
-        """Partitions that the batch is far too big for get their new buckets first: the sequence numbers there."""
+        """Rescale the partitions that get more buckets; return the max sequence numbers there."""
         grown = {p: total for p, total in totals.items() if self.known.get(p, total) != total}
         messages = rescale(self.table, grown, executor) if grown else []
         found: dict[Target, int] = {}

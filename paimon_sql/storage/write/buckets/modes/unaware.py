@@ -1,4 +1,4 @@
-"""No buckets: the rows of an append table lie in any file of their partition."""
+"""Bucket-unaware append tables: a row may lie in any file of its partition."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Postponed buckets: rows written before their buckets are known."""
+"""Postponed buckets: their number, and the distribution of their rows to real buckets."""

@@ -1,4 +1,4 @@
-"""How many real buckets the partitions of a table with postponed buckets have or get."""
+"""The number of real buckets of partitions in tables with postponed buckets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from paimon_sql.format.options.table.bucket import (
 
 @dataclass(frozen=True)
 class Amount:
-    """Rows, and the bytes of their files."""
+    """A number of rows, and the bytes of their files."""
 
     rows: int = 0
     size: int = 0
 
     def buckets(self, options: TableOptions) -> int:
-        """How many buckets so much needs, at the least one."""
+        """The number of buckets that these rows need, at least one."""
         rows: int | None = options.get(POSTPONE_TARGET_ROW_NUM_PER_BUCKET)
         target = rows or options.get(POSTPONE_TARGET_SIZE_PER_BUCKET)
         needed: int = -(-(self.rows if rows else self.size) // target)
@@ -32,7 +32,7 @@ class Amount:
 
 
 def amounts(entries: Iterable[ManifestEntry]) -> dict[bytes, Amount]:
-    """What files hold, by partition."""
+    """The amounts of files by partition."""
     found: dict[bytes, Amount] = {}
     for e in entries:
         known = found.get(e.partition, Amount())
@@ -43,9 +43,9 @@ def amounts(entries: Iterable[ManifestEntry]) -> dict[bytes, Amount]:
 def numbers_for_compaction(
     options: TableOptions, waiting: Mapping[bytes, Amount], known: Mapping[bytes, int]
 ) -> dict[bytes, int]:
-    """How many buckets the partitions with waiting rows have after a compaction.
+    """The numbers of buckets after a compaction, by partition with postponed rows.
 
-    A partition keeps the number that it has; a new one gets ``postpone.default-bucket-num`` or what its rows need.
+    A partition keeps its number; a new one gets ``postpone.default-bucket-num``, or what its rows need.
     """
     default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
     return {p: known.get(p) or default or amount.buckets(options) for p, amount in waiting.items()}
@@ -54,21 +54,21 @@ def numbers_for_compaction(
 def numbers_for_batch(
     options: TableOptions, batch: Mapping[bytes, Amount], known: Mapping[bytes, int]
 ) -> dict[bytes, int]:
-    """How many buckets each partition of a batch should have.
+    """The numbers of buckets for a batch, by partition.
 
-    A partition that has buckets keeps their number unless the batch needs very many more, as
-    ``postpone.batch-write-fixed-bucket.rescale-load-factor`` says; the number of a new one is a power of two.
+    A partition keeps its number unless the batch needs more by a factor of
+    ``postpone.batch-write-fixed-bucket.rescale-load-factor``; a new one gets a power of two.
     """
     default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
-    most: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM)
+    limit: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM)
     factor: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR)
     found = {}
     for partition, amount in batch.items():
         needed = amount.buckets(options)
-        wanted = min(1 << (min(needed, most) - 1).bit_length(), most)
-        there = known.get(partition)
-        if there is None:
+        wanted = min(1 << (min(needed, limit) - 1).bit_length(), limit)
+        current = known.get(partition)
+        if current is None:
             found[partition] = default or wanted
         else:
-            found[partition] = wanted if needed > there * factor and wanted > there else there
+            found[partition] = wanted if needed > current * factor and wanted > current else current
     return found

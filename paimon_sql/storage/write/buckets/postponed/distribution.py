@@ -1,8 +1,8 @@
-"""Rows that wait in the postponed bucket brought into real buckets.
+"""Distribution of postponed rows to real buckets.
 
-The waiting files of a partition are taken in the order in which they were written, and cut into pieces that are worked
-on side by side: each piece becomes sorted files of level 0 in the real buckets. A row's sequence number follows from
-the rows of the pieces before, so that later rows stay the newer ones.
+The postponed files of a partition are divided, in the order of their writes, into pieces that are processed in
+parallel: each piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of
+the pieces before, so that later rows are newer.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PIECE_BYTES = 128 * 1024 * 1024
 
 @dataclass(frozen=True)
 class DistributeTask:
-    """Brings the rows of some waiting files of a partition into its real buckets.
+    """Distributes the rows of some postponed files of a partition to its real buckets.
 
     Attributes:
         table: the table.
         partition: the partition.
-        files: the files in the order of their rows.
-        total_buckets: how many buckets the partition has.
-        sequences: by partition and bucket the greatest sequence number before these rows.
+        files: the files in the order of their writes.
+        total_buckets: the number of buckets of the partition.
+        sequences: the max sequence number before these rows, by partition and bucket.
     """
 
     table: Table
@@ -45,11 +45,11 @@ class DistributeTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f in self.files)
 
     def run(self) -> list[CommitMessage]:
-        """Do it; on an error no file is left."""
+        """Write the new files; on an error they are deleted."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
         writer = KeyValueWriter(self.table, self.sequences, router)
         columns = [*self.table.schema.names, VALUE_KIND.name]
@@ -66,13 +66,13 @@ class DistributeTask:
 def plan_distribution(
     table: Table, waiting: Iterable[ManifestEntry], totals: Mapping[bytes, int], sequences: Mapping[Target, int]
 ) -> list[DistributeTask]:
-    """The tasks that bring waiting files into real buckets.
+    """Plan the distribution of postponed files.
 
     Args:
         table: the table.
-        waiting: files of postponed buckets, those of one writer in its order.
-        totals: how many buckets each partition has or gets.
-        sequences: by partition and bucket the greatest sequence number of the rows that are there.
+        waiting: the postponed files, those of one writer in its order.
+        totals: the current or new number of buckets by partition.
+        sequences: the max sequence number of existing rows, by partition and bucket.
     """
     partitions: dict[bytes, list[DataFileMeta]] = {}
     for e in waiting:
@@ -88,39 +88,39 @@ def plan_distribution(
 
 
 def run_distribution(task: DistributeTask) -> list[CommitMessage]:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def as_compaction(
     table: Table, waiting: Iterable[ManifestEntry], placed: Iterable[CommitMessage], merged: Iterable[CommitMessage]
 ) -> list[CommitMessage]:
-    """One compaction out of three steps: waiting files left, files placed in real buckets, some of them merged at once.
+    """Combine three steps to one compaction: postponed files deleted, files distributed, some of these merged.
 
-    Files that were placed and merged are of no use any more, and are removed.
+    Distributed files that were merged are deleted at once, unless they are among the results.
     """
     merged = list(merged)
-    gone = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_before}
-    kept = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_after}
+    inputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_before}
+    outputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_after}
     messages = [CommitMessage(e.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=(e.file,)) for e in waiting]
     used: set[tuple[bytes, int, str]] = set()
     useless: list[str] = []
     for m in placed:
-        left = []
+        unmerged = []
         for f in m.new_files:
-            place = (m.partition, m.bucket, f.file_name)
-            if place not in gone:
-                left.append(f)
+            key = (m.partition, m.bucket, f.file_name)
+            if key not in inputs:
+                unmerged.append(f)
                 continue
-            used.add(place)
-            if place not in kept:
+            used.add(key)
+            if key not in outputs:
                 useless.extend(table.locations.files_of(m.partition, m.bucket, f))
         messages.append(
             replace(
                 m,
                 new_files=(),
                 changelog_files=(),
-                compact_after=tuple(left),
+                compact_after=tuple(unmerged),
                 compact_changelog=(*m.compact_changelog, *m.changelog_files),
             )
         )

@@ -1,1 +1,1 @@
-"""The orders of clustering, one module each: lexicographic, z-order, Hilbert curve."""
+"""Clustering orders, one module each: lexicographic, z-order, Hilbert."""

@@ -1,7 +1,7 @@
-"""Hilbert's curve through all columns: like the z-order, but without its jumps.
+"""Hilbert order: rows sorted along a Hilbert curve through all columns; like the z-order, but without its jumps.
 
-A point's place on the curve is found as J. Skilling shows in "Programming the Hilbert curve" (2004): by exclusive ors
-on whole coordinates, which NumPy does for all rows at once.
+The position on the curve is computed as in J. Skilling, "Programming the Hilbert curve" (2004): by XORs of whole
+coordinates, which NumPy does for all rows at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BITS = 8 * WORD
 
 
 class Hilbert(RowLayout):
-    """Orders by several columns alike; of texts and bytes the first eight bytes take part."""
+    """Orders by several columns with equal weight; of strings and bytes the first eight bytes count."""
 
     name = "hilbert"
 
@@ -30,11 +30,11 @@ class Hilbert(RowLayout):
 
 
 def transposed(coordinates: Sequence[Codes], bits: int) -> list[Codes]:
-    """The rows' places on the curve, their bits dealt out in turn to as many numbers as there are coordinates.
+    """The rows' positions on the curve in transposed form: their bits are dealt in turn to one number per coordinate.
 
     Args:
-        coordinates: one array a dimension.
-        bits: how many of the low bits of a coordinate are used.
+        coordinates: one array per dimension.
+        bits: the number of low bits of a coordinate that are used.
     """
     axes = [a.copy() for a in coordinates]
     first, last = axes[0], axes[-1]

@@ -1,4 +1,4 @@
-"""Rows by the first column, those alike in it by the second, and so on."""
+"""Lexicographic order: rows sorted by the first column, then by the second, and so on."""
 
 from __future__ import annotations
 

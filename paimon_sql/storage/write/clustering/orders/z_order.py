@@ -1,6 +1,6 @@
-"""The z-order: the bits of all columns, the highest of each first, shuffled into one number.
+"""Z-order (Morton order): the bits of all columns, the highest of each first, interleaved into one number.
 
-Rows that are near each other in all columns come near each other in the files (Morton's curve).
+Rows that are close in all columns are close in the files.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from paimon_sql.storage.write.clustering.base import RowLayout
 from paimon_sql.storage.write.clustering.codes import Bytes, codes, prefixes, to_bytes, words
 
 _STEP = 65_536
-"""Rows that are worked on at a time: every bit of theirs takes a byte meanwhile."""
+"""The number of rows to process at a time: every bit takes a byte meanwhile."""
 
 
 class ZOrder(RowLayout):
-    """Orders by several columns alike; of texts and bytes as many bytes take part as the table's options say."""
+    """Orders by several columns with equal weight; the options set how many bytes of strings and bytes count."""
 
     name = "zorder"
 
@@ -29,18 +29,18 @@ class ZOrder(RowLayout):
 
 
 def interleaved(columns: Sequence[Bytes]) -> Bytes:
-    """The bits of all columns in turn: the first of each, then the second of each; shorter columns fall out in time.
+    """Interleave the bits of all columns: the first of each, then the second of each; shorter columns end earlier.
 
     Args:
-        columns: for each column the rows' bytes, as many a row as it likes.
+        columns: the bytes of the rows by column, each with its own number of bytes per row.
     """
-    whole = np.concatenate(columns, axis=1)
+    joined = np.concatenate(columns, axis=1)
     widths = [8 * c.shape[1] for c in columns]
     firsts = np.cumsum([0, *widths[:-1]])
-    places = [(bit, first + bit) for first, width in zip(firsts, widths, strict=True) for bit in range(width)]
-    turn = np.array([place for _, place in sorted(places)], dtype=np.intp)
-    found = np.empty_like(whole)
-    for first in range(0, len(whole), _STEP):
-        bits = np.unpackbits(whole[first : first + _STEP], axis=1)
-        found[first : first + _STEP] = np.packbits(bits[:, turn], axis=1)
+    positions = [(bit, first + bit) for first, width in zip(firsts, widths, strict=True) for bit in range(width)]
+    order = np.array([position for _, position in sorted(positions)], dtype=np.intp)
+    found = np.empty_like(joined)
+    for first in range(0, len(joined), _STEP):
+        bits = np.unpackbits(joined[first : first + _STEP], axis=1)
+        found[first : first + _STEP] = np.packbits(bits[:, order], axis=1)
     return found
