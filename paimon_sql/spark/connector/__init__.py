@@ -1,1 +1,1 @@
-"""What every implementation of Spark's connector interfaces shares."""
+"""Base classes of the implementations of Spark's connector interfaces."""

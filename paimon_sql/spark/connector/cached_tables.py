@@ -1,8 +1,8 @@
-"""What sessions hold of tables in Spark's cache, and what becomes of it when a statement of ours changes a table.
+"""Refresh of Spark's cache after statements that change tables.
 
-Spark's own commands have it read again what they changed; what it does not see, such as procedures, changes of rows,
-branches and system tables, is told here. Cached plans hold the objects by which Spark knows tables, so that all of them
-are among those that are alive.
+Spark's own commands refresh the cached tables that they change. Spark does not see the changes of procedures, row-level
+statements, branches and system tables; `renew` refreshes those. Cached plans reference the table objects that Spark was
+given, so the tables that are alive include all cached ones.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _LOADED: WeakSet[TableInterface] = WeakSet()
 
 
 def remember(table: TableInterface, name: tuple[str, ...]) -> None:
-    """Take note of a table that Spark has been given under a name, whose first part is the catalog's."""
+    """Register a table that Spark has loaded by a name; the first part is the catalog's."""
     table.called = name
     _LOADED.add(table)
 
 
 def renew(jvm: Jvm, session: Any) -> None:
-    """Let Spark read again what it caches of tables that have changed.
+    """Refresh the cached data of changed tables.
 
     Args:
         jvm: the JVM.
-        session: the JVM's session that has changed something.
+        session: the JVM's session that ran the statement.
     """
     manager = jvm.constant("cache manager", lambda: session.sharedState().cacheManager())
     if manager.isEmpty():
@@ -41,5 +41,5 @@ def renew(jvm: Jvm, session: Any) -> None:
         try:
             manager.recacheTableOrView(session, parts, True)
         except (Py4JJavaError, CapturedException):
-            # What cannot be read any more is not to be read from the cache either.
+            # A table that can no longer be read must not be read from the cache.
             uncache(jvm, manager, session, parts)

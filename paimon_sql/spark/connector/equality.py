@@ -1,4 +1,4 @@
-"""What two scans have in common that give the same rows: so Spark sees that it needs only one of them."""
+"""Equality of scans: Spark executes only one of two scans that return the same rows."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
-_OF_ONE_PLAN = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
-"""What expressions, as Spark tells them in JSON, hold of the one plan that they stand in.
+_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
+"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
 
-Inside of texts, quotation marks have a backslash before them.
+It cannot match inside a string value, where quotation marks are escaped.
 """
 
 
 class ScanEquality:
-    """What decides which rows a scan gives.
+    """The identity of a scan's rows.
 
     Args:
-        path: the table's folder.
+        path: the table's directory.
         columns: the names of the columns.
-        filters: the conditions that Spark has pushed, as `expression_text` tells them.
-        further: all else, which can be compared.
+        filters: the filters that Spark pushed, serialized by `expression_text`.
+        further: all other values that determine the rows.
     """
 
     def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: Any) -> None:
@@ -31,7 +31,7 @@ class ScanEquality:
 
     @cached_property
     def _conditions(self) -> list[str]:
-        return [_OF_ONE_PLAN.sub("", text) for text in self._filters]
+        return [_PLAN_SPECIFIC.sub("", text) for text in self._filters]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScanEquality) or self.trait != other.trait or self._further != other._further:

@@ -1,8 +1,7 @@
-"""What every implementation of a Spark interface answers alike: Java's default methods, written out.
+"""Default methods of Spark's connector interfaces, in Python: one class per interface.
 
-Py4J never falls back to a default method of an interface, so each of them needs its Python twin. They stand here, a
-class an interface, and a test compares these classes with the interfaces of the installed Spark, so that a method
-that a new Spark adds fails there first and by name.
+Py4J never falls back to a default method of a Java interface, so each needs a Python implementation. A test compares
+these classes with the interfaces of the installed Spark, so a method that a new Spark adds fails there first, by name.
 """
 
 from __future__ import annotations
@@ -58,10 +57,10 @@ class TableInterface(JavaObject):
     """Defaults of ``Table``."""
 
     called: tuple[str, ...] = ()
-    """The name under which Spark was given it, from the catalog's on."""
+    """The name by which Spark loaded the table, beginning with the catalog."""
 
     def has_changed(self) -> bool:
-        """Whether other rows would be read than by what was planned; as far as one knows they would."""
+        """Whether a read would return other rows than the existing plan; by default it is assumed."""
         return True
 
     def id(self) -> Any:
@@ -84,11 +83,11 @@ class ScanInterface(JavaObject):
     """Defaults of ``Scan``."""
 
     stream: Callable[[], Any] | None = None
-    """Makes the stream of micro-batches that the scan can be as well."""
+    """Creates the micro-batch stream of the scan; None if it supports no streaming read."""
     is_stream = False
-    """Whether Spark has asked for that."""
+    """Whether Spark has requested the stream."""
     likeness: ScanEquality | None = None
-    """What tells which rows it gives; None where only the scan itself does."""
+    """The identity of the scan's rows; None if the scan is equal only to itself."""
 
     def _is_like(self, other: ScanInterface) -> bool:
         return self.likeness is not None and self.likeness == other.likeness
@@ -154,7 +153,7 @@ class WriteInterface(JavaObject):
 
 
 class PartitionInterface(JavaObject, ABC):
-    """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, and only a name."""
+    """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
 
     table: Any
 

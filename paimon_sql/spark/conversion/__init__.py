@@ -1,1 +1,1 @@
-"""Types, values, rows and references of Paimon as Spark's, and back."""
+"""Conversion between Paimon and Spark: types, values, rows, references."""

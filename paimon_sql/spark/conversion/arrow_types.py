@@ -1,4 +1,4 @@
-"""The Arrow types that Spark takes: microseconds for all times, plain lists, whole numbers for times of day."""
+"""Arrow types that Spark accepts: timestamps in microseconds, variable-size lists, integers for times of day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 @lru_cache(maxsize=256)
 def spark_arrow_type(kind: pa.DataType) -> pa.DataType:
-    """The type in which Spark takes values of an Arrow type; the type itself if Spark takes it as it is."""
+    """The type that Spark accepts for values of an Arrow type; the same object if Spark accepts it unchanged."""
     if pa.types.is_timestamp(kind) and kind.unit != "us":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_time32(kind):
@@ -26,19 +26,18 @@ def spark_arrow_type(kind: pa.DataType) -> pa.DataType:
 
 
 def for_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch in types that Spark takes; finer times are cut to microseconds, towards the past."""
-    wanted = [spark_arrow_type(f.type) for f in batch.schema]
-    if all(f.type.equals(w) for f, w in zip(batch.schema, wanted, strict=True)):
+    """The batch in types that Spark accepts; timestamps are floored to microseconds."""
+    targets = [spark_arrow_type(f.type) for f in batch.schema]
+    if all(f.type.equals(w) for f, w in zip(batch.schema, targets, strict=True)):
         return batch
-    columns = [c if c.type.equals(w) else _cut(c, w) for c, w in zip(batch.columns, wanted, strict=True)]
+    columns = [c if c.type.equals(w) else _cast(c, w) for c, w in zip(batch.columns, targets, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def returned(batch: pa.RecordBatch, given: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-    """The batch in the types in which Spark gave its columns, which it takes back; columns of other names as they are.
+    """The batch in the types in which Spark passed its columns; other columns are unchanged.
 
-    Spark knows a VARIANT by what its type says beside names and types, so that the types are Spark's even where the
-    columns need no cast.
+    Spark recognizes a VARIANT by the metadata of its type, so the types are replaced even where no cast is needed.
     """
     kinds = [given.get(f.name, f.type) for f in batch.schema]
     columns = [c if c.type.equals(kind) else c.cast(kind) for c, kind in zip(batch.columns, kinds, strict=True)]
@@ -46,7 +45,7 @@ def returned(batch: pa.RecordBatch, given: Mapping[str, pa.DataType]) -> pa.Reco
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _cut(column: pa.Array, target: pa.DataType) -> pa.Array:
+def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(column.type):
         column = pc.floor_temporal(column, unit="microsecond")
     return column.cast(target, safe=False)

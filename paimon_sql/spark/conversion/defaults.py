@@ -1,4 +1,4 @@
-"""Default values as Spark reads them: SQL for the text that a schema file keeps."""
+"""Default values as Spark SQL, from the text that a schema file stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_sql.storage.columns.defaults import default_constant, default_scalar
 from paimon_sql.storage.columns.literals import Constant, ConstantCall, ConstantText, quoted
 from paimon_sql.storage.expressions.casts import cast
 
-_WHOLE = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _TIME = re.compile(rf"{_DAY}([ T]\d{{2}}:\d{{2}}:\d{{2}}(\.\d{{1,6}})?)?")
@@ -25,17 +25,17 @@ _LITERALS: dict[type[t.DataType], tuple[re.Pattern[str], str]] = {
     t.TimestampType: (_TIME, "TIMESTAMP_NTZ '{}'"),
     t.LocalZonedTimestampType: (_TIME, "TIMESTAMP_LTZ '{}'"),
 }
-"""Literals that `CREATE TABLE` reads back, by what a text must look like; a cast is no constant there."""
+"""Literals that `CREATE TABLE` reads back, with the pattern of their text; it does not accept a cast as a constant."""
 _SUFFIXES: dict[type[t.DataType], str] = {t.TinyIntType: "Y", t.SmallIntType: "S", t.IntType: "", t.BigIntType: "L"}
-"""What makes a whole number a literal of just that type."""
+"""Suffixes that make an integer a literal of exactly that type."""
 _NUMBERS = (*_SUFFIXES, t.DecimalType)
 _BYTES = (t.BinaryType, t.VarBinaryType)
 
 
 def default_sql(field: t.DataField) -> str | None:
-    """An expression of Spark SQL that gives a column's default value; None without a default.
+    """A Spark SQL expression of a column's default value; None without a default.
 
-    A text that cannot be read goes to Spark as it is, which refuses it when a row needs it, and not before.
+    Text that cannot be parsed is passed to Spark unchanged, so that it fails only when a row needs the default.
     """
     try:
         constant = default_constant(field)
@@ -48,11 +48,11 @@ def default_sql(field: t.DataField) -> str | None:
 
 
 def _part(constant: Constant, data_type: t.DataType) -> str:
-    """A part of a nested value, of just its type: Spark casts no part of a default but to a wider type."""
+    """A part of a nested value with exactly its type: inside of defaults Spark casts only to wider types."""
     if isinstance(constant, ConstantCall):
         return _nested(constant, data_type)
     text = constant.text
-    if text is not None and _WHOLE.fullmatch(text) and (suffix := _SUFFIXES.get(type(data_type))) is not None:
+    if text is not None and _INTEGER.fullmatch(text) and (suffix := _SUFFIXES.get(type(data_type))) is not None:
         return text + suffix
     if isinstance(data_type, t.DecimalType) and text is not None and _NUMBER.fullmatch(text):
         return f"{cast(pa.array([text]), t.string_type(), data_type)[0].as_py():f}BD"
@@ -83,12 +83,12 @@ def _atom(constant: ConstantText, data_type: t.DataType) -> str:
         return quoted(text)
     if isinstance(data_type, _BYTES):
         return f"X'{text.encode().hex().upper()}'"
-    if isinstance(data_type, t.TimeType):  # Spark sees the milliseconds of the day
+    if isinstance(data_type, t.TimeType):  # to Spark the milliseconds of the day
         return str(cast(pa.array([text]), t.string_type(), data_type)[0].value)
     plain = isinstance(data_type, _NUMBERS) and _NUMBER.fullmatch(text)
     if plain or (isinstance(data_type, t.BooleanType) and text.lower() in ("true", "false")):
         return text
-    looks, literal = _LITERALS.get(type(data_type), (None, ""))
-    if looks is not None and looks.fullmatch(text):
+    pattern, literal = _LITERALS.get(type(data_type), (None, ""))
+    if pattern is not None and pattern.fullmatch(text):
         return literal.format(text)
     return f"CAST({quoted(text)} AS {spark_type(data_type)})"

@@ -1,4 +1,4 @@
-"""Arrow columns as Spark's ``InternalRow[]``: how rows that the driver knows get into the JVM without a job."""
+"""Conversion of Arrow columns to Spark's ``InternalRow[]``: rows of the driver enter the JVM without a job."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from paimon_sql.storage.execution.threads import spread
 _ROW = f"{CATALYST}.InternalRow"
 _CONVERTERS = f"{EXECUTION}.arrow.ArrowConverters"
 _PIECE_BYTES = 8 << 20
-"""What is converted at once: Spark would make an RDD of more than 48 MB, as its settings have it unless changed."""
+"""Bytes converted at once: by default Spark makes an RDD of more than 48 MB."""
 _THREADS = 4
 _CALL_BYTES = 64 << 10
-"""Up to here bytes go through a call of Py4J, which writes them as text; larger ones cross faster by a file."""
+"""Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
 
 
 def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[DataField]) -> Any:
@@ -38,28 +38,28 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[Data
     if table.num_rows == 1 and all(pa.types.is_int64(kind) for kind in table.schema.types):
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     struct = json.dumps(row_struct(fields))
-    batches = table.combine_chunks().to_batches(max_chunksize=_rows_of_a_piece(table))
+    batches = table.combine_chunks().to_batches(max_chunksize=_rows_per_piece(table))
     pieces = spread(lambda batch: _converted(jvm, session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
     return jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
 
 
-def _rows_of_a_piece(table: pa.Table) -> int:
+def _rows_per_piece(table: pa.Table) -> int:
     pieces = max(1, -(-table.nbytes // _PIECE_BYTES))
     rows: int = -(-table.num_rows // pieces)
     return rows
 
 
 def _converted(jvm: Jvm, session: Any, batch: pa.RecordBatch, struct: str) -> Any:
-    """One batch's rows."""
+    """The rows of one batch."""
     if batch.nbytes <= _CALL_BYTES:
         return _of_messages(jvm, session, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
     with tempfile.NamedTemporaryFile(prefix="paimon-sql-rows-", suffix=".arrow") as file:
         with pa.ipc.new_stream(file, batch.schema) as stream:
             stream.write_batch(batch)
         file.flush()
-        # PySpark hands over its local data in this way, too.
+        # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
         return _of_messages(jvm, session, messages, struct)
 
@@ -68,7 +68,7 @@ def _of_messages(jvm: Jvm, session: Any, messages: Any, struct: str) -> Any:
     plan = jvm.singleton(_CONVERTERS).toDataFrame(messages, struct, session).queryExecution()
     relation = plan.analyzed()
     if relation.getClass().getSimpleName() != "LocalRelation":
-        return plan.executedPlan().executeCollect()  # more at once than the session's threshold allows
+        return plan.executedPlan().executeCollect()  # larger than the session's threshold for local relations
     return relation.data().toArray(_class_tag(jvm, _ROW))
 
 
@@ -77,7 +77,7 @@ def _class_tag(jvm: Jvm, name: str) -> Any:
 
 
 def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> Any:
-    """A row of BIGINTs, such as a count; converting so little as Arrow would take much longer."""
+    """A row of BIGINTs, such as a count: for one row the conversion of Arrow is much slower."""
     row = jvm.new(f"{CATALYST}.expressions.GenericInternalRow", len(values))
     for i, value in enumerate(values):
         if value is None:

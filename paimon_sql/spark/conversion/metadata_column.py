@@ -1,6 +1,6 @@
-"""A hidden column of a table as Spark's ``MetadataColumn``.
+"""Metadata columns: Spark's ``MetadataColumn`` of a table.
 
-Spark asks each of them for all that it is for each relation of a query, so that they are objects of the JVM's own.
+Spark reads all attributes of all metadata columns for each relation of a query, so they are JVM objects, not proxies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEMBERS = (
 
 
 def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Any:
-    """Hidden columns as a ``MetadataColumn[]``; most tables have the same, which are made once."""
+    """Metadata columns as a ``MetadataColumn[]``, cached by their fields, which most tables share."""
 
     def make() -> Any:
         return jvm.array(_COLUMN, [_hidden_column(jvm, f) for f in fields])
@@ -46,7 +46,7 @@ def _hidden_column(jvm: Jvm, field: DataField) -> Any:
         made = compiled_class(jvm, "paimon.HiddenColumn", _MEMBERS, beside=_COLUMN, interfaces=[_COLUMN])
         return made.getConstructors()[0]
 
-    # Spark replaces CHAR and VARCHAR in a table's own columns alone.
+    # Spark replaces CHAR and VARCHAR only in a table's regular columns.
     kind = jvm.struct(json.dumps(type_inside(spark_type(field.type))))
-    told = jvm.array("java.lang.Object", [field.name, kind, field.type.nullable, field.description])
-    return jvm.constant("constructor of hidden columns", constructor).newInstance(told)
+    arguments = jvm.array("java.lang.Object", [field.name, kind, field.type.nullable, field.description])
+    return jvm.constant("constructor of hidden columns", constructor).newInstance(arguments)

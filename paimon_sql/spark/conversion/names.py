@@ -1,4 +1,4 @@
-"""Names as Spark writes them."""
+"""Parsing of qualified names in Spark's notation."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 def unquoted_parts(text: str) -> list[str]:
-    """The parts of a name of several, as ``Identifier.toString`` gives it: back-quotes where a part needs them."""
+    """The unquoted parts of a name in the notation of ``Identifier.toString``, which quotes only where necessary."""
     return [plain or quoted.replace("``", "`") for quoted, plain in _PART.findall(text)]

@@ -1,4 +1,4 @@
-"""Values whose fields are not those of the column that they go to: as SQL, a value with all fields of the column."""
+"""Alignment of nested fields: SQL that gives a value all fields of the column that it is written to."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapTy
 from paimon_sql.spark.conversion.types import paimon_fields, spark_type
 from paimon_sql.sql.text.names import quote_name, string_sql
 
-_NOTHING = "void"
+_VOID = "void"
 """Spark's type of a bare NULL."""
 
 
 @dataclass(frozen=True)
 class NestedFields:
-    """Lines the fields inside values up with those of columns, by name.
+    """Alignment of the fields inside values with those of columns, by name.
 
     Attributes:
-        case_sensitive: whether names that differ in their case are different.
+        case_sensitive: whether names that differ only in case are different.
     """
 
     case_sensitive: bool
 
     def folded(self, name: str) -> str:
-        """A name as it is compared."""
+        """A name normalized for comparison."""
         return name if self.case_sensitive else name.lower()
 
-    def incoming(self, struct: Any, held: Sequence[DataField], where: str) -> tuple[DataField, ...]:
-        """The fields of a Spark struct; a bare NULL has the type that the table has in its place.
+    def incoming(self, struct: Any, columns: Sequence[DataField], where: str) -> tuple[DataField, ...]:
+        """The fields of a Spark struct; an untyped NULL has the type of the table's field of that name.
 
         Raises:
-            InvalidSchemaError: a bare NULL stands where the table has nothing.
+            InvalidSchemaError: the table has no field for an untyped NULL.
         """
-        return paimon_fields(self._typed(struct, RowType(True, tuple(held)), where))
+        return paimon_fields(self._typed(struct, RowType(True, tuple(columns)), where))
 
     def filled(self, value: str, source: DataType, target: DataType, kept: str | None = None) -> str:
-        """An expression for a value with the fields of the target type; the value itself where it has them.
+        """An expression for a value with the fields of the target type; the value itself if it has them.
 
         Args:
             value: a column, or a field of one.
             source: its type.
-            target: the type that it is to have; it has every field of the source.
-            kept: the value from which fields of structs are taken that the source lacks; None leaves them null.
+            target: the type of the result; it has every field of the source.
+            kept: the existing value, which has the fields of structs that the source lacks; None makes them null.
         """
         return self._filled(value, source, target, kept, count())
 
@@ -72,29 +72,29 @@ class NestedFields:
         numbers: count[int],
     ) -> str:
         given = {self.folded(f.name): f for f in source}
-        parts, changed, keeps = [], len(source) != len(target), False
+        parts, changed, uses_kept = [], len(source) != len(target), False
         for f in target:
             known = given.get(self.folded(f.name))
             old = f"{kept}.{quote_name(f.name)}" if kept is not None else None
             if known is None:
                 parts.append((f.name, old or "NULL"))
                 changed = True
-                keeps = keeps or old is not None
+                uses_kept = uses_kept or old is not None
                 continue
             plain = f"{value}.{quote_name(known.name)}"
             filled = self._filled(plain, known.type, f.type, old, numbers)
             changed = changed or filled != plain
-            keeps = keeps or (old is not None and old in filled)
+            uses_kept = uses_kept or (old is not None and old in filled)
             parts.append((f.name, filled))
         if not changed:
             return value
         members = ", ".join(f"{string_sql(name)}, {filled}" for name, filled in parts)
-        empty = f"{value} IS NULL AND {kept} IS NULL" if keeps else f"{value} IS NULL"
+        empty = f"{value} IS NULL AND {kept} IS NULL" if uses_kept else f"{value} IS NULL"
         return f"if({empty}, NULL, named_struct({members}))"
 
     def _typed(self, given: Any, known: DataType | None, where: str) -> Any:
-        """A Spark type in whose place of a bare NULL stands the type that the table has there."""
-        if given == _NOTHING:
+        """A Spark type with the types of untyped NULLs taken from the table's type."""
+        if given == _VOID:
             if known is None:
                 raise InvalidSchemaError(
                     f"The new column '{where}' is NULL alone and has no type.", remedy="CAST it to the type wanted."

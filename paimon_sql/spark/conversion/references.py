@@ -1,4 +1,4 @@
-"""Columns as Spark's connectors name them, whatever their names are made of."""
+"""Column references of Spark's connector interfaces, safe for names with any characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXPRESSIONS = f"{CONNECTOR}.expressions"
 
 
 def reference_to(jvm: Jvm, column: str) -> Any:
-    """A column as a ``NamedReference``; Spark would take a name apart that is given as a text."""
+    """A column as a ``NamedReference``; of a string Spark would parse the dots."""
     return jvm.cls(f"{_EXPRESSIONS}.FieldReference").apply(jvm.seq([column]))
 
 
@@ -27,7 +27,7 @@ def partitioned_by(jvm: Jvm, columns: Iterable[str]) -> Any:
 
 
 def column_of(expression: Any) -> str | None:
-    """The name of the column that a connector's expression is; None if it is another, or a field of a column."""
+    """The column that a connector's expression refers to; None if it is another expression or a nested field."""
     if expression.getClass().getSimpleName() != "FieldReference":
         return None
     names = list(expression.fieldNames())

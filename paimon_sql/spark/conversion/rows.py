@@ -34,7 +34,7 @@ def row_values(row: Any, types: Sequence[t.DataType]) -> list[Any]:
     """The values of an ``InternalRow``; timestamps with local time zone are naive UTC.
 
     Raises:
-        UnsupportedError: a nested type other than a map of texts.
+        UnsupportedError: a nested type other than a map of strings.
     """
     return [_value(row, i, data_type) for i, data_type in enumerate(types)]
 

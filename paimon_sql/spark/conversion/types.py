@@ -1,7 +1,7 @@
-"""Paimon's types as Spark's and back, in the JSON form that both sides of the bridge read.
+"""Conversion of Paimon's types to Spark's and back, in Spark's JSON form of types.
 
-Spark knows no precision of timestamps and no lengths of bytes: a TIMESTAMP(p) is ``timestamp_ntz``, one with local
-time zone ``timestamp``, all bytes are ``binary``, a time of day is ``integer`` milliseconds, a multiset a map to
+Spark has neither a precision of timestamps nor a length of bytes: a TIMESTAMP(p) is ``timestamp_ntz``, one with local
+time zone ``timestamp``, all bytes are ``binary``, a time of day is ``integer`` milliseconds, a multiset is a map to
 counts.
 """
 
@@ -16,7 +16,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.spark.conversion.defaults import default_sql
 
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
-"""Where a column's metadata hold the default value for new rows, as SQL."""
+"""Key in a column's metadata of the default value for new rows, as SQL (Spark: ``ResolveDefaultColumns``)."""
 
 _TO_SPARK: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
@@ -56,7 +56,7 @@ _PARAMETERS = re.compile(r"(decimal|char|varchar)\s*\(\s*(\d+)\s*(?:,\s*(-?\d+)\
 
 
 def spark_type(data_type: t.DataType) -> Any:
-    """A type as Spark's JSON writes it: a string or an object."""
+    """A type in Spark's JSON form: a string or an object."""
     if type(data_type) in _TO_SPARK:
         return _TO_SPARK[type(data_type)]
     if isinstance(data_type, t.DecimalType):
@@ -82,9 +82,9 @@ def _spark_map(key: Any, value: Any, nullable: bool) -> dict[str, Any]:
 
 
 def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
-    """Columns as a Spark struct; descriptions become comments, defaults what rows without a value take.
+    """Columns as a Spark struct; descriptions become comments, defaults ``CURRENT_DEFAULT``.
 
-    The value that rows of old files have is never a default's, so ``EXISTS_DEFAULT`` is left out.
+    Rows of files without the column never have its default, so ``EXISTS_DEFAULT`` is left out.
     """
     return {
         "type": "struct",
@@ -101,12 +101,12 @@ def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
 
 
 def row_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
-    """The struct of rows of columns inside Spark, where a text of whatever length is a string."""
+    """Columns as the Spark struct of their rows, with `string` for CHAR and VARCHAR."""
     return {"type": "struct", "fields": [{**f, "type": type_inside(f["type"])} for f in spark_struct(fields)["fields"]]}
 
 
 def type_inside(kind: Any) -> Any:
-    """A type, as Spark's JSON writes it, of values inside Spark, where a text of whatever length is a string."""
+    """A type in Spark's JSON form, with `string` for CHAR and VARCHAR at any depth."""
     if isinstance(kind, str):
         return "string" if kind.startswith(("char(", "varchar(")) else kind
     if kind["type"] == "struct":
@@ -121,7 +121,11 @@ def _metadata(field: t.DataField) -> dict[str, str]:
 
 
 def paimon_type(json: Any, nullable: bool = True) -> t.DataType:
-    """The Paimon type that CREATE TABLE makes of a Spark type."""
+    """The Paimon type of a Spark type in its JSON form.
+
+    Raises:
+        InvalidSchemaError: Paimon has no such type, or a string has a collation.
+    """
     if isinstance(json, str):
         return _atomic(json).as_nullable(nullable)
     kind = json["type"]
@@ -136,13 +140,13 @@ def paimon_type(json: Any, nullable: bool = True) -> t.DataType:
 
 
 _COLLATIONS = "__COLLATIONS"
-"""The key of a field's metadata under which Spark keeps collations other than the comparison of bytes."""
+"""Key in a column's metadata of Spark's collations other than UTF8_BINARY."""
 _COLLATE = " collate "
 _PLAIN_COLLATION = f"{_COLLATE}UTF8_BINARY"
 
 
 def _atomic(name: str) -> t.DataType:
-    # SHOW CREATE TABLE writes out that texts are compared by their bytes, as they always are here.
+    # SHOW CREATE TABLE writes the default collation, and Paimon always compares bytes.
     name = name.removesuffix(_PLAIN_COLLATION)
     if _COLLATE in name:
         raise _collated("A text")
@@ -166,7 +170,7 @@ def _collated(what: str) -> InvalidSchemaError:
 
 
 def paimon_fields(struct: Mapping[str, Any]) -> tuple[t.DataField, ...]:
-    """The columns of a Spark struct; their ids are all -1, to be given by whoever makes the schema."""
+    """The columns of a Spark struct; their ids are all -1, for the creator of the schema to assign."""
     for f in struct["fields"]:
         if _COLLATIONS in f.get("metadata", {}):
             raise _collated(f"Column '{f['name']}'")

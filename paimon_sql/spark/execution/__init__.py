@@ -1,1 +1,1 @@
-"""Where work runs: Spark tasks, few rows on the driver, and carried statements."""
+"""Execution: Spark tasks, small work on the driver, and carried statements."""

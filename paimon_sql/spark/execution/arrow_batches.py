@@ -1,4 +1,4 @@
-"""How Spark cuts rows into the Arrow batches that it sends to Python workers, while rows are written."""
+"""Arrow batches that Spark sends to Python workers during writes: their size, and the names of their columns."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from pyspark.sql.types import StructType
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_UNMEASURED = {_BYTES: str(2**31 - 1), _ROWS: "4096"}
-_MEASURED = {_BYTES: str(32 * 1024 * 1024)}
-_GOOD_ROWS = 32_768
-_GOOD_BYTES = 4 * 1024 * 1024
+_ROW_LIMITED = {_BYTES: str(2**31 - 1), _ROWS: "4096"}
+_BYTE_LIMITED = {_BYTES: str(32 * 1024 * 1024)}
+_TARGET_ROWS = 32_768
+_TARGET_BYTES = 4 * 1024 * 1024
 
 
 @contextmanager
 def unmeasured_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[None]:
-    """Let Spark cut batches of a frame by rows alone, unless the session says otherwise.
+    """Make Spark limit batches of a frame by rows only, unless the session sets a limit of bytes.
 
-    With a bound of bytes Spark adds up a batch's size anew for each row, which takes longer than all the rest of
-    sending it. Batches of fewer rows than usual keep wide rows within bounds, too.
+    With a limit of bytes Spark recomputes a batch's size for each row, which takes longer than sending it. Batches have
+    fewer rows than by default, which bounds wide rows as well.
 
     Args:
         frame: the rows.
-        blobs: whether rows hold blobs: then a batch is cut at a number of bytes, as no number of rows bounds it.
+        blobs: whether rows hold blobs: then batches are limited by bytes, since rows do not bound them.
     """
     conf = frame.sparkSession._jsparkSession.sessionState().conf()
     if conf.contains(_BYTES):
         yield
         return
-    wanted = _MEASURED if blobs else _UNMEASURED
-    given = {key: value for key, value in wanted.items() if not conf.contains(key)}
-    for key, value in given.items():
+    limits = _BYTE_LIMITED if blobs else _ROW_LIMITED
+    missing = {key: value for key, value in limits.items() if not conf.contains(key)}
+    for key, value in missing.items():
         conf.setConfString(key, value)
     try:
         yield
     finally:
-        for key in given:
+        for key in missing:
             conf.unsetConf(key)
 
 
 def map_in_arrow(
     frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], struct: StructType | str
 ) -> DataFrame:
-    """``frame.mapInArrow``, whatever the columns are called: PySpark takes a dot in a name for a field's."""
+    """``frame.mapInArrow`` for columns of any name: PySpark takes a dot in a name for access to a field."""
     names = frame.columns
 
     def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -56,15 +56,15 @@ def map_in_arrow(
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of small batches in their order in bigger ones, so that what is done once a batch counts for little."""
-    held: list[pa.RecordBatch] = []
+    """Small batches concatenated to larger ones in order, which reduces the cost per batch."""
+    pending: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
-        held.append(batch)
+        pending.append(batch)
         rows += batch.num_rows
         size += batch.nbytes
-        if rows >= _GOOD_ROWS or size >= _GOOD_BYTES:
-            yield pa.concat_batches(held)
-            held, rows, size = [], 0, 0
-    if held:
-        yield pa.concat_batches(held)
+        if rows >= _TARGET_ROWS or size >= _TARGET_BYTES:
+            yield pa.concat_batches(pending)
+            pending, rows, size = [], 0, 0
+    if pending:
+        yield pa.concat_batches(pending)

@@ -1,4 +1,4 @@
-"""What executes a carried statement, and what it answers."""
+"""Execution of carried statements: context, runner and answer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class StatementContext:
-    """Where a statement is executed: the session, and the catalog that carries it.
+    """The context of a statement: the session, and the catalog whose CALL carries it.
 
-    ``add_catalog`` and ``drop_catalog`` change the session's catalogs; they say whether they did.
+    ``add_catalog`` and ``drop_catalog`` change the session's catalogs and return whether they did.
     """
 
     jvm: Jvm
@@ -38,28 +38,28 @@ class StatementContext:
         return parse_identifier(name[1], name[2])
 
     def table(self, name: TableName) -> Table:
-        """The table of that full name, on the branch that its options say."""
+        """The table of that full name, on the branch that its options set."""
         return on_its_branch(self.catalog.table(self.identifier(name)))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows that a statement answers with."""
+    """The result rows of a statement."""
 
     columns: tuple[DataField, ...] = ()
     rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     @staticmethod
     def of_names(column: str, names: Iterable[str]) -> Answer:
-        """Names, a row each."""
+        """One row per name."""
         return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
 
 
 class Runner(ABC):
-    """Executes statements of one kind, ``statement``."""
+    """Executes statements of the class ``statement``."""
 
     statement: ClassVar[type[Statement]]
 
     @abstractmethod
     def run(self, statement: Any, surroundings: StatementContext) -> Answer:
-        """Do it."""
+        """Execute a statement."""

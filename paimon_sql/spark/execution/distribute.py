@@ -1,4 +1,4 @@
-"""Rows shared out to workers: what each has made of its share comes back to the driver."""
+"""Distribution of rows to Python workers, whose answers return to the driver."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Batches = Iterable[pa.RecordBatch]
 def run_on_executors(
     table: Table, rows: DataFrame, work: Callable[[Batches], R], written: Callable[[R], Sequence[CommitMessage]]
 ) -> list[R]:
-    """What each worker has made of its rows.
+    """Run a function on each partition of rows and return the answers.
 
     Args:
-        table: the table that they write to.
-        rows: the rows, spread as the work wants them.
-        work: what each worker does with its rows.
-        written: the files that a worker has written, by its answer.
+        table: the table that the workers write to.
+        rows: the rows, distributed as the function requires.
+        work: the function of each worker.
+        written: the files that a worker wrote, from its answer.
 
     Raises:
-        PaimonError: a worker failed; the files of all of them are deleted.
+        PaimonError: a worker failed; the files of all workers are deleted.
     """
     answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
     return gather(table, answered(answers), written)
 
 
 def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
-    """A row for each partition of the rows: what a worker answers that does the work with them, pickled."""
+    """One row per partition of rows: the pickled answer of the function."""
     return map_in_arrow(rows, _worker_of(work), "answer binary")
 
 
 def _worker_of(work: Callable[[Batches], R]) -> Any:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = pickle.dumps(answering(work)(gathered(batches)))
-        yield pa.RecordBatch.from_pydict({"answer": pa.array([made], pa.binary())})
+        pickled = pickle.dumps(answering(work)(gathered(batches)))
+        yield pa.RecordBatch.from_pydict({"answer": pa.array([pickled], pa.binary())})
 
     return answer

@@ -1,4 +1,4 @@
-"""Plans' tasks as Spark tasks, unless there is so little to do that starting them would cost more."""
+"""Executor of plans' tasks: as Spark tasks, or on the driver if they are small."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 FEW_BYTES = 8 * 1024 * 1024
 _GROUP, _DESCRIPTION = "spark.jobGroup.id", "spark.job.description"
-_LOOK_EVERY = 0.3
+_POLL_INTERVAL = 0.3
 
 
 class SparkExecutor(Executor):
-    """Runs tasks as one Spark job; tasks that say they are small (``size`` in bytes) run on the driver.
+    """Runs tasks as one Spark job; tasks with a small total ``size`` (bytes) run on the driver.
 
-    The jobs of watched work bear its name in Spark's UI, and belong to a group of that name unless the session has set
-    one of its own.
+    Jobs of watched work have its name in Spark's UI, and a job group of that name unless the session has set a group.
     """
 
     def __init__(self, jvm: Jvm) -> None:
@@ -46,7 +45,7 @@ class SparkExecutor(Executor):
 
     @contextmanager
     def _named(self, work: Work) -> Iterator[None]:
-        """Let jobs of this thread bear the work's name."""
+        """Give jobs of this thread the work's name."""
         context = self._jvm.context
         before = {key: context.getLocalProperty(key) for key in (_GROUP, _DESCRIPTION)}
         if before[_GROUP] is None:
@@ -56,17 +55,17 @@ class SparkExecutor(Executor):
             yield
         finally:
             for key, value in before.items():
-                context.setLocalProperty(key, value)  # null forgets it
+                context.setLocalProperty(key, value)  # null removes it
 
     @contextmanager
     def _counted(self, work: Work, tasks: int) -> Iterator[None]:
-        """Tell the work of tasks as they are done, and in the end of all of them."""
+        """Report completed tasks to the work while they run, and all of them at the end."""
         group = self._jvm.context.getLocalProperty(_GROUP)
         known = set(self._jvm.context.statusTracker().getJobIdsForGroup(group))
-        told = 0
+        reported = 0
 
-        def look() -> None:
-            nonlocal told
+        def poll() -> None:
+            nonlocal reported
             tracker, done = self._jvm.context.statusTracker(), 0
             try:
                 for number in set(tracker.getJobIdsForGroup(group)) - known:
@@ -74,13 +73,13 @@ class SparkExecutor(Executor):
                     stages = [tracker.getStageInfo(stage) for stage in (job.stageIds if job else ())]
                     done += sum(stage.numCompletedTasks for stage in stages if stage)
             except (Py4JError, OSError):
-                return  # Spark has gone
-            work.advance(min(done, tasks) - told)
-            told = min(done, tasks)
+                return  # Spark has stopped
+            work.advance(min(done, tasks) - reported)
+            reported = min(done, tasks)
 
         work.expect(tasks)
         try:
-            with meanwhile(look, _LOOK_EVERY, "paimon-progress"):
+            with meanwhile(poll, _POLL_INTERVAL, "paimon-progress"):
                 yield
         finally:
-            work.advance(tasks - told)
+            work.advance(tasks - reported)

@@ -1,4 +1,4 @@
-"""Errors of ours in Python workers: the driver gets them as themselves, the user as a message without a traceback."""
+"""Errors in Python workers: the driver gets the `PaimonError` itself, the user its message without a traceback."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
-"""What PySpark looks for when it tells the JVM of a worker's error; the worker ends after that."""
+"""PySpark checks this variable when it reports a worker's error to the JVM; the worker ends after that."""
 
 
 @contextmanager
 def one_message() -> Iterator[None]:
-    """Let an error of ours inside be told without a traceback; all others keep theirs."""
+    """Report a `PaimonError` of the block without a traceback, any other error with it."""
     try:
         yield
     except PaimonError:
@@ -29,13 +29,13 @@ def one_message() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error of ours as a worker's answer, so that the job ends and the driver can clean up behind it."""
+    """A worker's answer that carries a `PaimonError`, so that the job succeeds and the driver can clean up after it."""
 
     error: PaimonError
 
 
 def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
-    """The function, whose errors of ours are answers."""
+    """The function, with each `PaimonError` returned as a `Failure`."""
 
     def answer(task: T) -> R | Failure:
         try:
@@ -47,7 +47,7 @@ def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
 
 
 def answered(answers: Sequence[R | Failure]) -> Iterator[R]:
-    """What was answered, and behind it the first failure as the error that the worker raised."""
+    """Iterate over the successful answers, then raise the error of the first failure, if any."""
     yield from (answer for answer in answers if not isinstance(answer, Failure))
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
     if failure is not None:

@@ -1,1 +1,1 @@
-"""Catalyst's expressions as predicates of the storage core."""
+"""Translation of Catalyst's expressions to predicates of the storage core."""

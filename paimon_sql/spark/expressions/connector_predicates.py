@@ -1,4 +1,4 @@
-"""The conditions of an overwrite, which Spark hands over as connector predicates, as predicates on partitions."""
+"""Translation of the connector predicates of an overwrite (Spark: `Predicate`) to predicates on partitions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _COMPARISONS = {"=", "<", "<=", ">", ">=", "<=>"}
 
 
 def partition_condition(table: AnyTable, conditions: Iterable[Any]) -> Predicate | None:
-    """The partitions for which all conditions are true; None if there is no condition.
+    """The predicate on partitions that is the conjunction of conditions; None if there is no condition.
 
     Raises:
-        InvalidInputError: a condition looks at more than partition columns, or cannot be decided on partitions.
+        InvalidInputError: a condition uses other columns, or cannot be evaluated on partitions.
     """
     return all_of([_translate(table, c) for c in conditions if c.name() != "ALWAYS_TRUE"])
 

@@ -1,4 +1,4 @@
-"""Expressions of SQL without columns, such as ``concat('a', 'b')``, as the literals that Spark makes of them."""
+"""Constant folding by Spark: SQL expressions without columns, such as ``concat('a', 'b')``, as literals."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paimon_sql.storage.columns.literals import ConstantError, parse_constant
 
 _OPTIMIZER = f"{CATALYST}.optimizer"
 _CAST = re.compile(r"CAST\((.*) AS [^()']+(?:\([\d, ]+\))?\)", re.DOTALL)
-"""How Spark writes literals that its grammar has none for: nulls, FLOAT, infinity."""
-_OF_NOW = frozenset(["LocalTimestamp", "Now", "SparkVersion"])
-"""What is another value another time, beside the expressions whose names begin with ``Current``."""
+"""Spark's SQL for values without a literal in its grammar: nulls, FLOAT, infinity."""
+_VOLATILE = frozenset(["LocalTimestamp", "Now", "SparkVersion"])
+"""Expressions whose values change over time, in addition to those whose names begin with ``Current``."""
 
 
 def folded(jvm: Jvm, sql: str) -> str:
-    """A default value's expression as a literal; as it is where it is one, or where Spark makes none of it.
+    """A default value's expression as a literal; unchanged if it is one already or Spark cannot fold it.
 
-    What depends on when or by whom it is worked out, such as ``current_date()`` or ``rand()``, is none.
+    Expressions that depend on time, user or chance, such as ``current_date()`` or ``rand()``, are not folded.
     """
     try:
         parse_constant(sql, sql=True)
@@ -30,7 +30,7 @@ def folded(jvm: Jvm, sql: str) -> str:
         try:
             return _literal(jvm, sql) or sql
         except (Py4JJavaError, CapturedException):
-            return sql  # whoever reads it as a constant tells what is wrong
+            return sql  # the error is raised where the default is parsed as a constant
     return sql
 
 
@@ -40,7 +40,7 @@ def _literal(jvm: Jvm, sql: str) -> str | None:
     if plan.getClass().getSimpleName() != "Project" or plan.expressions().size() != 1:
         return None
     kinds = {node["class"].rsplit(".", 1)[-1] for node in json.loads(plan.expressions().head().toJSON())}
-    if kinds & _OF_NOW or any(kind.startswith("Current") for kind in kinds):
+    if kinds & _VOLATILE or any(kind.startswith("Current") for kind in kinds):
         return None
     for rule in ("ReplaceExpressions", "ConstantFolding"):
         plan = jvm.singleton(f"{_OPTIMIZER}.{rule}").apply(plan)

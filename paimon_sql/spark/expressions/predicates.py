@@ -1,9 +1,9 @@
-"""Spark's filter expressions as predicates of the storage core.
+"""Translation of Spark's filter expressions to predicates of the storage core.
 
-An expression crosses the bridge as one JSON text, its nodes in preorder. Only what means exactly the same on both
-sides is translated: a column of the table compared with a literal of the column's own type, or sums, products and
-remainders of whole numbers compared with each other. Other casts, a function, an unknown node make their conjunct
-untranslatable, and Spark evaluates it alone.
+An expression crosses the gateway as one JSON string, with its nodes in preorder. Only expressions with exactly the same
+meaning on both sides are translated: comparisons of a column with a literal of its type, and of sums, products and
+remainders of integers. Other casts, functions and unknown nodes make their conjunct untranslatable; only Spark
+evaluates it.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
 _REMAINDERS = ("Remainder", "Pmod")
 _MAP_VALUES = ("GetMapValue", "ElementAt")
-_PLACES = ("AttributeReference", *_MAP_VALUES)
-_WHOLE = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
+_OPERANDS = ("AttributeReference", *_MAP_VALUES)
+_INTEGERS = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
 _EPOCH = datetime(1970, 1, 1)
-_LONG = 1 << 15
+_MAX_CACHED_LENGTH = 1 << 15
 
 
 class UntranslatableError(Exception):
-    """This part of an expression has no exact counterpart."""
+    """A part of an expression has no exact counterpart."""
 
 
 class Node:
-    """One node of an expression with its children."""
+    """A node of an expression with its children."""
 
     __slots__ = ("body", "children", "kind")
 
@@ -67,7 +67,7 @@ class Node:
 
 
 def parse_expression(text: str) -> Node:
-    """The tree behind ``Expression.toJSON``."""
+    """The tree of an expression from ``Expression.toJSON``."""
     nodes = iter(json.loads(text))
 
     def take() -> Node:
@@ -78,14 +78,14 @@ def parse_expression(text: str) -> Node:
 
 
 def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
-    """The predicates that mean the same as the children of a Spark expression; None where there is none.
+    """The predicates equivalent to the children of a Spark expression; None for a child without one.
 
     Args:
-        text: the expression as `expression_text` tells it.
+        text: the expression, serialized by `expression_text`.
         types: the types of the table's columns.
     """
-    told = tuple(types.items())
-    return list(_remembered(text, told) if len(text) <= _LONG else _translations(text, told))
+    items = tuple(types.items())
+    return list(_cached_translations(text, items) if len(text) <= _MAX_CACHED_LENGTH else _translations(text, items))
 
 
 def _translations(text: str, types: tuple[tuple[str, DataType], ...]) -> tuple[Predicate | None, ...]:
@@ -93,19 +93,19 @@ def _translations(text: str, types: tuple[tuple[str, DataType], ...]) -> tuple[P
     return tuple(_translated(child, known) for child in parse_expression(text).children)
 
 
-_remembered = lru_cache(maxsize=256)(_translations)
-"""Queries ask the same of a table several times over, and are asked again."""
+_cached_translations = lru_cache(maxsize=256)(_translations)
+"""Spark pushes the same filters several times per query, and queries repeat."""
 
 
 def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term] | None:
-    """What the children of a Spark expression, one a column, set the columns to.
+    """The assignments of an UPDATE, from the children of a Spark expression.
 
     Args:
-        text: the expression as `expression_text` tells it; its children may have names.
-        columns: the table's columns, which the children set in their order.
+        text: the expression, serialized by `expression_text`; its children may be aliases.
+        columns: the table's columns, in the order of the children.
 
     Returns:
-        By name the values of the columns that do not keep theirs; None if one has no exact counterpart.
+        The new values of the columns that change, by name; None if a value has no exact counterpart.
     """
     types = {f.name: f.type for f in columns}
     found: dict[str, Term] = {}
@@ -119,18 +119,22 @@ def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term]
     return found
 
 
-def _value(node: Node, wanted: DataType, types: Mapping[str, DataType]) -> Term:
-    """An expression that gives exactly values of a type."""
+def _value(node: Node, target: DataType, types: Mapping[str, DataType]) -> Term:
+    """The term of an expression whose values have exactly the type.
+
+    Raises:
+        UntranslatableError: they have another type, or the expression has no exact counterpart.
+    """
     if node.kind == "AttributeReference":
         name = _column(node, types)
-        if arrow_type(types[name]) != arrow_type(wanted):
+        if arrow_type(types[name]) != arrow_type(target):
             raise UntranslatableError
         return ColumnTerm(name)
     if node.kind == "Literal":
-        if node.body.get("value") is None and node.body["dataType"] == spark_type(wanted):
-            return Constant(pa.scalar(None, arrow_type(wanted)))
-        return Constant(_literal(node, wanted))
-    if _whole(node, types) != arrow_type(wanted):
+        if node.body.get("value") is None and node.body["dataType"] == spark_type(target):
+            return Constant(pa.scalar(None, arrow_type(target)))
+        return Constant(_literal(node, target))
+    if _integer_type(node, types) != arrow_type(target):
         raise UntranslatableError
     return _term(node, types)
 
@@ -154,23 +158,23 @@ def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
 def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     operator = _COMPARISONS[node.kind]
     left, right = node.children
-    if not {left.kind, right.kind} <= {"Literal", *_PLACES} or (left.kind == "Literal") == (right.kind == "Literal"):
+    if not {left.kind, right.kind} <= {"Literal", *_OPERANDS} or (left.kind == "Literal") == (right.kind == "Literal"):
         return TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
         left, right, operator = right, left, _MIRRORED[operator]
-    place = _place(left, types)
-    return place.where(Comparison(place.name, operator, _literal(right, place.type)))
+    operand = _operand(left, types)
+    return operand.where(Comparison(operand.name, operator, _literal(right, operand.type)))
 
 
 def _term(node: Node, types: Mapping[str, DataType]) -> Term:
-    """A whole number computed from columns."""
-    kind = _whole(node, types)
+    """The integer term of an expression."""
+    kind = _integer_type(node, types)
     if node.kind == "AttributeReference":
         return ColumnTerm(_column(node, types))
     if node.kind == "Literal":
         return Constant(pa.scalar(_number(node), kind))
     if node.kind == "Cast":
-        if _whole(node.children[0], types).bit_width > kind.bit_width:
+        if _integer_type(node.children[0], types).bit_width > kind.bit_width:
             raise UntranslatableError
         return Widened(_term(node.children[0], types), kind)
     if node.kind in _ARITHMETIC:
@@ -182,23 +186,23 @@ def _term(node: Node, types: Mapping[str, DataType]) -> Term:
     return Remainder(_term(node.children[0], types), divisor, positive)
 
 
-def _whole(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
-    """The type of whole numbers that an expression gives."""
+def _integer_type(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
+    """The integer type of an expression."""
     if node.kind == "AttributeReference":
         name = spark_type(types[_column(node, types)])
     elif node.kind in ("Literal", "Cast"):
         name = node.body["dataType"]
     elif node.kind in (*_ARITHMETIC, *_REMAINDERS):
-        return _whole(node.children[0], types)
+        return _integer_type(node.children[0], types)
     else:
         raise UntranslatableError
-    if name not in _WHOLE:
+    if name not in _INTEGERS:
         raise UntranslatableError
-    return _WHOLE[name]
+    return _INTEGERS[name]
 
 
 def _number(node: Node) -> int:
-    if node.kind != "Literal" or node.body.get("value") is None or node.body["dataType"] not in _WHOLE:
+    if node.kind != "Literal" or node.body.get("value") is None or node.body["dataType"] not in _INTEGERS:
         raise UntranslatableError
     return int(node.body["value"])
 
@@ -210,8 +214,8 @@ def _column(node: Node, types: Mapping[str, DataType]) -> str:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a value stands that is compared with literals: in a column, or under a key of a map."""
+class _Operand:
+    """A value that is compared with literals: a column, or a map's value of a key."""
 
     column: str
     type: DataType
@@ -219,40 +223,40 @@ class _Place:
 
     @property
     def name(self) -> str:
-        """What a condition calls the value."""
+        """The name of the value in a condition."""
         return self.column if self.key is None else OfMapKey.VALUE
 
     def where(self, condition: Predicate) -> Predicate:
-        """The condition on the column, given the one on the value."""
+        """The condition on the column for a condition on the value."""
         return condition if self.key is None else OfMapKey(self.column, self.key, condition)
 
 
-def _place(node: Node, types: Mapping[str, DataType]) -> _Place:
+def _operand(node: Node, types: Mapping[str, DataType]) -> _Operand:
     if node.kind not in _MAP_VALUES:
         column = _column(node, types)
-        return _Place(column, types[column])
+        return _Operand(column, types[column])
     of, key = node.children
     column = _column(of, types)
     kind = types[column]
     if not isinstance(kind, MapType) or not isinstance(kind.key, (CharType, VarCharType)):
         raise UntranslatableError
-    return _Place(column, kind.value, str(_literal(key, kind.key).as_py()))
+    return _Operand(column, kind.value, str(_literal(key, kind.key).as_py()))
 
 
 def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
-    place = _place(node.children[0], types)
-    return place.where(IsNull(place.name, negated))
+    operand = _operand(node.children[0], types)
+    return operand.where(IsNull(operand.name, negated))
 
 
 def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    place = _place(node.children[0], types)
-    values = [_literal(child, place.type) for child in node.children[1:]]
-    return place.where(In(place.name, _values(values, place.type)))
+    operand = _operand(node.children[0], types)
+    values = [_literal(child, operand.type) for child in node.children[1:]]
+    return operand.where(In(operand.name, _values(values, operand.type)))
 
 
 def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    place = _place(node.children[0], types)
-    return place.where(StartsWith(place.name, str(_literal(node.children[1], place.type).as_py())))
+    operand = _operand(node.children[0], types)
+    return operand.where(StartsWith(operand.name, str(_literal(node.children[1], operand.type).as_py())))
 
 
 def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -265,12 +269,12 @@ def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
     if elements.kind != "CreateArray":
         raise UntranslatableError
     column, kind = _array(array, types)
-    told = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
-    return HoldsAny(column, _values([_literal(child, kind) for child in told], kind))
+    present = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
+    return HoldsAny(column, _values([_literal(child, kind) for child in present], kind))
 
 
 def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
-    """The name of a column of arrays, and the type of their elements."""
+    """The name of an array column, and the type of its elements."""
     column = _column(node, types)
     kind = types[column]
     if not isinstance(kind, ArrayType):
@@ -290,7 +294,7 @@ def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
 
 
 def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    """A column that is a condition by itself."""
+    """A boolean column as a condition."""
     column = _column(node, types)
     if not isinstance(types[column], BooleanType):
         raise UntranslatableError
@@ -326,7 +330,7 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
     try:
         return pa.scalar(reader(text), arrow_type(column_type))
     except (ValueError, OverflowError):
-        # A date behind the year 9999, say: Spark knows it, Python does not.
+        # Python has no date after the year 9999, Spark has.
         raise UntranslatableError from None
 
 

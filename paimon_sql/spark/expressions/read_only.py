@@ -1,4 +1,4 @@
-"""Whether a parsed statement is a query that does nothing but read."""
+"""Recognition of parsed statements that only read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The JVM behind Py4J: gateway, callbacks, classes made at run time, and the errors that cross it."""
+"""Access to the JVM through Py4J: gateway, callbacks, classes made at run time, errors that cross the gateway."""

@@ -1,11 +1,11 @@
-"""Calls from the JVM to Python: only the JVM may make them.
+"""Callbacks, the calls from the JVM to Python: authentication, latency, and release of idle connections.
 
-Py4J's server for them listens on this machine alone. But PySpark gives it no secret (and Py4J drops the JVM's when it
-is told the server's port), and so any process of the machine could call the objects that wait there, which run SQL.
-Here both sides are given the secret that already protects the calls in the other direction.
+Py4J's callback server listens on localhost only. But PySpark gives it no secret (and Py4J drops the JVM's when the port
+of the server is set), so any process of the machine could call the objects behind it, which run SQL. `secure_callbacks`
+gives both sides the secret that already protects calls in the other direction.
 
-What is longer than a buffer leaves as several packets, and by default the last of them waits until the other side
-acknowledges those before, which it delays by 40 ms; here both sides send them as they come.
+A message longer than a buffer leaves as several packets. By default the last one waits for the acknowledgement of the
+earlier ones (Nagle), which the other side delays by 40 ms; `send_at_once` sets TCP_NODELAY on both sides.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from py4j.protocol import Py4JError
 
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 
-_GREETING = 3
-"""The lines with which a connection says the secret."""
+_GREETING_LINES = 3
+"""Lines at the start of a connection that carry the secret."""
 _GREETING_SECONDS = 30.0
-_LONGEST_GREETING = 1024
+_MAX_GREETING_BYTES = 1024
 
 
 def secure_callbacks(gateway: Any) -> None:
-    """Let the callback server of a gateway take calls of its own JVM only, and wait for no connection that is silent.
+    """Make the callback server of a gateway accept calls of its own JVM only, and close connections without a greeting.
 
-    Connections that are there already stay as they are.
+    Existing connections are unchanged.
     """
     server, parameters = gateway._callback_server, gateway.callback_server_parameters
     secret = gateway.gateway_parameters.auth_token
@@ -51,7 +51,7 @@ def send_at_once(gateway: Any) -> None:
     if own is None or own.socket is None or own.socket in _AT_ONCE:
         return
     own.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Asked over the connection, the JVM's thread that serves it answers.
+    # The call travels over this connection, so the JVM's thread that serves the connection answers.
     theirs = gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
     if theirs is not None:
         theirs.getSocket().setTcpNoDelay(True)
@@ -59,11 +59,11 @@ def send_at_once(gateway: Any) -> None:
 
 
 _AT_ONCE: WeakSet[socket.socket] = WeakSet()
-"""The sockets whose both ends are told."""
+"""Sockets with TCP_NODELAY on both ends."""
 
 
 class _Secret(str):
-    """A text whose comparison takes as long whatever differs."""
+    """A string that compares in constant time."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -73,20 +73,20 @@ class _Secret(str):
 
 
 class _Greeted:
-    """What a connection reads, whose first lines must be short and come soon, all of them together."""
+    """The input stream of a connection, with a limit of time and of bytes for the lines of the greeting together."""
 
     def __init__(self, connected: socket.socket, stream: Any) -> None:
         self._socket = connected
         self._stream = stream
-        self._lines = _GREETING
-        self._bytes = _LONGEST_GREETING
+        self._lines = _GREETING_LINES
+        self._bytes = _MAX_GREETING_BYTES
         self._deadline = time.monotonic() + _GREETING_SECONDS
 
     def readline(self, *arguments: Any) -> Any:
         """The next line.
 
         Raises:
-            OSError: the greeting takes too long, or is longer than any.
+            OSError: the greeting takes too long or is too long.
         """
         if not self._lines:
             return self._stream.readline(*arguments)
@@ -116,20 +116,20 @@ class _Greeted:
 
 
 EVERY = 60.0
-"""Seconds between two times that idle connections are let go of."""
+"""Seconds between two releases of idle connections."""
 
 
 def let_go_by_itself(jvm: Jvm) -> None:
-    """Let go of idle connections now and again, as long as the JVM is in use."""
+    """Release idle connections periodically, in a thread that ends with the JVM."""
     arguments = (weakref.ref(jvm),)
     threading.Thread(target=_watch, args=arguments, name="paimon-connections", daemon=True).start()
 
 
 def let_go(jvm: Jvm) -> None:
-    """Let go of the connections that are idle.
+    """Release the idle connections.
 
-    They are not closed, only no longer held: a living thread takes its own up again, and those of threads that have
-    ended are closed by the JVM's next garbage collection, whereupon Python's threads end.
+    They are not closed, only no longer referenced: a living thread returns its own to the pool, and those of ended
+    threads are closed by the JVM's next garbage collection, after which Python's threads end.
     """
     client = jvm.gateway.java_gateway_server.getCallbackClient()
     _, lock = private_field(client, "lock")
@@ -141,10 +141,10 @@ def let_go(jvm: Jvm) -> None:
         lock.unlock()
 
 
-def _watch(used: weakref.ref[Jvm]) -> None:
+def _watch(reference: weakref.ref[Jvm]) -> None:
     while True:
         time.sleep(EVERY)
-        jvm = used()
+        jvm = reference()
         if jvm is None or jvm.context._jsc is None:
             return
         try:

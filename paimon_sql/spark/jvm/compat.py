@@ -1,4 +1,4 @@
-"""What differs between the Spark versions that are supported, and nothing else."""
+"""Differences between the supported Spark versions."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm
 
 _MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])
 HAS_VIEWS = (_MAJOR, _MINOR) >= (4, 2)
-"""Whether Spark asks catalogs for views and for functions of SQL; before 4.2 it knows both in its own catalog only."""
+"""Whether Spark asks catalogs for views and SQL functions; before 4.2 only its own catalog has them."""
 
 HAS_CHANGE_QUERIES = (_MAJOR, _MINOR) >= (4, 2)
 """Whether Spark asks catalogs for the changes of a table (``CHANGES FROM VERSION …``)."""
 
 HAS_PRUNED_VARIANTS = (_MAJOR, _MINOR) >= (4, 3)
-"""Whether Spark leaves out columns of a scan that takes values out of variants; before it reads all columns then."""
+"""Whether Spark prunes the columns of a scan that extracts values from variants; before 4.3 it then reads all."""
 
 _CHANGES = re.compile(r"\bCHANGES\s+FROM\s+(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\b", re.IGNORECASE)
 
 
 def lacks_change_queries(text: str) -> bool:
-    """Whether a statement that Spark does not understand is a query of changes, which this Spark has not."""
+    """Whether a statement that Spark cannot parse is a change query, which this version does not have."""
     return not HAS_CHANGE_QUERIES and _CHANGES.search(text) is not None
 
 
 def builtin_function(name: str) -> str:
-    """A function of Spark's own as the text of a default value calls it.
+    """The name by which the text of a default value calls a built-in function of Spark.
 
-    Since 4.2 a bare name is looked up on a path that begins with the current catalog, which Spark, when it reads a
-    default value, would load anew by the name of a Java class.
+    Since 4.2 an unqualified name is resolved on a path that begins with the current catalog. While parsing a default
+    value, Spark would load that catalog anew by the name of a Java class.
     """
     return f"system.builtin.{name}" if (_MAJOR, _MINOR) >= (4, 2) else name
 
@@ -44,15 +44,15 @@ def version(jvm: Jvm) -> tuple[int, int]:
 
 
 def v2_columns(jvm: Jvm, struct: Any) -> Any:
-    """A struct's fields as a table's ``Column[]``; 4.2 asks whether they are to keep ids, which ours have not."""
+    """A struct's fields as a table's ``Column[]``, without the ids that 4.2 offers to keep."""
     util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
     return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 2) else util.structTypeToV2Columns(struct)
 
 
 def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
-    """A plan that writes a query's columns into those of a table by their names.
+    """A plan that writes a query's columns into a table's columns of the same name.
 
-    Later versions ask besides whether the table may get new columns, which is none of Spark's business here.
+    Further parameters of later versions allow Spark to add columns to the table; they are False.
 
     Args:
         jvm: the JVM.
@@ -60,28 +60,28 @@ def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
         arguments: the table, the query, further members of the plan, the options of the write.
     """
     companion = jvm.singleton(f"{CATALYST}.plans.logical.{plan}")
-    wanted = next(m.getParameterCount() for m in companion.getClass().getMethods() if m.getName() == "byName")
-    return companion.byName(*arguments, *([False] * (wanted - len(arguments))))
+    count = next(m.getParameterCount() for m in companion.getClass().getMethods() if m.getName() == "byName")
+    return companion.byName(*arguments, *([False] * (count - len(arguments))))
 
 
 def transform_expression(jvm: Jvm, function: Any, column: Any) -> Any:
     """A bound function over one column as Catalyst's ``TransformExpression``.
 
-    Later versions ask besides how keys were reduced, which they are not.
+    Further parameters of later versions describe reduced keys; they are None.
     """
     name = f"{CATALYST}.expressions.TransformExpression"
-    made = jvm.constant(f"members of {name}", lambda: jvm.java_class(name).getConstructors()[0].getParameterCount())
-    return jvm.new(name, function, jvm.seq([column]), *([jvm.none] * (made - 2)))
+    count = jvm.constant(f"members of {name}", lambda: jvm.java_class(name).getConstructors()[0].getParameterCount())
+    return jvm.new(name, function, jvm.seq([column]), *([jvm.none] * (count - 2)))
 
 
 def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
-    """A statement with the values of its parameters (``?`` and ``:name``) written in, as Spark itself does it."""
+    """A statement with its parameters (``?`` and ``:name``) substituted as Spark does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")
     return str(handler.substituteParameters(text, parameters)._1())
 
 
 def parse_exception(jvm: Jvm, error: Any) -> Any:
-    """A checked exception of Spark's parser as the ``ParseException`` that says the same."""
+    """A checked exception of Spark's parser as the equivalent ``ParseException``."""
     parameters = jvm.scala_map(error.getMessageParameters())
     condition = error.getCondition()
     return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
@@ -101,9 +101,9 @@ def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
 
 
 def uncache(jvm: Jvm, manager: Any, session: Any, name: Any) -> None:
-    """Let Spark's cache forget a table, and all plans that read it.
+    """Remove a table, and all plans that read it, from Spark's cache.
 
-    Later versions ask besides whether reads of other times are meant as well, as they are.
+    A further parameter of later versions includes time-travelling reads; it is True.
 
     Args:
         jvm: the JVM.

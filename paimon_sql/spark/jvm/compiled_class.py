@@ -1,7 +1,7 @@
-"""Classes of a few lines that Javassist, which every PySpark brings along, compiles at run time (decision 9).
+"""Small Java classes, compiled at run time by Javassist, which every PySpark ships (decision 9).
 
-They answer by themselves what would otherwise be asked of Python, or ask only where Python has something to say. They
-live on the driver alone.
+They save calls from the JVM to Python where the answer is known or Python has nothing to do. They exist on the driver
+only.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ def compiled_class(
     parent: str | None = None,
     interfaces: Sequence[str] = (),
 ) -> Any:
-    """A class of that name with members in Java's words, made if this JVM has it not yet.
+    """The class of that name, compiled from Java source if this JVM does not have it yet.
 
     Args:
         jvm: the JVM, a `Jvm`.
         name: the full name of the class.
-        members: its fields, constructors and methods as Javassist compiles them: fields first, and each where what it
-            names is known. There is a constructor without parameters if none is among them.
-        beside: the full name of a class in whose class loader it is to stand.
-        parent: the full name of the class that it extends.
-        interfaces: what it implements.
+        members: Java source of its fields, constructors and methods: fields first, each member after those that it
+            refers to. Without a constructor the class gets one without parameters.
+        beside: the full name of a class whose class loader defines the new class.
+        parent: the full name of the superclass.
+        interfaces: the full names of the interfaces.
     """
     loader = jvm.java_class(beside).getClassLoader()
     try:
@@ -59,7 +59,7 @@ def compiled_class(
 
 
 def compiled_object(jvm: Any, made: Any, **fields: Any) -> Any:
-    """A new object of a compiled class, with values of its public fields."""
+    """A new object of a compiled class, with the values of its public fields."""
     new = made.getConstructors()[0].newInstance(jvm.array("java.lang.Object"))
     for field, value in fields.items():
         made.getField(field).set(new, value)

@@ -1,8 +1,8 @@
-"""Our errors on the far side of the JVM: found again behind the Java exceptions that carry their messages.
+"""Errors that cross the JVM: the `PaimonError` that caused an exception of Spark or Py4J.
 
-Java code calls Python, which may raise an error of ours; the JVM throws it on as a Java exception, perhaps wrapped in
-others, and Python code that had asked the JVM in the first place gets one of Spark's or Py4J's. The Java object tells
-which error it stands for: what crosses is noted here. Errors of Python workers have but their text.
+Java code calls Python, which may raise a `PaimonError`. The JVM rethrows it as a Java exception, perhaps wrapped in
+others, and the Python code that called the JVM gets an exception of Spark or Py4J. `note_crossing` maps the Java
+exception to the error; of an error of a Python worker only the message crosses.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _PACKAGE = "paimon_sql."
 _STATE = " SQLSTATE: "
 
 
-class _Crossed:
-    """The errors that crossed last, by the Java exceptions that carry them."""
+class _CrossedErrors:
+    """The latest errors that crossed, by their Java exceptions."""
 
     def __init__(self) -> None:
         self._errors: OrderedDict[tuple[int, str], PaimonError] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, exception: Any, error: PaimonError) -> None:
-        # The copy has no traceback, whose frames would be kept with all that they hold.
-        kept = copy.copy(error)
+        # The copy has no traceback, which would keep its frames and their locals alive.
+        stored = copy.copy(error)
         with self._lock:
-            self._errors[_identity(exception)] = kept
+            self._errors[_identity(exception)] = stored
             while len(self._errors) > _MOST:
                 self._errors.popitem(last=False)
 
@@ -47,19 +47,19 @@ class _Crossed:
         return None if found is None else copy.copy(found)
 
 
-_crossed = _Crossed()
+_crossed = _CrossedErrors()
 
 
 def note_crossing(exception: Any, error: PaimonError) -> None:
-    """Remember that a Java exception carries an error of ours."""
+    """Record the error that a Java exception carries."""
     _crossed.note(exception, error)
 
 
 def error_behind(raised: BaseException | None) -> PaimonError | None:
-    """The error of ours that an exception of Spark or Py4J stands for, or was caused by; None if there is none.
+    """The `PaimonError` that an exception of Spark or Py4J carries or was caused by; None if there is none.
 
-    An error that was raised in this process has all its data; one that a Python worker raised while it read rows
-    has its class and its message, with the remedy in it, and its other data are None.
+    An error raised in this process is complete. One raised by a Python worker has its class and its message, which
+    includes the remedy; its other attributes are None.
     """
     for link in _causes(raised):
         if isinstance(link, PaimonError):
@@ -70,9 +70,9 @@ def error_behind(raised: BaseException | None) -> PaimonError | None:
 
 
 def _causes(raised: BaseException | None) -> Iterator[Any]:
-    """Our error itself, or the Java exceptions behind an exception, outermost first."""
+    """The `PaimonError` itself, or the chain of Java exceptions, outermost first."""
     while isinstance(raised, CapturedException) and raised._origin is None:
-        raised = raised._cause  # PySpark knows no Java exception of this one
+        raised = raised._cause  # PySpark has no Java exception for this one
     if isinstance(raised, PaimonError):
         yield raised
     thrown: Any = None
@@ -86,17 +86,17 @@ def _causes(raised: BaseException | None) -> Iterator[Any]:
 
 
 def _identity(exception: Any) -> tuple[int, str]:
-    """What tells a Java object from others; the message guards against an object that has another's hash."""
+    """The identity of a Java exception: hash, and message against collisions of hashes."""
     system = JavaClass("java.lang.System", exception._gateway_client)
     return int(system.identityHashCode(exception)), str(exception.getMessage())
 
 
 def _of_worker(exception: Any) -> PaimonError | None:
-    """The error that a Python worker's exception tells of."""
+    """The error that a Python worker's exception reports, by its message."""
     if str(exception.getClass().getName()) != _WORKER_EXCEPTION:
         return None
-    _, package, told = str(exception.getMessage()).partition(_PACKAGE)
-    name, _, message = told.partition(": ")
+    _, package, rest = str(exception.getMessage()).partition(_PACKAGE)
+    name, _, message = rest.partition(": ")
     kind = _classes().get(package + name)
     if kind is None:
         return None
@@ -110,11 +110,11 @@ def _of_worker(exception: Any) -> PaimonError | None:
 
 
 def _classes() -> dict[str, type[PaimonError]]:
-    """Every class of ours that is loaded, by its full name."""
+    """All loaded subclasses of `PaimonError`, by full name."""
     found: dict[str, type[PaimonError]] = {}
-    waiting: list[type[PaimonError]] = [PaimonError]
-    while waiting:
-        kind = waiting.pop()
+    pending: list[type[PaimonError]] = [PaimonError]
+    while pending:
+        kind = pending.pop()
         found[f"{kind.__module__}.{kind.__qualname__}"] = kind
-        waiting += kind.__subclasses__()
+        pending += kind.__subclasses__()
     return found

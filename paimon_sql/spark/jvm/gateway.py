@@ -1,8 +1,8 @@
-"""The JVM as the bridge sees it: class look-up without round trips, collections, and Python objects that Java calls.
+"""Gateway to the JVM: class look-up without round trips, conversion of collections, and proxies.
 
-A Python object becomes a Java interface through Py4J, which never falls back to a Java default method: whoever
-implements an interface implements all of it. ``JavaObject`` is the base of all of them; it answers Java's own
-``equals``, ``hashCode`` and ``toString`` and turns the errors of this package into the JVM's exceptions.
+A proxy is a Python object behind a Java interface. Py4J never falls back to a Java default method, so a proxy must
+implement all methods of its interface. `JavaObject` is the base of all proxies: it answers ``equals``, ``hashCode`` and
+``toString`` and converts Python's errors to Java exceptions.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
 SETTINGS = "org.apache.spark.sql.internal.SQLConf"
 _CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
-_OF_JOBS = "org.apache.spark.SparkException"
-_REMEMBERED = 512
+_JOB_EXCEPTION = "org.apache.spark.SparkException"
+_MAX_REMEMBERED = 512
 _HANDLER = "py4j.reflection.PythonProxyHandler"
 _NAMES = "paimon.PythonObjects"
-_KEPT = "public static volatile java.lang.reflect.Field kept;"
+_FIELD = "public static volatile java.lang.reflect.Field kept;"
 _NAME_OF = f"""
     public static String of(Object target) {{
         if (target == null || !java.lang.reflect.Proxy.isProxyClass(target.getClass())) return null;
@@ -57,17 +57,17 @@ class Jvm:
         self._classes: dict[str, Any] = {}
         self._remembered: OrderedDict[str, Any] = OrderedDict()
         ensure_callback_server_started(self.gateway)
-        # Without this a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
+        # Otherwise a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
         self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
 
     def cls(self, name: str) -> Any:
-        """The Java class of that full name; attribute look-up by package costs a round trip a level, this none."""
+        """The Java class of that full name, without the round trip per package that attribute look-up costs."""
         if name not in self._classes:
             self._classes[name] = JavaClass(name, self.gateway._gateway_client)
         return self._classes[name]
 
     def static(self, name: str, method: str) -> Any:
-        """A static method of the Java class of that full name; looking it up anew costs a round trip."""
+        """A static method of the Java class of that full name, cached: a look-up costs a round trip."""
         return self.constant(f"{name}#{method}", lambda: getattr(self.cls(name), method))
 
     def new(self, name: str, *arguments: Any) -> Any:
@@ -82,7 +82,7 @@ class Jvm:
         return self._classes[key]
 
     def java_class(self, name: str) -> Any:
-        """The ``java.lang.Class`` of that full name, as the context's class loader knows it."""
+        """The ``java.lang.Class`` of that full name in the context's class loader."""
 
         def find() -> Any:
             loader = self.cls("java.lang.Thread").currentThread().getContextClassLoader()
@@ -92,7 +92,7 @@ class Jvm:
 
     @property
     def settings(self) -> Any:
-        """The ``SQLConf`` of whatever Spark does just now on this thread."""
+        """The ``SQLConf`` that is active on this thread."""
         return self.singleton(SETTINGS).get()
 
     @property
@@ -111,7 +111,7 @@ class Jvm:
             kind = self.cls(element_class)
             return self.constant(f"{element_class}[0]", lambda: self.gateway.new_array(kind, 0))
         result = self.gateway.new_array(self.cls(element_class), len(values))
-        # Py4J's own assignment asks for the length before.
+        # Py4J's own assignment asks for the length first, a round trip.
         put = self.static("java.lang.reflect.Array", "set")
         for i, value in enumerate(values):
             put(result, i, value)
@@ -151,7 +151,7 @@ class Jvm:
 
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala ``Seq`` as a Python list."""
-        # Iterating a Java list through Py4J ends by a Java exception, which costs more than all its elements.
+        # Py4J ends the iteration of a Java list by a Java exception, which costs more than all elements.
         elements = self.as_java(seq)
         return [elements.get(i) for i in range(elements.size())]
 
@@ -160,11 +160,11 @@ class Jvm:
         return self.constant("empty Map", lambda: self.singleton("scala.collection.immutable.Map").empty())
 
     def as_java(self, collection: Any) -> Any:
-        """A Scala ``Seq`` or ``Map`` as Java sees it."""
+        """A Scala ``Seq`` or ``Map`` as a Java collection."""
         return self.static(_CONVERTERS, "asJava")(collection)
 
     def scala_map(self, java_map: Any) -> Any:
-        """An immutable Scala ``Map`` of a ``java.util.Map``'s entries."""
+        """A ``java.util.Map`` as an immutable Scala ``Map``."""
         entries = self.static(_CONVERTERS, "asScala")(java_map)
         return getattr(self.singleton("scala.collection.immutable.Map"), "from")(entries)
 
@@ -173,7 +173,7 @@ class Jvm:
         return self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
 
     def texts(self, java_map: Any) -> dict[str, str]:
-        """A ``java.util.Map`` of texts as a Python dictionary, in one step whatever its size."""
+        """A ``java.util.Map`` of strings as a Python dictionary, in one round trip."""
         mapper = self.constant("JSON", lambda: self.new("com.fasterxml.jackson.databind.ObjectMapper"))
         found: dict[str, str] = json.loads(mapper.writeValueAsString(java_map))
         return found
@@ -190,31 +190,31 @@ class Jvm:
         return self._classes[key]
 
     def constant(self, key: str, make: Callable[[], Any]) -> Any:
-        """A Java object that never changes, made once and found by its key from then on."""
+        """An immutable Java object, made once and cached forever by its key."""
         if key not in self._classes:
             self._classes[key] = make()
         return self._classes[key]
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
-        """A Java object that never changes, as in `constant`, but only as long as it is among those used lately."""
+        """An immutable Java object in an LRU cache."""
         found = self._remembered.pop(key, None) or make()
         self._remembered[key] = found
-        if len(self._remembered) > _REMEMBERED:
+        if len(self._remembered) > _MAX_REMEMBERED:
             self._remembered.popitem(last=False)
         return found
 
     def pickle(self, value: Any) -> bytearray:
-        """A Python value for a worker, as Py4J carries ``byte[]``."""
+        """A Python value for a worker, pickled; Py4J converts it to ``byte[]``."""
         return bytearray(self.pickler.dumps(value))
 
 
 def raise_java(exception: Any) -> None:
-    """Raise a Java exception object so that it reaches the JVM as itself."""
+    """Raise a Java exception so that it reaches the JVM unchanged."""
     raise Py4JJavaError("", exception)
 
 
 def private_field(target: Any, name: str) -> tuple[Any, Any]:
-    """A private field of a Java object, found on its class or a parent: ``(field, value)``."""
+    """A private field of a Java object, from its class or a superclass: ``(field, value)``."""
     kind = target.getClass()
     while kind is not None:
         for field in kind.getDeclaredFields():
@@ -226,26 +226,26 @@ def private_field(target: Any, name: str) -> tuple[Any, Any]:
 
 
 def behind(jvm: Jvm, target: Any) -> Any:
-    """The Python object that answers for a Java object; None if no Python object does."""
-    # Spark compares often: this is one call.
+    """The Python object behind a Java proxy; None for other Java objects."""
+    # Spark compares often: this costs one round trip.
     name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
     return None if name is None else jvm.gateway.gateway_property.pool[name]
 
 
 def _names(jvm: Jvm) -> Any:
-    """A function that gives the name of the Python object that answers for a Java object; null if none does."""
-    kept = jvm.java_class(_HANDLER).getDeclaredField("id")
-    kept.setAccessible(True)
-    made = compiled_class(jvm, _NAMES, (_KEPT, _NAME_OF), beside=_HANDLER)
-    made.getField("kept").set(None, kept)
+    """A Java function from a proxy to the name of its Python object; null for other Java objects."""
+    identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
+    identifier.setAccessible(True)
+    made = compiled_class(jvm, _NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
+    made.getField("kept").set(None, identifier)
     return jvm.static(_NAMES, "of")
 
 
 class JavaObject:
-    """A Python object that Java code calls through the interfaces of its inner class ``Java``.
+    """A proxy: a Python object that Java code calls through the interfaces of its inner class ``Java``.
 
-    Each method of a subclass is wrapped: an error of this package becomes one Java exception with its message alone,
-    any other Python error a Java exception that names the error; Java's own exceptions pass through.
+    The public methods of a subclass are wrapped: a `PaimonError` becomes a Java exception with the message alone, any
+    other Python error a Java exception that names the error's class; Java exceptions pass through.
     """
 
     jvm: Jvm
@@ -260,7 +260,7 @@ class JavaObject:
         self.jvm = jvm
 
     def equals(self, other: Any) -> bool:
-        # What Java hands over is never the Python object itself, but what stands for it.
+        # Java passes never the Python object itself, but its proxy.
         if not isinstance(other, Py4JObject):
             return self is other
         found = behind(self.jvm, other)
@@ -270,29 +270,29 @@ class JavaObject:
         return hash(self._trait()) & 0x7FFF_FFFF
 
     def _is_like(self, other: Any) -> bool:
-        """Whether another object of the same class may stand for this one."""
+        """Whether another object of the same class is equal to this one."""
         return False
 
     def _trait(self) -> Hashable:
-        """What two objects that are like each other have in common."""
+        """A value that equal objects share, for the hash."""
         return id(self)
 
     def toString(self) -> str:
         return type(self).__name__
 
 
-class _OnTheWay(threading.local):
-    """What this thread last gave the JVM as an answer.
+class _LastAnswer(threading.local):
+    """The last object that this thread returned to the JVM, kept alive until the JVM has received it.
 
-    The answer travels as a number, under which the JVM knows the object until Python lets go of it. Py4J tells it
-    so by another connection; were that quicker than the answer, the JVM would take it for null. The next call
-    that a thread answers comes when the answer before has arrived.
+    The answer travels as an id, under which the JVM holds the object until Python's garbage collection releases it.
+    Py4J sends the release over another connection; if it arrived before the answer, the JVM would read null. The next
+    call that the thread answers proves that the previous answer has arrived.
     """
 
     answer: Any = None
 
 
-_on_the_way = _OnTheWay()
+_last = _LastAnswer()
 
 
 def _crossing(method: Callable[..., T]) -> Callable[..., T]:
@@ -301,35 +301,35 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
         try:
             answer = method(self, *arguments)
         except Py4JJavaError as error:
-            _on_the_way.answer = _unchecked(self.jvm, error.java_exception)
+            _last.answer = _unchecked(self.jvm, error.java_exception)
             if isinstance(error.__context__, PaimonError):  # raised as a Java exception that the interface declares
-                note_crossing(_on_the_way.answer, error.__context__)
-            raise Py4JJavaError("", _on_the_way.answer) from None
+                note_crossing(_last.answer, error.__context__)
+            raise Py4JJavaError("", _last.answer) from None
         except CapturedException as error:
-            # PySpark dresses up the JVM's exceptions; on the way back they are what they were.
-            _on_the_way.answer = _unchecked(self.jvm, error._origin)
-            raise Py4JJavaError("", _on_the_way.answer) from None
+            # PySpark wraps the JVM's exceptions; the JVM gets the original back.
+            _last.answer = _unchecked(self.jvm, error._origin)
+            raise Py4JJavaError("", _last.answer) from None
         except Exception as error:
-            _on_the_way.answer = to_java(self.jvm, error)
-            raise Py4JJavaError("", _on_the_way.answer) from error
-        _on_the_way.answer = answer if isinstance(answer, Py4JObject) else None
+            _last.answer = to_java(self.jvm, error)
+            raise Py4JJavaError("", _last.answer) from error
+        _last.answer = answer if isinstance(answer, Py4JObject) else None
         return answer
 
     return call
 
 
 def _unchecked(jvm: Jvm, exception: Any) -> Any:
-    """A Java exception, or what every method may throw in the place of a failed or cancelled job's checked one."""
-    if str(exception.getClass().getName()) != _OF_JOBS:
+    """A Java exception; the checked one of a failed or cancelled job is wrapped, so that every method may throw it."""
+    if str(exception.getClass().getName()) != _JOB_EXCEPTION:
         return exception
     return jvm.new("java.lang.RuntimeException", exception.getMessage(), exception)
 
 
 def to_java(jvm: Jvm, error: Exception) -> Any:
-    """The Java exception that carries a Python error's message to whoever called the JVM.
+    """A Java exception that carries a Python error's message to the caller of the JVM.
 
-    It is unchecked: a proxy may throw a checked exception only where the interface declares it, and the JVM would hide
-    any other one behind an exception without a message.
+    It is unchecked: a proxy may throw a checked exception only where the interface declares it; the JVM would wrap any
+    other one in an exception without a message.
     """
     message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
     exception = jvm.new("java.lang.IllegalArgumentException", message)

@@ -1,4 +1,4 @@
-"""File systems as Hadoop knows them, through which Spark's own readers and writers open files."""
+"""Hadoop's file systems, through which Spark's own readers and writers open files."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _JARS = {
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "hadoop-azure"),
     "oss": "hadoop-aliyun",
 }
-"""The jars of Hadoop's own that hold a scheme's file system."""
-_NEEDED = {
+"""Hadoop's jar with the file system of a scheme."""
+_REQUIRED_CLASSES = {
     _S3A: ("software.amazon.awssdk.services.s3.S3Client", "software.amazon.awssdk.transfer.s3.S3TransferManager")
 }
-"""Classes of other jars without which a file system cannot begin, though its own class is there."""
+"""Classes of other jars without which a file system cannot start, although its own class exists."""
 _ROLES = f"{_HADOOP}.fs.s3a.auth.AssumedRoleCredentialProvider"
 _OWN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
-"""Who assumes a role: the environment, the profile or the machine, as with the other clients."""
+"""Credentials that assume a role: those of the environment, the profile or the machine, as with the other clients."""
 
 
 def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], file_io: FileIO) -> bool:
-    """Whether Spark's own reader reaches files as Python does.
+    """Whether Spark's own reader reaches files by the same credentials as Python.
 
-    Hadoop has no file system for S3 but by a jar that a stock Spark has not; and it keeps one for each bucket, with the
-    credentials of whoever came first.
+    Hadoop's file system for S3 needs a jar that a stock Spark does not have. Hadoop caches one file system per bucket,
+    with the credentials of its first user.
 
     Args:
         jvm: the JVM.
         stores: scheme and authority of the files.
-        file_io: how Python reaches them.
+        file_io: Python's access to them.
     """
     options = file_io.options
     if file_io.credentials_change:
@@ -50,11 +50,11 @@ def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], file_io: FileIO) -> bool:
 
 
 def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
-    """Refuse a format table whose files Spark's own readers and writers do not reach.
+    """Check that Spark's own readers and writers reach the files of a format table.
 
     Raises:
-        UnsupportedError: the credentials for its files are lent and change.
-        SetupError: there is no file system for it on the class path, or that of another catalog.
+        UnsupportedError: the credentials for its files are vended.
+        SetupError: the class path has no file system for it, or it is opened with other options.
     """
     if table.file_io.credentials_change:
         raise UnsupportedError(
@@ -65,23 +65,23 @@ def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
 
 
 def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:
-    """Refuse a path that Spark's own readers and writers do not reach by a catalog's options.
+    """Check that Spark's own readers and writers reach a path by a catalog's options.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
         path: the path.
         options: the catalog's options.
-        what: who wants it, as the beginning of a sentence.
+        what: the subject of the error message.
 
     Raises:
-        SetupError: there is no file system for it on the class path, or that of another catalog.
+        SetupError: the class path has no file system for it, or it is opened with other options.
     """
     store = store_of(path)
     if store[0] == "file":
         return
     settings = jvm.scala_map(jvm.java_map(hadoop_settings(options, [store])))
-    if not _found(jvm, _hadoops(store[0]), session.sessionState().newHadoopConfWithOptions(settings)):
+    if not _found(jvm, _hadoop_scheme(store[0]), session.sessionState().newHadoopConfWithOptions(settings)):
         raise SetupError(f"{what}: Spark has no file system for {path}.", remedy=_remedy(jvm, store[0]))
     if not _is_first(jvm, store, options):
         raise SetupError(
@@ -91,27 +91,27 @@ def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str],
 
 
 def hadoop_url(path: str) -> str:
-    """A path with a scheme as a URL, under the scheme by which Hadoop knows its file system."""
+    """A path with a scheme as a URL with Hadoop's scheme."""
     scheme = scheme_of(path)
-    return _hadoops(scheme) + quote(path[len(scheme) :], safe="/:@")
+    return _hadoop_scheme(scheme) + quote(path[len(scheme) :], safe="/:@")
 
 
 def hadoop_text(path: str) -> str:
-    """A path as Hadoop takes it, nothing in it escaped; one without a scheme as it is."""
+    """A path with Hadoop's scheme, not escaped; a path without a scheme is unchanged."""
     return under_scheme(path, _S3A) if scheme_of(path) in S3_SCHEMES else path
 
 
 def hadoop_path(jvm: Jvm, path: str) -> Any:
-    """A path as Hadoop's ``Path``, with its file system; nothing in it is escaped."""
+    """A path as Hadoop's ``Path`` with a scheme, not escaped."""
     return jvm.new(f"{_HADOOP}.fs.Path", f"file:{path}" if path.startswith("/") else hadoop_text(path))
 
 
 def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What a catalog's options say of object stores, in Hadoop's words.
+    """A catalog's options of object stores as settings of Hadoop.
 
     Args:
         options: the catalog's options.
-        stores: scheme and authority of what is to be opened; buckets may have options of their own.
+        stores: scheme and authority of the files; buckets may have options of their own.
     """
     settings = {key: value for key, value in options.items() if key.startswith("fs.")}
     for scheme, bucket in stores:
@@ -124,36 +124,36 @@ def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]
             given["endpoint.region"] = known.region
         if known.role:
             given = {"aws.credentials.provider": _ROLES, "assumed.role.credentials.provider": _OWN, **given}
-        # Whatever the session says of the bucket, the files are found where the catalog has them.
+        # Settings of the bucket override those of the session.
         settings |= {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in given.items()}
     return settings
 
 
 def has_settings(configuration: Any, path: str, options: Mapping[str, str]) -> bool:
-    """Whether Hadoop's configuration has settings of a path's very bucket, and a catalog's options have none."""
+    """Whether Hadoop's configuration has settings for a path's bucket and a catalog's options have none."""
     scheme, bucket = store_of(path)
     if scheme not in S3_SCHEMES or s3_options(options, bucket) != s3_options(options, ""):
         return False
     return not configuration.getPropsWithPrefix(f"fs.s3a.bucket.{bucket}.").isEmpty()
 
 
-def _hadoops(scheme: str) -> str:
-    """The scheme by which Hadoop knows a scheme's file system."""
+def _hadoop_scheme(scheme: str) -> str:
+    """Hadoop's scheme for the file system of a scheme."""
     return _S3A if scheme in S3_SCHEMES else scheme
 
 
 def _is_known(jvm: Jvm, scheme: str) -> bool:
-    """Whether there is a file system of the scheme, and what it needs."""
+    """Whether the class path has a file system of the scheme, and the classes that it needs."""
     if scheme == "file":
         return True
-    named, jobs = _hadoops(scheme), jvm.context._jsc
+    named, jobs = _hadoop_scheme(scheme), jvm.context._jsc
     return bool(jvm.constant(f"file system of {named}", lambda: _found(jvm, named, jobs.hadoopConfiguration())))
 
 
 def _found(jvm: Jvm, scheme: str, configuration: Any) -> bool:
     try:
         jvm.static(f"{_HADOOP}.fs.FileSystem", "getFileSystemClass")(scheme, configuration)
-        for name in _NEEDED.get(scheme, ()):
+        for name in _REQUIRED_CLASSES.get(scheme, ()):
             jvm.java_class(name)
     except Py4JError:
         return False
@@ -161,12 +161,12 @@ def _found(jvm: Jvm, scheme: str, configuration: Any) -> bool:
 
 
 def _is_first(jvm: Jvm, store: tuple[str, str], options: Mapping[str, str]) -> bool:
-    """Whether nobody came with other options before."""
+    """Whether no catalog with other options has used the store before."""
     scheme, name = store
     if scheme == "file":
         return True
     settings = hadoop_settings(options, [store])
-    return bool(jvm.constant(f"settings of {_hadoops(scheme)}://{name}", lambda: settings) == settings)
+    return bool(jvm.constant(f"settings of {_hadoop_scheme(scheme)}://{name}", lambda: settings) == settings)
 
 
 def _remedy(jvm: Jvm, scheme: str) -> str:

@@ -1,4 +1,4 @@
-"""Tasks that still run when their job has failed: Spark tells them to end and goes on, but who cleans up must wait."""
+"""Running tasks of a failed job: Spark only requests their end, but their files may be deleted only after it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from paimon_sql.spark.jvm.gateway import Jvm
 
-_LONGEST_WAIT = 10.0
-"""Seconds that are waited for tasks that do not end."""
-_LONGEST_DELAY = 1.0
-"""Seconds that are waited until Spark tells of the job at all."""
-_LOOK_EVERY = 0.05
+_MAX_WAIT = 10.0
+"""Seconds to wait for tasks that do not end."""
+_MAX_DELAY = 1.0
+"""Seconds to wait until Spark reports the job at all."""
+_POLL_INTERVAL = 0.05
 _RUNNING = "RUNNING"
 
 
 class RunningTasks:
     """The tasks of one write.
 
-    Spark tells of what happens in its order: who hears that a job is over has heard of all tasks that it began.
+    Spark reports events in their order: when the end of a job is reported, so are all tasks that it started.
 
     Args:
         jvm: the JVM.
@@ -30,23 +30,23 @@ class RunningTasks:
         self._tag = f"write {uuid.uuid4()}"
 
     def begin(self) -> None:
-        """Before the job: the jobs of this thread are the write's from now on."""
+        """Tag the jobs that this thread starts from now on."""
         self._jvm.context.addJobTag(self._tag)
 
     def end(self) -> None:
-        """After the job: they no longer are."""
+        """Stop tagging, after the job."""
         self._jvm.context.removeJobTag(self._tag)
 
     def wait(self) -> None:
-        """Wait until none of the tasks runs, but not for ever."""
+        """Wait until none of the tasks runs, at most some seconds."""
         began = time.monotonic()
         while (jobs := self._jobs()) is None or any(map(self._runs, jobs)):
-            if time.monotonic() - began > (_LONGEST_DELAY if jobs is None else _LONGEST_WAIT):
+            if time.monotonic() - began > (_MAX_DELAY if jobs is None else _MAX_WAIT):
                 return
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_INTERVAL)
 
     def _jobs(self) -> list[int] | None:
-        """The numbers of the jobs; None as long as Spark has told of none."""
+        """The ids of the jobs; None until Spark has reported one."""
         return list(self._jvm.context._jsc.sc().statusTracker().getJobIdsForTag(self._tag)) or None
 
     def _runs(self, number: int) -> bool:

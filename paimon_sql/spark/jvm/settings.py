@@ -1,4 +1,4 @@
-"""What Spark does under other settings than those of the session."""
+"""Calls of the JVM under other settings than those of the session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from paimon_sql.spark.jvm.gateway import SETTINGS, JavaObject, Jvm
 
 
 def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], Any]) -> Any:
-    """What a call of the JVM gives under some other settings, on this thread alone."""
-    others = jvm.settings.clone()
+    """The result of a call of the JVM with some settings changed, on this thread only."""
+    changed = jvm.settings.clone()
     for key, value in settings.items():
-        others.setConfString(key, value)
-    return jvm.singleton(SETTINGS).withExistingConf(others, _Call(jvm, run))
+        changed.setConfString(key, value)
+    return jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run))
 
 
 class _Call(JavaObject):
-    """Scala code without arguments."""
+    """A Scala function without parameters."""
 
     def __init__(self, jvm: Jvm, run: Callable[[], Any]) -> None:
         super().__init__(jvm)

@@ -1,7 +1,7 @@
-"""Subclasses of the JVM's classes whose methods Python answers.
+"""Subclasses of Java classes with methods in Python.
 
-Py4J implements interfaces only. Javassist, which every PySpark brings along, makes a subclass at run time and hands the
-calls of some methods to Python (decision 9). Such objects live on the driver alone.
+Py4J implements interfaces only. Javassist, which every PySpark ships, makes a subclass at run time that delegates some
+methods to Python (decision 9). Such objects exist on the driver only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from paimon_sql.spark.jvm.gateway import JavaObject, Jvm, raise_java
 
 Method = Callable[[Any, Any, Callable[[], Any]], Any]
-"""A method in Python: it is given the Java object, its arguments, and what calls the method of the superclass."""
+"""A method in Python: its parameters are the Java object, the arguments, and a function that calls the superclass."""
 
 _PROXY = "javassist.util.proxy"
 
@@ -26,10 +26,10 @@ def subclass_instance(
 
     Args:
         jvm: the JVM.
-        parent: the full name of the class; abstract methods that are not given must never be called.
-        methods: what answers the methods of a name, whatever their arguments are; all others stay the parent's.
-        arguments: what the parent's constructor takes; there is one constructor of so many.
-        interfaces: what it implements besides; methods of theirs that are not given are their defaults.
+        parent: the full name of the class; its abstract methods that `methods` lacks must never be called.
+        methods: the methods in Python, by name, for all overloads; all others are the parent's.
+        arguments: the arguments of the parent's constructor, which is found by their number.
+        interfaces: further interfaces; their methods that `methods` lacks are Java's defaults.
     """
     key = f"{parent} {sorted(methods)} {sorted(interfaces)}"
     made = jvm.constant(f"subclass {key}", lambda: _subclass(jvm, parent, frozenset(methods), interfaces))
@@ -51,7 +51,7 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
 
 
 class _Named(JavaObject):
-    """Says which methods Python answers."""
+    """Filter of the methods that Python answers."""
 
     def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
         super().__init__(jvm)
@@ -65,7 +65,7 @@ class _Named(JavaObject):
 
 
 class _Methods(JavaObject):
-    """Answers the methods of one object."""
+    """The methods of one object."""
 
     def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
         super().__init__(jvm)

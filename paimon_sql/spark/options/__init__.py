@@ -1,1 +1,1 @@
-"""Options of sessions, reads and writes as Spark hands them over."""
+"""Options of sessions, reads and writes that Spark passes."""

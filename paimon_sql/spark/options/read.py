@@ -1,4 +1,4 @@
-"""Options of one read: OPTIONS hints, ``WITH (..)`` behind a table, and those of a ``DataFrameReader``."""
+"""Options of one read: OPTIONS hints, ``WITH (..)`` after a table, and those of a ``DataFrameReader``."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import in_zone
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
-_SPARKS_OWN = ("__", "path", "versionasof", "timestampasof")
-"""How the options begin that Spark itself gives or answers to."""
+_SPARK_PREFIXES = ("__", "path", "versionasof", "timestampasof")
+"""Prefixes of the options that Spark adds or applies itself."""
 
 ALSO_READ = "__paimon.also-read"
-"""What a rule of ours tells a read: the columns, as JSON, that are read whether the query wants them or not."""
+"""Set by one of our rules: the columns, as JSON, that a scan reads even if the query does not need them."""
 
-_OF_FILE_SYSTEMS = ("fs.", "s3.", "s3a.", "dfs.", "hadoop.")
-"""How the options begin that say how a file system is reached."""
+_FILE_SYSTEM_PREFIXES = ("fs.", "s3.", "s3a.", "dfs.", "hadoop.")
+"""Prefixes of the options of file systems."""
 
 STATE_KEYS = frozenset((*TRAVEL_KEYS, BRANCH.key, READ_CHANGELOG.key, *READ_CHANGELOG.alternatives))
-"""The options that decide which state of a table is seen, and so its columns."""
+"""The options that choose the state of a table to read, and thereby its columns."""
 
 
 CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION = "catalog", "database", "table"
-"""The options that say by which name of which catalog the table at a path is to be found."""
+"""The options that name the catalog, database and table of the table at a path."""
 
 
 def option(options: Mapping[str, str], key: str) -> str | None:
-    """What a ``DataFrameReader``'s or ``DataFrameWriter``'s options hold under a key, in whatever case."""
+    """An option of a ``DataFrameReader`` or ``DataFrameWriter`` by its lower-case key; None if it is not set."""
     return next((v for k, v in options.items() if k.lower() == key), None)
 
 
 def is_of_file_system(key: str) -> bool:
-    """Whether an option says how the file system is reached that holds a table at a path."""
-    return key.startswith(_OF_FILE_SYSTEMS)
+    """Whether an option configures the file system of a table at a path."""
+    return key.startswith(_FILE_SYSTEM_PREFIXES)
 
 
-def _is_of_place(key: str) -> bool:
+def _locates_table(key: str) -> bool:
     return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
 
 
 def given_options(jvm: Jvm, options: Any) -> dict[str, str]:
-    """What a ``CaseInsensitiveStringMap`` holds, by the keys as they were written, without what Spark adds.
+    """The options in a ``CaseInsensitiveStringMap``, with keys in their original case, without those of Spark.
 
-    Where a path says which table is meant, options may tell how it is found, and are none of the read.
+    For a table at a path, the options that locate it (file system, catalog, name) are left out as well.
     """
     if options is None or options.isEmpty():
         return {}
     given = jvm.texts(options.asCaseSensitiveMap())
     if option(given, "path") is not None:
-        given = {k: v for k, v in given.items() if not _is_of_place(k)}
-    return {k: v for k, v in given.items() if not k.lower().startswith(_SPARKS_OWN)}
+        given = {k: v for k, v in given.items() if not _locates_table(k)}
+    return {k: v for k, v in given.items() if not k.lower().startswith(_SPARK_PREFIXES)}
 
 
 def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:
-    """The table under the options of a read; times without a zone are read in the session's.
+    """The table with the options of a read; times without a zone are in the session's time zone.
 
     Raises:
-        InvalidInputError: a text is no time.
+        InvalidInputError: a value is not a valid time.
         NotFoundError: there is no such branch.
-        InvalidOptionError: a key is no option, does not take its value, or is fixed for the life of a table.
+        InvalidOptionError: an option is unknown, has an invalid value, or is immutable.
     """
     if given:
         validate(given, Scope.SPARK)
@@ -82,6 +82,6 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
 
 
 def also_read(options: Any) -> frozenset[str]:
-    """The columns that a read is told to read whatever the query wants."""
-    told = None if options is None else options.get(ALSO_READ)
-    return frozenset(json.loads(told)) if told else frozenset()
+    """The columns that a scan reads even if the query does not need them."""
+    columns = None if options is None else options.get(ALSO_READ)
+    return frozenset(json.loads(columns)) if columns else frozenset()

@@ -1,6 +1,6 @@
-"""Options given for a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``.
+"""Options of a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``.
 
-A catalog, database or table may be ``*`` there, for all of them.
+Catalog, database and table may be ``*``, for all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIMES = f"{CATALYST}.util.DateTimeUtils"
 
 
 def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
-    """The options that a session's settings give to a table; what names the table wins over what names none.
+    """The options of a table in a session's settings; those that name the table override the general ones.
 
     Args:
         jvm: the JVM.
@@ -33,7 +33,7 @@ def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier
         identifier: the table.
     """
     settings = session.conf()
-    # Most sessions have none, which one text tells.
+    # Most sessions have none: one string shows it.
     if _PREFIX not in settings.getAll().toString():
         return {}
     known = jvm.texts(settings.getAllAsJava())
@@ -51,7 +51,7 @@ def session_zone(jvm: Jvm, session: Any) -> tzinfo:
 
 
 def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]:
-    """The options whose keys begin with a table's full name; each part may be ``*``, and the fewest stars win."""
+    """The options whose keys begin with a table's full name; each part may be ``*``, and fewer ``*`` win."""
     pattern = re.compile(r"\.".join(rf"({re.escape(part)}|\*)" for part in name) + r"\.(.+)", re.DOTALL)
     found = [(match, v) for k, v in given.items() if (match := pattern.fullmatch(k))]
     found.sort(key=lambda item: item[0].groups().count("*"), reverse=True)
@@ -59,11 +59,10 @@ def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]
 
 
 def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Table:
-    """The table under a session's options; a write is not sent into the past.
+    """The table with a session's options; for writes without those of time travel.
 
     Raises:
-        InvalidOptionError: an option is fixed for the life of a table, or the rows of its files would be merged
-            otherwise than they were written.
+        InvalidOptionError: an option is immutable, or would merge the rows of existing files differently.
     """
     if writes:
         options = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}

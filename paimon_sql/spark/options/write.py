@@ -14,22 +14,22 @@ from paimon_sql.storage.merge.lookup_levels import check_merging
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
-_OF_CREATION = frozenset((PRIMARY_KEY.key, PARTITION.key, PATH.key, TYPE.key))
-"""What ``saveAsTable`` passes to the table that it makes and to the write that fills it alike."""
+_CREATION_KEYS = frozenset((PRIMARY_KEY.key, PARTITION.key, PATH.key, TYPE.key))
+"""Options that ``saveAsTable`` passes both to the table that it creates and to the write that fills it."""
 
 
 def write_options(jvm: Jvm, table: Table, options: Any) -> dict[str, str]:
-    """The options of Paimon's that a write gives and the table has not itself; what it says of overwriting in any case.
+    """The Paimon options of a write that differ from the table's, and always that of dynamic partition overwrite.
 
-    Options of others pass, since writers of DataFrames are handed what is meant for Spark as well.
+    Unknown options are ignored, since a ``DataFrameWriter`` gets Spark's options as well.
 
     Raises:
-        InvalidOptionError: an option does not take its value, or is fixed for the life of a table.
+        InvalidOptionError: an option has an invalid value or is immutable.
     """
     known = {k: v for k, v in given_options(jvm, options).items() if find_option(k) is not None}
     validate(known, Scope.SPARK)
     stored = table.schema.options
-    asked = {k: v for k, v in canonical(known).items() if k not in _OF_CREATION | TRAVEL_KEYS}
-    check_changes(stored, asked, has_snapshots=True)
-    check_merging(table.name, table.options, table.with_options(asked).options)
-    return {k: v for k, v in asked.items() if stored.get(k) != v or k == DYNAMIC_PARTITION_OVERWRITE.key}
+    requested = {k: v for k, v in canonical(known).items() if k not in _CREATION_KEYS | TRAVEL_KEYS}
+    check_changes(stored, requested, has_snapshots=True)
+    check_merging(table.name, table.options, table.with_options(requested).options)
+    return {k: v for k, v in requested.items() if stored.get(k) != v or k == DYNAMIC_PARTITION_OVERWRITE.key}

@@ -1,7 +1,7 @@
-"""Rules of ours in Spark's analysis of statements.
+"""Analyzer rules: injected into Spark's analysis of statements.
 
-Spark asks its rules for every statement, some of them many times over: so a compiled line says whether a rule has
-anything to say of a plan (`compiled_rules`), and Python is asked for these only.
+Spark applies its rules to every statement, some of them many times. A compiled condition decides whether a rule applies
+to a plan (`compiled_rule`), and only then Python is called.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_fie
 from paimon_sql.spark.rules.compiled_rule import compiled_rule
 
 RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
-"""The class of the leaves that are tables of catalogs, before scans of them are built."""
+"""The class of the leaves that are tables of catalogs, before their scans are built."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """When Spark's analysis asks a rule.
+    """A stage of Spark's analysis.
 
     Attributes:
         rules: the member of the analyzer that holds the rules.
-        inject: the method of ``SparkSessionExtensions`` that takes what makes the rule of a session.
-        builders: the member of ``SparkSessionExtensions`` that holds these.
+        inject: the method of ``SparkSessionExtensions`` that takes a rule builder.
+        builders: the member of ``SparkSessionExtensions`` that holds the rule builders.
     """
 
     rules: str
@@ -35,23 +35,23 @@ class Stage:
 
 
 BEFORE_RESOLUTION = Stage("hintResolutionRules", "injectHintResolutionRule", "hintResolutionRuleBuilders")
-"""Rules that resolve hints come before anything else, and may exchange a whole plan."""
+"""Rules that resolve hints run before all others and may replace a whole plan."""
 RESOLUTION = Stage("extendedResolutionRules", "injectResolutionRule", "resolutionRuleBuilders")
-"""Once each round of resolution, behind Spark's own rules."""
+"""Once per round of resolution, after Spark's own rules."""
 STAGES = (BEFORE_RESOLUTION, RESOLUTION)
 
 
 class AnalysisRule(ABC):
-    """A rule that rewrites plans while Spark analyses them.
+    """A rule that rewrites plans during analysis.
 
     Args:
         jvm: the JVM.
-        session: the session whose plans they are; it may be in the making.
+        session: the session of the plans; it may be under construction.
 
     Attributes:
-        stage: when it is asked.
+        stage: when it is applied.
         compiled: the full name of its class in the JVM.
-        asks: members of that class in Java's words; the last, a method ``asks``, says whether Python is asked.
+        asks: Java source of members of that class; the last, a method ``asks``, decides whether Python is called.
     """
 
     stage: ClassVar[Stage]
@@ -64,16 +64,16 @@ class AnalysisRule(ABC):
 
     @abstractmethod
     def rewritten(self, plan: Any) -> Any:
-        """The plan that stands for another one; the same object if there is nothing to change."""
+        """The rewritten plan; the same object if there is nothing to change."""
 
 
 class RuleBuilder(JavaObject):
-    """What Spark's extensions take: a function from a session to its rule.
+    """A rule builder of ``SparkSessionExtensions``: a function from a session to its rule.
 
     Args:
         jvm: the JVM.
         rule: the class of the rule.
-        make: makes the rule of a session, which may be in the making; by default the rule needs nothing else.
+        make: makes the rule of a session, which may be under construction; by default the constructor of the rule.
     """
 
     MARK = "paimon-sql rule builder"
@@ -94,12 +94,12 @@ class RuleBuilder(JavaObject):
 
 
 def inject(extensions: Any, builder: RuleBuilder) -> None:
-    """Let the sessions that will be made with those extensions have the rule of that builder."""
+    """Add a rule to the sessions that will be created with these extensions."""
     getattr(extensions, builder.rule.stage.inject)(builder)
 
 
 def add_rule(jvm: Jvm, session: Any, builder: RuleBuilder) -> None:
-    """Give a session that exists the rule of that builder; once, however often it is called."""
+    """Add a rule to an existing session, unless it has it already."""
     analyzer = session.sessionState().analyzer()
     field, rules = private_field(analyzer, builder.rule.stage.rules)
     known = jvm.items(rules)

@@ -1,7 +1,7 @@
-"""Rules of Spark's of which a few compiled lines say whether Python has anything to say of a plan (decision 9).
+"""Compiled rules: Java conditions that decide whether a rule in Python is called for a plan (decision 9).
 
-Spark asks its rules for every statement, some of them many times over, and a question to Python costs about as much as
-a small rule of Spark's own.
+Spark applies its rules to every statement, some of them many times, and a call of Python costs about as much as a small
+rule of Spark.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _ANSWERS = "answers"
 
 
 def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[Any], Any], **fields: Any) -> Any:
-    """A new rule that leaves most plans as they are, and asks Python for the others.
+    """A new rule that returns most plans unchanged and calls Python for the others.
 
     Args:
         jvm: the JVM.
         name: the full name of the rule's class.
-        asks: members of the class in Java's words; the last, a method ``asks``, says whether Python is asked for a
+        asks: Java source of members of the class; the last, a method ``asks``, decides whether Python is called for a
             plan.
-        answer: the plan that stands for another one; the same object if there is nothing to change.
+        answer: rewrites a plan; returns the same object if there is nothing to change.
         fields: values of public fields among the members.
     """
     members = (
@@ -42,7 +42,7 @@ def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[An
 
 
 class _Answers(JavaObject):
-    """What the compiled lines ask: a handler of methods, which may throw whatever Spark's own rules may."""
+    """The Python side of a compiled rule: a ``MethodHandler``, since its interface declares any exception."""
 
     def __init__(self, jvm: Jvm, answer: Callable[[Any], Any]) -> None:
         super().__init__(jvm)

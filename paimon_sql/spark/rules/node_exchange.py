@@ -1,4 +1,4 @@
-"""Nodes of Spark's trees exchanged by a few compiled lines, in Spark's own walks over a tree (decision 9)."""
+"""Replacement of nodes by compiled functions during Spark's own traversal of a tree (decision 9)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MEMBERS = (
 
 
 def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: Any) -> Any:
-    """A partial function of Scala's between nodes, as ``transformUp`` and ``transformAllExpressions`` take it.
+    """A Scala partial function from node to node, for ``transformUp`` and ``transformAllExpressions``.
 
     Args:
         jvm: the JVM.
         name: the full name of the function's class.
-        instead: members of the class in Java's words; the last, a method ``instead``, gives of a node what stands for
-            it, null where it stays.
+        instead: Java source of members of the class; the last, a method ``instead``, returns the replacement of a
+            node, null to keep it.
         fields: values of public fields among the members.
     """
     made = compiled_class(jvm, name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)

@@ -1,7 +1,6 @@
-"""Rules of ours in Spark's optimizer.
+"""Optimizer rules: applied to optimized plans, on the driver only.
 
-A rule is a subclass of an abstract class of Spark's (`subclass`, decision 9). Rules run on the driver alone; executors
-know nothing of them.
+To Spark all of them are one compiled rule (decision 9).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
 from paimon_sql.spark.rules.trees import with_children
 
 SCAN = "DataSourceV2ScanRelation"
-"""The simple name of the leaves that are scans of tables."""
+"""The simple class name of the leaves that scan tables."""
 _CLASS = "paimon.PlanRule"
 _ASKS = (
     "public volatile java.util.Set roots;",
@@ -59,11 +58,11 @@ _REPLACED = f"""
 
 
 class PlanRule(ABC):
-    """A rule that rewrites optimized plans, once scans have been built.
+    """A rule that rewrites optimized plans, after their scans are built.
 
     Attributes:
-        roots: the simple names of the classes of plans that it looks at.
-        reads_scans: whether it looks at all plans that scan tables as well.
+        roots: the simple class names of the root nodes of plans that it applies to.
+        reads_scans: whether it also applies to all plans that scan tables.
     """
 
     roots: ClassVar[frozenset[str]] = frozenset()
@@ -74,13 +73,13 @@ class PlanRule(ABC):
 
     @abstractmethod
     def rewritten(self, plan: Any) -> Any:
-        """The plan that stands for another one; the same object if there is nothing to change."""
+        """The rewritten plan; the same object if there is metadata to change."""
 
 
 def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
-    """Let the optimizer of a JVM session apply rules of ours, after the rules that it has.
+    """Add rules to the optimizer of a JVM session, after its existing rules.
 
-    They are one rule to Spark, which asks for each plan but once.
+    They form one rule of Spark, so that Python is called once per plan.
     """
     roots = frozenset[str]().union(*(rule.roots for rule in rules))
 
@@ -99,7 +98,7 @@ def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
 
 
 def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
-    """The scans of tables in a plan, each with its number among the leaves."""
+    """The scans of tables in a plan, each with its position among the leaves."""
     kind = jvm.java_class(f"{EXECUTION}.datasources.v2.{SCAN}")
     for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
         if kind.isInstance(leaf):
@@ -109,14 +108,13 @@ def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
 def with_scans(
     jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None], then: Callable[[Any], Any] = lambda plan: plan
 ) -> Any:
-    """A plan some of whose scans are replaced, those in subqueries of filters (`with_subqueries`) among them.
+    """A plan with some scans replaced, including those in subqueries of filters (`with_subqueries`).
 
     Args:
         jvm: the JVM.
         plan: an optimized plan.
-        instead: the plan that stands for a relation, given it and the Python object that answers for its scan; None if
-            it stays.
-        then: what becomes of a plan, or of a subquery's, whose scans are replaced.
+        instead: the replacement of a relation, from the relation and the Python object behind its scan; None keeps it.
+        then: applied to each plan, or plan of a subquery, in which scans were replaced.
     """
     found = ((number, instead(leaf, behind(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
     leaves = {number: made for number, made in found if made is not None}
@@ -130,7 +128,7 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
     Args:
         jvm: the JVM.
         plan: a logical plan.
-        instead: new plans by the number of the leaf that they replace, counted as ``collectLeaves`` gives them.
+        instead: replacements by the position of the leaf in ``collectLeaves``.
     """
 
     def compiled() -> Any:
@@ -141,26 +139,26 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
 
 
 def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any:
-    """A plan whose filters' subqueries are rewritten: those that Spark has made of optimized plans, and not its own.
+    """A plan with the subqueries of its filters rewritten.
 
-    Dynamic pruning and bloom filters of joins are such; Spark optimizes them no more, and uses the rows of a join's
-    other side for them only if both are alike.
+    These are the subqueries that Spark made of optimized plans: dynamic partition pruning and bloom filters of joins.
+    Spark does not optimize them again, and reuses the rows of a join's other side only if both plans are equal.
     """
     pattern = jvm.singleton(f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
     return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
 
 
 def new_attribute(jvm: Jvm, name: str, kind: Any, *, nullable: bool = True) -> Any:
-    """An attribute under an id of its own; the type is given as Spark's JSON has it."""
+    """An attribute with a new id; `kind` is a type in Spark's JSON form."""
     expressions = f"{CATALYST}.expressions"
-    nothing = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
+    metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
     new_id = jvm.singleton(f"{expressions}.NamedExpression").newExprId()
-    given = (name, jvm.struct(json.dumps(kind)), nullable, nothing, new_id, jvm.seq([]))
-    return jvm.new(f"{expressions}.AttributeReference", *given)
+    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id, jvm.seq([]))
+    return jvm.new(f"{expressions}.AttributeReference", *members)
 
 
 def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
-    """A plan with some of its members exchanged, whatever others it has in this version of Spark."""
+    """A plan with some of its members replaced by name; its other members may differ between versions of Spark."""
 
     def named() -> list[str]:
         return [str(plan.productElementName(i)) for i in range(plan.productArity())]
@@ -174,7 +172,7 @@ def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
 
 @dataclass(frozen=True)
 class _InFilters:
-    """Rewrites the subqueries of a plan's filters; ``pattern`` is what trees with subqueries are told by."""
+    """Rewriting of subqueries in a plan's filters; `pattern` is Spark's ``TreePattern`` of trees with subqueries."""
 
     jvm: Jvm
     pattern: Any

@@ -1,4 +1,4 @@
-"""Spark's plans and expressions changed node by node, by Python."""
+"""Transformation of Spark's plans and expressions, node by node, in Python."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
 
 
 def with_children(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> Any:
-    """A plan or an expression whose children are changed; the same object if none of them is."""
+    """A plan or an expression with its children changed; the same object if none changes."""
     return _over(jvm, node, change)[0]
 
 
 def from_below(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any]) -> Any:
-    """A plan whose nodes are changed from the bottom up.
+    """A plan with its nodes changed from the bottom up.
 
     Args:
         jvm: the JVM.
         plan: a logical plan.
-        change: what stands for a plan with these children, which are changed; the same object if nothing else does.
+        change: the replacement of a node, from the node over its changed children and these; the same node to keep it.
     """
     return change(*_over(jvm, plan, lambda child: from_below(jvm, child, change)))
 
 
 def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
-    """A plan whose own expressions, and what they are made of, are changed from the bottom up.
+    """A plan with the expressions of its root node changed from the bottom up.
 
     Args:
         jvm: the JVM.
         plan: a logical plan.
-        change: what stands for an expression; the same object if nothing else does.
+        change: the replacement of an expression; the same object to keep it.
     """
 
     def changed(expression: Any) -> Any:
@@ -44,10 +44,10 @@ def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def asks_for(is_one: str) -> tuple[str, str]:
-    """Members of a compiled rule that asks Python for plans which hold an expression (`compiled_rules`).
+    """Members of a compiled rule that calls Python for plans with certain expressions (`compiled_rule`).
 
     Args:
-        is_one: the body, in Java's words, of a method that says of ``expression`` whether it is such a one.
+        is_one: Java source of the body of a method that returns whether ``expression`` is one of them.
     """
     return (
         f"private boolean isOne({_EXPRESSION} expression) {{ {is_one} }}",
@@ -68,7 +68,7 @@ def asks_for(is_one: str) -> tuple[str, str]:
 
 
 def _over(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
-    """A node over changed children, and these."""
+    """A node over its changed children, and these."""
     children = jvm.items(node.children())
     made = [change(child) for child in children]
     if any(new is not old for new, old in zip(made, children, strict=True)):
@@ -77,7 +77,7 @@ def _over(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> tuple[Any, list[
 
 
 class _Function(JavaObject):
-    """A function of Scala's, from an expression to another one."""
+    """A Scala function from expression to expression."""
 
     def __init__(self, jvm: Jvm, change: Callable[[Any], Any]) -> None:
         super().__init__(jvm)

@@ -1,1 +1,1 @@
-"""Scans: what Spark pushes down, and who reads (driver, JVM, Python workers)."""
+"""Scans: push-down, choice of the reader (driver, JVM, Python workers), and Spark's scan objects."""

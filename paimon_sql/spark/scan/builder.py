@@ -1,7 +1,7 @@
-"""What Spark pushes into a scan, collected into a request; who carries it out is decided when Spark asks for the scan.
+"""Scan builder: collects what Spark pushes down into a request; the reader is chosen when Spark builds the scan.
 
-All filters stay with Spark as well, except those on partition columns alone, which planning decides exactly, those of a
-look-up by key, which the driver carries out, and those of a read by Python workers, which decide what they understand.
+Spark evaluates all filters again, except those on partition columns only, which planning decides exactly, those of a
+look-up by key, which the driver evaluates, and those of a read by Python workers, which evaluate all translated ones.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ from paimon_sql.storage.table.table import Table
 
 
 class ScanBuilderProxy(JavaObject):
-    """Builds one scan of one table.
+    """The builder of one scan.
 
     Args:
         jvm: the JVM.
-        table: the table, under the options of the read.
+        table: the table with the options of the read.
         session: the JVM's session.
-        note: takes the snapshot of what was planned.
-        also: the columns that are read whatever the query wants.
+        note: called with the snapshot of the plan.
+        also: columns that are read even if the query does not need them.
 
     Attributes:
-        thorough: whether rows that no global index covers are read whatever the table's search mode.
+        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
         request: what Spark has pushed.
     """
 
@@ -85,10 +85,10 @@ class ScanBuilderProxy(JavaObject):
         table = table if self.thorough else ignoring_files(table)
         by_workers = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self.request = ScanRequest(table, table.schema.fields, by_workers=by_workers, thorough=self.thorough)
-        self._untouched = self.request
+        self._initial_request = self.request
         self.session = session
         self._note = note
-        self._also = also
+        self._also_read = also
         self._planner = ScanPlanner(jvm)
         self._native = JvmReader(jvm)
         self._pushed: Any = None
@@ -99,25 +99,25 @@ class ScanBuilderProxy(JavaObject):
 
     @property
     def table(self) -> Table:
-        """The table, under the options of the read."""
+        """The table with the options of the read."""
         return self.request.table
 
-    # -- what Spark pushes -------------------------------------------------------------------------------------------
+    # -- push-down ---------------------------------------------------------------------------------------------------
 
     def pruneColumns(self, struct: Any) -> None:
         hidden = {f.name: f for f in hidden_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
-        asked = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
-        if self._also:
-            asked = {n: asked.get(n) for n in (*own, *hidden) if n in asked or n in self._also}
-        wanted = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in asked.items())
+        requested = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
+        if self._also_read:
+            requested = {n: requested.get(n) for n in (*own, *hidden) if n in requested or n in self._also_read}
+        columns = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in requested.items())
         if self._variants is not None:
-            wanted = self._variants.of(wanted)
-        # Rows without columns could not be counted on their way; one column is the least.
-        self.request = replace(self.request, columns=wanted or self.table.schema.fields[:1])
+            columns = self._variants.of(columns)
+        # Batches without columns would lose the number of rows, so one column is read.
+        self.request = replace(self.request, columns=columns or self.table.schema.fields[:1])
 
     def pushVariantExtractions(self, extractions: Any) -> Any:
-        # Spark asks for the whole plan above the scan first, and then again for parts of it, which know less.
+        # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
         if self._variants is not None or self.thorough:
             return answers(self.jvm, extractions, False)
         self._variants = VariantsWanted(extractions_of(extractions))
@@ -129,7 +129,7 @@ class ScanBuilderProxy(JavaObject):
         return True
 
     def pushFilters(self, expressions: Any) -> Any:
-        # Blobs are fetched for rows that are wanted, and not to find out which are.
+        # Blobs are fetched only for matching rows, not to evaluate predicates.
         schema = self.table.schema
         types = {f.name: f.type for f in schema.fields if not is_blob(f.type)}
         ids = {ROW_ID.name: ROW_ID.type} if is_tracked(schema) and ROW_ID.name not in schema.names else {}
@@ -144,14 +144,14 @@ class ScanBuilderProxy(JavaObject):
             row_ids=(*self.request.row_ids, *row_ids),
         )
         exact = {name for name, kind in types.items() if not is_floating(kind)}
-        settled = set(types if self._decides_rows() else schema.partition_keys)
-        left = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= settled)]
+        evaluated = set(types if self._evaluates_filters() else schema.partition_keys)
+        remaining = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= evaluated)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
-        self._pushed, rest = self._chosen(expressions, len(found), pushed, left)
+        self._pushed, rest = self._subsets(expressions, len(found), pushed, remaining)
         return rest
 
-    def _chosen(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
-        """Some of the expressions, for each choice; they are fetched only if a choice leaves one out but not all."""
+    def _subsets(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
+        """The expressions of each choice of indexes; they are fetched from the JVM only for proper subsets."""
         items: list[Any] = []
         if any(0 < len(chosen) < count for chosen in choices):
             items = self.jvm.items(expressions)
@@ -161,13 +161,13 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._gives_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.forgiving:
             return False
         self.request = replace(self.request, limit=limit)
         return True
 
     def pushTopN(self, orders: Any, limit: int) -> bool:
-        if self._gives_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.forgiving:
             return False
         top = first_in_order(orders, limit, self.table.schema)
         self.request = replace(self.request, top=top)
@@ -177,65 +177,65 @@ class ScanBuilderProxy(JavaObject):
         return True
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        # Spark need not put anything together if there is but one row of each group.
+        # Push-down is complete if the scan returns one row per group, so that Spark need not merge.
         request, fields = self.request, self.table.schema.fields
-        wanted, answer = simple_aggregation(self.jvm, aggregation, fields), None
+        simple, answer = simple_aggregation(self.jvm, aggregation, fields), None
         self._answered = None
-        if wanted is not None and not request.row_ids and not self.table.forgiving:
-            answer = metadata_aggregates(self.table, wanted, request.predicate)
+        if simple is not None and not request.row_ids and not self.table.forgiving:
+            answer = metadata_aggregates(self.table, simple, request.predicate)
         if answer is not None:
-            self._answered = replace(request, aggregation=wanted), answer
+            self._answered = replace(request, aggregation=simple), answer
             return True
-        if wanted == JUST_COUNT:
+        if simple == JUST_COUNT:
             counted = replace(request, counts_rows=True)
             self._answered = counted, None
             return row_counter(self.jvm, counted, self._planner.plan(counted)) is not None
-        # Averages are seen here alone: what is pushed has sums and counts in their place.
-        self._averages = self._averages and (not self._for_workers(fields) or sums_for_averages(aggregation, fields))
+        # Only this call shows averages: the pushed aggregation has sums and counts instead.
+        self._averages = self._averages and (not self._workers_read(fields) or sums_for_averages(aggregation, fields))
         return False
 
     def pushAggregation(self, aggregation: Any) -> bool:
-        # Spark asks only when no filter is left to it, so what is pushed here decides on the rows by itself.
+        # Spark calls this only if no filter remains for it, so the request selects the rows completely.
         if self._answered is not None:
             self.request, self._from_metadata = self._answered
             return True
-        # To look at an aggregation takes time, which what the JVM reads had better be spared.
+        # Parsing an aggregation takes round trips, which reads by the JVM should not pay for.
         schema = self.table.schema
-        if not self._averages or not self._for_workers(schema.fields) or self.request.is_lookup:
+        if not self._averages or not self._workers_read(schema.fields) or self.request.is_lookup:
             return False
-        wanted = partial_aggregation(aggregation, schema.fields)
-        if wanted is None or not self._for_workers([schema.field(name) for name in wanted.columns]):
+        partial = partial_aggregation(aggregation, schema.fields)
+        if partial is None or not self._workers_read([schema.field(name) for name in partial.columns]):
             return False
-        self.request = replace(self.request, aggregation=wanted)
+        self.request = replace(self.request, aggregation=partial)
         return True
 
-    # -- who reads ---------------------------------------------------------------------------------------------------
+    # -- choice of the reader ----------------------------------------------------------------------------------------
 
     @property
-    def _gives_aggregates(self) -> bool:
+    def _returns_aggregates(self) -> bool:
         return self.request.counts_rows or self.request.aggregation is not None
 
     @property
     def _extracts(self) -> bool:
-        """Whether the scan gives what is inside of variants, whoever is to read them after all."""
+        """Whether the scan returns values extracted from variants, regardless of its reader."""
         return self._variants is not None and self._variants.extracted
 
-    def _decides_rows(self) -> bool:
-        """Whether Spark need not look at rows again whose filters were understood."""
+    def _evaluates_filters(self) -> bool:
+        """Whether the scan evaluates translated filters exactly, so that Spark need not; may set `by_workers`."""
         if self.request.is_lookup:
             return True
-        # Workers leave out exactly the rows that are not wanted, Spark's own reader does so roughly.
+        # Workers evaluate filters per row, Spark's own reader only per row group and page.
         if not self.request.by_workers:
-            self.request = replace(self.request, by_workers=self._for_workers(()))
+            self.request = replace(self.request, by_workers=self._workers_read(()))
         return self.request.by_workers
 
-    def _for_workers(self, columns: Sequence[DataField]) -> bool:
-        """Whether there are rows that Python workers had better put together, as they read them anyway."""
+    def _workers_read(self, columns: Sequence[DataField]) -> bool:
+        """Whether Python workers have to read the rows, so that they should filter and aggregate them as well."""
         plan = self._planner.plan(self.request)
         return bool(plan.splits) and (self.request.by_workers or not is_native(plan, self._native, columns))
 
     def _reads_natively(self) -> bool:
-        """Whether Spark's own reader will read all, unless the rest of the query turns out otherwise."""
+        """Whether Spark's own reader will read all rows, unless a later push-down changes that."""
         if self.request.by_workers or not HAS_PRUNED_VARIANTS:
             return False
         plan = self._planner.plan(self.request)
@@ -248,7 +248,7 @@ class ScanBuilderProxy(JavaObject):
         )
 
     def _decision(self, *, is_local: bool = True) -> ScanDecision:
-        """The plan of the request, and who carries it out: the driver only if the scan may be a local one."""
+        """The plan of the request and its reader: the driver only if the scan may be local."""
         request = self.request
         if self._from_metadata is not None:
             return ScanDecision(request, self._from_metadata, ScanPath.METADATA)
@@ -261,7 +261,7 @@ class ScanBuilderProxy(JavaObject):
         return ScanDecision(request, plan, path)
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
-        """Nothing, unless a query of a table with partitions would read all files and its options forbid that."""
+        """Raise if the query would read all files of a partitioned table and the options forbid that."""
         table, files = self.table, plan.metrics.files
         if self.thorough or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
             return
@@ -277,8 +277,8 @@ class ScanBuilderProxy(JavaObject):
     def build(self) -> Any:
         request = self.request
         try:
-            if request is self._untouched:
-                scan: ScanInterface = UnplannedScanProxy(self.jvm, self.table.name, request.columns, self._whole)
+            if request is self._initial_request:
+                scan: ScanInterface = UnplannedScanProxy(self.jvm, self.table.name, request.columns, self._all_rows)
             else:
                 scan = self._planned(self._decision())
         except NoSuchSnapshotError as error:
@@ -286,7 +286,7 @@ class ScanBuilderProxy(JavaObject):
         scan.stream = self._stream
         return scan
 
-    def _whole(self) -> PlannedScanProxy:
+    def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))
         assert isinstance(scan, PlannedScanProxy)
         return scan
@@ -303,21 +303,21 @@ class ScanBuilderProxy(JavaObject):
 
     def _scan(self, decision: ScanDecision) -> ScanInterface:
         scan = ScanFactory(self.jvm, self.session, self._pushed, self._variants).scan(decision)
-        if isinstance(scan, PlannedScanProxy) and not self._gives_aggregates:
+        if isinstance(scan, PlannedScanProxy) and not self._returns_aggregates:
             scan.runtime = self._planner.runtime_filters(decision.request, scan.plan)
             for other in scan.stand_ins:
                 other.runtime = scan.runtime
         return scan
 
     def _equality(self, snapshot: Snapshot | None) -> ScanEquality | None:
-        """What another scan must have in common with this one to give the same rows; None if nothing tells that."""
+        """The identity of the scan's rows; None if the snapshot does not determine them."""
         request, table = self.request, self.table
         if not sees_one_branch(table):
             return None
-        how = (request.columns, request.limit, request.top, request.counts_rows, request.aggregation)
-        seen = (table.branch, table.read_optimized, table.schema, snapshot, request.by_workers, request.thorough)
-        taken = () if self._variants is None else self._variants.given
-        return ScanEquality(table.path, request.names, request.filters, seen, how, taken)
+        pushed = (request.columns, request.limit, request.top, request.counts_rows, request.aggregation)
+        state = (table.branch, table.read_optimized, table.schema, snapshot, request.by_workers, request.thorough)
+        extractions = () if self._variants is None else self._variants.given
+        return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
@@ -345,5 +345,5 @@ class ScanBuilderProxy(JavaObject):
 
 
 def _raise(error: PaimonError) -> pa.Table:
-    """No rows, but the error; a stream that goes on behind what the options name reads none this way."""
+    """Raise an error when rows are read; a stream, which may continue after the missing snapshot, never calls this."""
     raise error

@@ -1,4 +1,4 @@
-"""Counts of rows, where possible without reading all of them."""
+"""Row counts, where possible without reading all rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_sql.storage.scan.plan import ScanPlan
 
 
 def row_counter(jvm: Jvm, request: ScanRequest, plan: ScanPlan) -> Callable[[], int] | None:
-    """What counts on the driver: few rows, from metadata, or from the deletion mask; None if workers must count."""
+    """A function that counts on the driver, by look-up, metadata or deletion mask; None if workers must count."""
     if request.is_lookup:
         return lambda: sum(task.count() for task in count_tasks(request, plan))
     if request.by_workers:
@@ -27,7 +27,7 @@ def row_counter(jvm: Jvm, request: ScanRequest, plan: ScanPlan) -> Callable[[], 
 
 
 def count_tasks(request: ScanRequest, plan: ScanPlan) -> list[CountTask]:
-    """A task for each split, which counts its rows by one column."""
+    """One task per split that counts its rows by reading one column."""
     schema = request.table.schema
-    column = schema.trimmed_primary_keys[:1] or schema.names[:1]
-    return [CountTask(ReadTask(request.table, split, column, request.predicate)) for split in plan.splits]
+    columns = schema.trimmed_primary_keys[:1] or schema.names[:1]
+    return [CountTask(ReadTask(request.table, split, columns, request.predicate)) for split in plan.splits]

@@ -1,4 +1,4 @@
-"""Scans made of decisions: one class of Spark's ``Scan`` for each path."""
+"""Scan factory: Spark's ``Scan`` for a decision, one class per path."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ class JvmReader:
     jvm: Jvm
 
     def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it reads these columns, and reaches the files."""
+        """Whether it can access the files and read these columns."""
         return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
 
     def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can leave out the rows that are deleted or overwritten by newer ones of their keys."""
+        """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
         return can_mark(self.jvm, plan, columns)
 
 
 @dataclass(frozen=True)
 class ScanFactory:
-    """Makes scans.
+    """Factory of scans.
 
     Attributes:
         jvm: the JVM.
         session: the JVM's session.
-        pushed: Catalyst expressions that Spark's own reader may use to leave out row groups and pages.
-        variants: what is wanted of variants; None if Spark did not say.
-        is_divisible: Spark may divide the reads anew by the buckets of the rows.
+        pushed: Catalyst expressions by which Spark's own reader may skip row groups and pages.
+        variants: the values to extract from variants; None if Spark pushed none.
+        is_divisible: whether Spark may divide the splits anew, by the buckets of their rows.
     """
 
     jvm: Jvm
@@ -66,7 +66,7 @@ class ScanFactory:
     is_divisible: bool = True
 
     def scan(self, decision: ScanDecision) -> ScanInterface:
-        """The scan that carries out a decision."""
+        """Return the scan of a decision."""
         request, plan = decision.request, decision.plan
         if isinstance(plan, MetadataAggregates):
             return self._from_metadata(decision, plan)
@@ -88,26 +88,26 @@ class ScanFactory:
         return LocalScanProxy(self.jvm, self.session, request.columns, rows, decision.describe())
 
     def _rows(self, decision: ScanDecision, plan: ScanPlan) -> PlannedScanProxy:
-        """A scan whose tasks run all over the cluster."""
+        """A scan whose tasks run on executors."""
         request, what = decision.request, decision.describe()
         structs = self.variants.structs if self.variants is not None else None
-        given = (self.jvm, self.session, request.columns, self.pushed, what, plan)
+        native_arguments = (self.jvm, self.session, request.columns, self.pushed, what, plan)
         if decision.path is ScanPath.NATIVE:
-            return self._divisible(NativeScanProxy(*given, structs), request)
+            return self._with_bucketing(NativeScanProxy(*native_arguments, structs), request)
         twin = None
         if decision.path is ScanPath.MASKED:
-            twin = MaskedScanProxy(*given, request.predicate, structs)
+            twin = MaskedScanProxy(*native_arguments, request.predicate, structs)
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in read_tasks(request, plan)]
 
-        given_tasks = (self.jvm, partitions_of(plan), request.columns, what, plan)
+        arguments = (self.jvm, partitions_of(plan), request.columns, what, plan)
         if self.variants is not None and structs:
-            whole = PythonScanProxy(*given_tasks, partitions_of=partitions_of)
-            return self._divisible(PromisedScanProxy(whole, twin, self.variants), request)
-        return self._divisible(PythonScanProxy(*given_tasks, twin, partitions_of), request)
+            by_workers = PythonScanProxy(*arguments, partitions_of=partitions_of)
+            return self._with_bucketing(PromisedScanProxy(by_workers, twin, self.variants), request)
+        return self._with_bucketing(PythonScanProxy(*arguments, twin, partitions_of), request)
 
-    def _divisible(self, scan: PlannedScanProxy, request: ScanRequest) -> PlannedScanProxy:
+    def _with_bucketing(self, scan: PlannedScanProxy, request: ScanRequest) -> PlannedScanProxy:
         if self.is_divisible:
             scan.bucketing = bucketing_of(scan.plan, request.names)
             for other in scan.stand_ins:
@@ -115,24 +115,24 @@ class ScanFactory:
         return scan
 
     def _partial_aggregates(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
-        """A scan that gives partial aggregates, which Spark puts together."""
+        """A scan that returns partial aggregates, which Spark merges."""
         request = decision.request
-        wanted = request.aggregation
-        assert wanted is not None
+        aggregation = request.aggregation
+        assert aggregation is not None
 
         def partitions_of(plan: ScanPlan) -> list[list[AggregateTask]]:
-            reads = (ReadTask(request.table, split, wanted.columns, request.predicate) for split in plan.splits)
-            return [[AggregateTask(read, wanted)] for read in reads]
+            reads = (ReadTask(request.table, split, aggregation.columns, request.predicate) for split in plan.splits)
+            return [[AggregateTask(read, aggregation)] for read in reads]
 
-        fields = answer_fields(wanted, request.table.schema.fields)
+        fields = answer_fields(aggregation, request.table.schema.fields)
         what = decision.describe()
         scan = PythonScanProxy(self.jvm, partitions_of(plan), fields, what, plan, partitions_of=partitions_of)
-        if {f.name for f in fields[len(wanted.groups) :]}.isdisjoint(request.table.schema.names):
-            scan.bucketing = bucketing_of(plan, wanted.groups)
+        if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
+            scan.bucketing = bucketing_of(plan, aggregation.groups)
         return scan
 
     def _count(self, decision: ScanDecision, plan: ScanPlan) -> ScanInterface:
-        """A scan that gives the number of rows."""
+        """A scan that returns the number of rows."""
         request, what = decision.request, decision.describe()
         count = row_counter(self.jvm, request, plan)
         if decision.path is ScanPath.WORKERS or count is None:
@@ -145,17 +145,18 @@ class ScanFactory:
         return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
 
     def _from_metadata(self, decision: ScanDecision, answer: MetadataAggregates) -> LocalScanProxy:
-        """A scan that gives whole aggregates from metadata."""
-        wanted = decision.request.aggregation
-        assert wanted is not None
-        fields = answer_fields(wanted, decision.request.table.schema.fields)
+        """A scan that returns metadata-only aggregates."""
+        aggregation = decision.request.aggregation
+        assert aggregation is not None
+        fields = answer_fields(aggregation, decision.request.table.schema.fields)
         return LocalScanProxy(self.jvm, self.session, fields, lambda: answer.rows, decision.describe())
 
 
 def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:
-    """A task for each split of a plan."""
-    wanted = all_of([p for p in (request.predicate, plan.condition) if p is not None])
+    """One read task per split of a plan."""
+    predicate = all_of([p for p in (request.predicate, plan.condition) if p is not None])
     parts = parts_of(request.columns, request.table.schema.fields)
     return [
-        ReadTask(request.table, split, request.names, wanted, request.row_id_predicate, parts) for split in plan.splits
+        ReadTask(request.table, split, request.names, predicate, request.row_id_predicate, parts)
+        for split in plan.splits
     ]

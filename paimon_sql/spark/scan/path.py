@@ -1,4 +1,4 @@
-"""Who reads: chosen from a request and its plan."""
+"""Scan path: the reader of a scan (driver, Spark's reader, Python workers), chosen from a request and its plan."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.selection.top_n import TopN
 from paimon_sql.storage.table.table import Table
 
-_FEW_ROWS, _FEW_FILES = 10_000, 64
-"""How many rows, of how many files, the driver reads by itself if a global index finds them."""
-_WORTH = 8
-"""Python workers read what an index finds if it leaves out all rows but this part of them."""
+_DRIVER_ROWS, _DRIVER_FILES = 10_000, 64
+"""Maximum rows and files that the driver reads itself if a global index finds them."""
+_NARROW_FACTOR = 8
+"""Python workers read the rows that an index finds if they are at most one part in this many of the files' rows."""
 
 
 class ScanPath(Enum):
-    """Who reads the rows of a scan."""
+    """The reader of a scan's rows."""
 
     METADATA = "metadata only"
     DRIVER = "driver"
@@ -35,23 +35,23 @@ class ScanPath(Enum):
 
 
 class NativeReader(Protocol):
-    """What Spark's own reader can do with the files of a plan."""
+    """The capabilities of Spark's own reader for the files of a plan."""
 
     def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it reads these columns, and reaches the files."""
+        """Whether it can access the files and read these columns."""
 
     def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can leave out the rows that are deleted or overwritten by newer ones of their keys."""
+        """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
 
 
 @dataclass(frozen=True)
 class ScanDecision:
-    """A request with its plan, and who carries it out; EXPLAIN prints it.
+    """A request, its plan, and the path that reads it; EXPLAIN prints it.
 
     Attributes:
         request: the request.
-        plan: its plan, or the aggregates that metadata alone gave.
-        path: who reads.
+        plan: its plan, or its metadata-only aggregates.
+        path: the reader.
     """
 
     request: ScanRequest
@@ -60,23 +60,23 @@ class ScanDecision:
 
     def describe(self) -> str:
         """One line, for EXPLAIN and the UI."""
-        asked = self.request
-        if asked.aggregation is not None:
-            return describe(asked.table, self.plan, asked.predicate, asked.aggregation)
-        return describe(asked.table, self.plan, asked.predicate, top=asked.top, columns=asked.columns)
+        request = self.request
+        if request.aggregation is not None:
+            return describe(request.table, self.plan, request.predicate, request.aggregation)
+        return describe(request.table, self.plan, request.predicate, top=request.top, columns=request.columns)
 
 
 def choose_path(
     request: ScanRequest, plan: ScanPlan, native: NativeReader, *, counts_on_driver: bool, extracts: bool
 ) -> ScanPath:
-    """Who carries out a request.
+    """Choose the reader of a request.
 
     Args:
         request: the request.
         plan: its plan.
         native: Spark's own reader.
-        counts_on_driver: the number of rows can be found without reading all of them.
-        extracts: the scan gives values inside of variants, which Spark's own reader alone does.
+        counts_on_driver: whether the number of rows can be found without reading all of them.
+        extracts: whether the scan extracts values from variants, which only Spark's own reader can.
     """
     if request.aggregation is not None:
         return ScanPath.WORKERS
@@ -90,32 +90,32 @@ def choose_path(
         return ScanPath.WORKERS
     if plan.is_raw and not plan.rows_to_mark:
         return ScanPath.NATIVE
-    # A few rows need not wait until all are merged.
+    # With a limit, rows are returned before all keys are merged, which a mask would require.
     is_masked = (plan.is_raw or request.limit is None) and native.masks(plan, request.columns)
     return ScanPath.MASKED if is_masked else ScanPath.WORKERS
 
 
 def is_native(plan: ScanPlan, native: NativeReader, columns: Sequence[DataField]) -> bool:
-    """Whether Spark's own reader can read these columns, and leave out deleted rows if there are any."""
+    """Whether Spark's own reader can read these columns, with a deletion mask if the plan needs one."""
     if is_narrow(plan) or not native.reads(plan, columns):
         return False
     return not plan.rows_to_mark or native.masks(plan, columns)
 
 
 def is_small(plan: ScanPlan) -> bool:
-    """Whether an index leaves so few rows that the driver reads them quicker than a job would begin."""
+    """Whether an index finds so few rows that the driver reads them faster than a job starts."""
     found = plan.rows_from_indexes
-    return found is not None and found <= _FEW_ROWS and sum(len(s.files) for s in plan.splits) <= _FEW_FILES
+    return found is not None and found <= _DRIVER_ROWS and sum(len(s.files) for s in plan.splits) <= _DRIVER_FILES
 
 
 def is_narrow(plan: ScanPlan) -> bool:
-    """Whether an index leaves so few of the files' rows that readers had better pass over the others."""
+    """Whether an index finds so few of the files' rows that reading should skip the others."""
     found = plan.rows_from_indexes
-    return found is not None and found * _WORTH <= sum(s.row_count for s in plan.splits)
+    return found is not None and found * _NARROW_FACTOR <= sum(s.row_count for s in plan.splits)
 
 
 def has_all_rows(request: ScanRequest, plan: ScanPlan) -> bool:
-    """Whether all live rows of the plan's files are wanted."""
+    """Whether all live rows of the plan's files are requested."""
     keys = set(request.table.schema.partition_keys)
     if not all(p.columns() <= keys for p in request.predicates):
         return False
@@ -130,7 +130,7 @@ def describe(
     top: TopN | None = None,
     columns: Sequence[DataField] = (),
 ) -> str:
-    """A scan in one line."""
+    """A description of a scan in one line."""
     m, found = plan.metrics, plan.rows_from_indexes if isinstance(plan, ScanPlan) else None
     parts = [
         f"snapshot {plan.snapshot.id}" if plan.snapshot else "no snapshot",

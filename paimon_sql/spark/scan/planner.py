@@ -1,4 +1,4 @@
-"""Requests planned, each once."""
+"""Planning of scan requests, cached."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from paimon_sql.storage.scan.seen import depends_on_snapshot_alone
 
 
 class ScanPlanner:
-    """Plans the requests of one scan builder, and remembers the last plan and the last answers of global indexes."""
+    """Plans the requests of one scan builder, and caches the last plan and the last answers of global indexes."""
 
     def __init__(self, jvm: Jvm) -> None:
         self._jvm = jvm
-        self._planned: tuple[Hashable, ScanPlan] | None = None
-        self._asked: tuple[Hashable, IndexAnswers] | None = None
+        self._cached_plan: tuple[Hashable, ScanPlan] | None = None
+        self._cached_answers: tuple[Hashable, IndexAnswers] | None = None
 
     def plan(self, request: ScanRequest) -> ScanPlan:
-        """The plan of a request; that of an earlier one which differs in nothing that plans depend on."""
-        if self._planned is None or self._planned[0] != request.planning:
+        """The plan of a request; cached by `ScanRequest.planning`."""
+        if self._cached_plan is None or self._cached_plan[0] != request.planning:
             started = time.monotonic()
             plan = self._plan(request, request.predicate, self._answers(request))
             plan.metrics.seconds = time.monotonic() - started
-            self._planned = request.planning, plan
-        return self._planned[1]
+            self._cached_plan = request.planning, plan
+        return self._cached_plan[1]
 
     def runtime_filters(self, request: ScanRequest, plan: ScanPlan) -> RuntimeFilters | None:
-        """What takes conditions while the query runs; None where a plan of the same snapshot could be another one."""
+        """The runtime filters of a scan; None where planning the same snapshot again could give another plan."""
         is_narrowed = (request.limit, request.top) != (None, None)
         if is_narrowed or plan.snapshot is None or not depends_on_snapshot_alone(request.table):
             return None
@@ -45,9 +45,9 @@ class ScanPlanner:
 
     @property
     def parallelism(self) -> int:
-        """How many tasks run at a time."""
-        found: int = self._jvm.constant("parallelism", lambda: self._jvm.context.defaultParallelism)
-        return found
+        """The number of tasks that run at a time."""
+        parallelism: int = self._jvm.constant("parallelism", lambda: self._jvm.context.defaultParallelism)
+        return parallelism
 
     def _replan(
         self, request: ScanRequest, answers: IndexAnswers, snapshot: Snapshot, predicate: Predicate
@@ -55,10 +55,10 @@ class ScanPlanner:
         return self._plan(request, all_of([*request.predicates, predicate]), answers, snapshot)
 
     def _answers(self, request: ScanRequest) -> IndexAnswers:
-        asked = tuple(map(id, request.predicates))
-        if self._asked is None or self._asked[0] != asked:
-            self._asked = asked, IndexAnswers(request.predicate, thorough=request.thorough)
-        return self._asked[1]
+        key = tuple(map(id, request.predicates))
+        if self._cached_answers is None or self._cached_answers[0] != key:
+            self._cached_answers = key, IndexAnswers(request.predicate, thorough=request.thorough)
+        return self._cached_answers[1]
 
     def _plan(
         self,

@@ -1,4 +1,4 @@
-"""What a query asks of a scan, as data: all that Spark pushed into it."""
+"""Scan request: all that Spark pushed into a scan, as data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """A scan as it is asked for (Spark: ``ScanBuilder`` and its mixins).
+    """A request of Spark to a scan (Spark: ``ScanBuilder`` and its mixins).
 
     Attributes:
-        table: the table, under the options of the read.
-        columns: the columns of the rows; metadata columns may be among them.
-        predicates: the conditions on columns of the table that could be translated.
-        row_ids: those on row ids.
-        filters: all conditions, serialised by Spark.
-        limit: how many rows are wanted; None without a limit.
-        top: of which order they are the first; None without one.
-        counts_rows: only the number of rows is wanted.
-        aggregation: the aggregates that are wanted instead of rows; None without.
-        by_workers: Spark's own reader must not read.
-        thorough: rows that no global index covers are read whatever the table's search mode.
+        table: the table with the options of the read.
+        columns: the columns of the rows, which may include metadata columns.
+        predicates: the predicates on columns of the table that could be translated.
+        row_ids: the predicates on row ids.
+        filters: all filters, serialized by Spark.
+        limit: the maximum number of rows; None without a limit.
+        top: the order and number of the first rows; None without one.
+        counts_rows: whether only the number of rows is requested.
+        aggregation: the aggregates that are requested instead of rows; None without.
+        by_workers: whether Spark's own reader must not be used.
+        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
     """
 
     table: Table
@@ -52,33 +52,33 @@ class ScanRequest:
 
     @property
     def predicate(self) -> Predicate | None:
-        """All conditions on columns of the table."""
+        """The conjunction of the predicates on columns of the table."""
         return all_of(list(self.predicates))
 
     @property
     def row_id_predicate(self) -> Predicate | None:
-        """All conditions on row ids."""
+        """The conjunction of the predicates on row ids."""
         return all_of(list(self.row_ids))
 
     @property
     def is_lookup(self) -> bool:
-        """Whether a condition gives a value to each column of the key."""
+        """Whether the predicates fix the value of each column of the primary key."""
         return pins_key(self.table.schema, self.predicate)
 
     @property
     def reads_metadata_columns(self) -> bool:
-        """Whether it asks for columns that no file holds."""
+        """Whether metadata columns are requested, which no file stores."""
         return not set(self.table.schema.names).issuperset(self.names)
 
     @property
     def is_about_partitions(self) -> bool:
-        """Whether its conditions take or leave whole partitions, as far as they could be translated."""
+        """Whether the translated predicates select whole partitions."""
         keys = set(self.table.schema.partition_keys)
         return all(p.is_exact and p.columns() <= keys for p in self.predicates)
 
     @property
     def planning(self) -> Hashable:
-        """What the plan depends on: requests that have it in common share a plan."""
+        """The parts of a request that its plan depends on: requests with equal values share a plan."""
         by_columns = has_data_evolution(self.table) or self.table.options.get(
             SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
         )

@@ -1,7 +1,7 @@
-"""Rows brought to their owners: each partition and bucket is written by one task of a job.
+"""Distribution of rows by bucket: each partition and bucket is written by one task of a job.
 
-How that is done depends on the bucket mode: one exchange where a row tells its bucket, two where assigners must first
-see all rows of a key's lane.
+This needs one exchange if the bucket follows from the row, and two in the dynamic bucket mode: an assigner must see all
+rows of its assigner partition first.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 def locally_merged(task: WriteTask, frame: DataFrame) -> DataFrame:
-    """The rows, or fewer with their kinds behind them that come to the same.
+    """Merge rows by key before the exchange (Paimon: `local-merge-buffer-size`).
+
+    Returns an equivalent frame with the row kind as last column; the same frame if the table does not merge locally.
 
     Args:
-        task: what writers do with the rows afterwards.
-        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+        task: the task of the writers.
+        frame: the rows, with the table's column names, optionally followed by the row kind.
     """
     table = task.table
     if not merges_locally(table):
@@ -54,13 +56,13 @@ def locally_merged(task: WriteTask, frame: DataFrame) -> DataFrame:
     def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types: dict[str, pa.DataType] = {}
 
-        def seen() -> Iterator[pa.RecordBatch]:
+        def recorded() -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 types.update({f.name: f.type for f in batch.schema})
                 yield batch
 
         with one_message():
-            for rows in merged_locally(table, task.prepared(seen())):
+            for rows in merged_locally(table, task.prepared(recorded())):
                 yield returned(rows.select([*names, VALUE_KIND.name]), types)
 
     fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in names)]
@@ -71,9 +73,9 @@ Owners = npt.NDArray[np.int32]
 
 
 def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
-    """The rows of a batch, those of near values together if the task lays rows out by columns one after the other.
+    """The rows of a batch write, partitioned by ranges of the clustering columns if the task clusters in their order.
 
-    A curve has no ranges that Spark knows of. To find ranges Spark reads the rows twice, which a stream does not bear.
+    Spark has no ranges of a curve (z-order, Hilbert). Streams are excluded since Spark reads rows twice to find ranges.
     """
     if not isinstance(task, ClusteredWriteTask) or task.layout.strategy != Plain.name:
         return frame
@@ -81,21 +83,21 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
 
 
 def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
-    """The rows of a batch, those of a partition together if the table asks for that and no buckets do so."""
+    """The rows of a batch write, distributed by partition if the table's options require it and no bucket does."""
     schema = task.table.schema
-    apart = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
-    if apart or not schema.partition_keys or not bucket_mode(schema).is_shared:
+    is_disabled = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
+    if is_disabled or not schema.partition_keys or not bucket_mode(schema).is_shared:
         return frame
     return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
 
 
 @singledispatch
 def distribute_by_bucket(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
-    """The rows where the task can run on each partition of the frame, and the task that does so.
+    """Distribute rows so that one task writes each bucket; return the task to run per partition of the frame.
 
     Args:
-        task: what writers do.
-        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+        task: the task of the writers.
+        frame: the rows, with the table's column names, optionally followed by the row kind.
     """
     return task, frame
 
@@ -108,25 +110,25 @@ def _(task: FixedTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 @distribute_by_bucket.register
 def _(task: DynamicTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
     schema = task.table.schema
-    lanes = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
-    task = replace(task, lanes=lanes)
+    assigners = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    task = replace(task, lanes=assigners)
     router = Router(schema, 1)
     names = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
 
     def assigner_owners(batch: pa.RecordBatch) -> Owners:
-        return bucket_owners(router, batch, assigner_partition_of(key_hashes(schema, batch), lanes), lanes)
+        return bucket_owners(router, batch, assigner_partition_of(key_hashes(schema, batch), assigners), assigners)
 
-    by_lane = locally_merged(task, frame).repartitionById(lanes, _owner_column(schema, names, assigner_owners))
+    by_assigner = locally_merged(task, frame).repartitionById(assigners, _owner_column(schema, names, assigner_owners))
     if not task.index:
-        return task, by_lane  # nothing stands in a bucket of another lane, so a lane's task owns its buckets
-    assigned = by_lane.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
+        return task, by_assigner  # no key is in a bucket of another assigner yet, so each task owns its buckets
+    assigned = by_assigner.withColumn(BUCKET.name, _assigned(task.assigner(), schema, names))
     tasks = _tasks(frame)
 
     def owners(batch: pa.RecordBatch) -> Owners:
         return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
 
-    places = (*schema.partition_keys, BUCKET.name)
-    return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, places, owners))
+    columns = (*schema.partition_keys, BUCKET.name)
+    return replace(task, assigned=True), assigned.repartitionById(tasks, _owner_column(schema, columns, owners))
 
 
 @distribute_by_bucket.register
@@ -140,7 +142,7 @@ def _(task: DefaultNumberTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
 
 
 def _by_bucket(task: WriteTask, router: Router, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
-    """One exchange, for every partition has the router's number of buckets."""
+    """Distribute rows by one exchange: each partition has the router's number of buckets."""
     schema, tasks = router.schema, _tasks(frame)
     if not schema.partition_keys:
         tasks = min(tasks, router.buckets)
@@ -161,15 +163,15 @@ def _(task: CrossPartitionTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]
     def owners(batch: pa.RecordBatch) -> Owners:
         return bucket_owners(router, batch, batch.column(BUCKET.name).to_numpy(), tasks)
 
-    places = (*schema.partition_keys, BUCKET.name)
+    columns = (*schema.partition_keys, BUCKET.name)
     rows = relocated(task, frame)
-    return task.relocated(), rows.repartitionById(tasks, _owner_column(schema, places, owners))
+    return task.relocated(), rows.repartitionById(tasks, _owner_column(schema, columns, owners))
 
 
 def bucket_owners(
     router: Router, batch: pa.RecordBatch, buckets: npt.NDArray[np.integer], tasks: int
 ) -> npt.NDArray[np.int32]:
-    """The task of each row: buckets of a partition follow one another, beginning anywhere."""
+    """The task of each row: consecutive buckets of a partition have consecutive tasks, from a hash of the partition."""
     partitions, codes = router.partitions_of(batch)
     seeds = np.array([zlib.crc32(p) for p in partitions], dtype=np.int64)
     return ((seeds[codes] + buckets) % tasks).astype(np.int32)
@@ -183,11 +185,11 @@ def _assigned(assigner: HashAssigner, schema: TableSchema, names: Sequence[str])
     conform = conformer(schema, names)
 
     def assign(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        for columns in batches:
-            given = columns if isinstance(columns, tuple) else (columns,)
-            yield pa.array(assigner.assign(conform(given)))
+        for batch in batches:
+            columns = batch if isinstance(batch, tuple) else (batch,)
+            yield pa.array(assigner.assign(conform(columns)))
 
-    # An assigner remembers what it gave, so that Spark must not call it twice for a row.
+    # An assigner has state, so Spark must not call it twice for a row.
     return arrow_udf(assign, "int").asNondeterministic()(*(col(quoted(n)) for n in names))
 
 

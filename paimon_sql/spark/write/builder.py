@@ -1,4 +1,4 @@
-"""Writes that Spark hands over: the rows of a statement, routed to buckets, written by workers, committed here."""
+"""Write builder: Spark's V1 write of a statement's rows, dynamic overwrite, or streaming write."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
 class WriteBuilderProxy(JavaObject):
-    """Collects how a statement writes: append, overwrite all, some partitions, or those that occur in the rows.
+    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
-        info: what Spark says of the rows.
-        called: the name by which Spark knows the table, its catalog's first; none if its catalog does not know it yet.
+        info: Spark's ``LogicalWriteInfo``.
+        called: the table's name in Spark, beginning with the catalog; empty if its catalog does not have it yet.
     """
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, called: tuple[str, ...] = ()) -> None:
@@ -52,7 +52,7 @@ class WriteBuilderProxy(JavaObject):
     def build(self) -> V1WriteProxy | DynamicOverwriteProxy:
         overwrite = self._overwrite
         if overwrite is not None and self._dynamic is not None and self.table.schema.partition_keys:
-            # What the statement itself says wins over Spark's partitionOverwriteMode.
+            # The statement's own option overrides Spark's partitionOverwriteMode.
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         if overwrite is not None and self._is_batch:
             return DynamicOverwriteProxy(self.jvm, self.table, self.session, self._struct, overwrite)
@@ -85,7 +85,7 @@ class WriteBuilderProxy(JavaObject):
 
 
 class V1WriteProxy(WriteInterface):
-    """A write that is executed as one call with the statement's rows."""
+    """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``)."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class V1WriteProxy(WriteInterface):
 
 
 class InsertableProxy(JavaObject):
-    """What Spark calls with the rows."""
+    """The relation into which Spark inserts the rows."""
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None) -> None:
         super().__init__(jvm)

@@ -1,6 +1,6 @@
-"""Dynamic overwrites: Spark offers them to batch writes alone, so each task writes its rows and all is committed here.
+"""Dynamic overwrite: Spark supports it only for batch writes, so tasks write the rows and the driver commits them.
 
-Rows are clustered by partition beforehand, so that one task owns all buckets of a partition.
+Rows are clustered by partition first, so that one task owns all buckets of a partition.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _ANSWER = StructType([StructField("message", BinaryType(), False)])
 
 @dataclass
 class WrittenFiles(WriterCommitMessage):
-    """What one task wrote."""
+    """The files that one task wrote."""
 
     messages: list[CommitMessage]
 
 
 class _Target(DataSource):
-    """Spark wants to know which data source a writer belongs to; nothing of it is ever called."""
+    """The data source that Spark requires of a writer; none of its methods is called."""
 
 
 class DynamicOverwriteProxy(WriteInterface):
-    """A write that replaces the partitions that occur in its rows, unless its statement says all of them."""
+    """A write that replaces the partitions of its rows, or those of the statement's own overwrite."""
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any, overwrite: Overwrite) -> None:
         super().__init__(jvm)
@@ -112,7 +112,7 @@ class DynamicOverwriteProxy(WriteInterface):
         cached_tables.renew(self.jvm, self.session)
 
     def abort(self, answers: Any) -> None:
-        # Once the commit has begun its transaction alone decides what becomes of the files.
+        # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
             with StagedFiles(self.table) as staged:
                 staged.add(_messages(a for a in answers if a is not None))

@@ -1,4 +1,4 @@
-"""The rows of a write: a few are written on the driver at once, many by workers that each own their buckets."""
+"""Write job: few rows are written on the driver, many by workers that each own their buckets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 @dataclass(frozen=True)
 class Written:
-    """What a write has done: how many rows stand in new files, and the newest snapshot it made; None without any."""
+    """The result of a write: the number of rows in new files, and its newest snapshot; None if it made none."""
 
     rows: int
     snapshot: Snapshot | None
@@ -42,9 +42,9 @@ def run_write(jvm: Jvm, transaction: Transaction, frame: DataFrame, overwrite: O
 
     Args:
         jvm: the JVM.
-        transaction: commits them; nothing was committed by it before.
+        transaction: the transaction, which has committed nothing yet.
         frame: the rows, with the table's columns by position.
-        overwrite: what they replace; None appends.
+        overwrite: the rows that they replace; None appends.
     """
     task = plan_write(transaction.table, overwrite)
     messages = transaction.staged.take(write_rows(jvm, task, frame))
@@ -60,15 +60,15 @@ def commit_write(
     overwrite: Overwrite | None,
     compacted_as: Table | None = None,
 ) -> Snapshot | None:
-    """Commit written rows, with the compactions that they make due; the newest snapshot of it, None without any.
+    """Commit written rows together with due compactions; return the newest snapshot, None without any.
 
     Args:
         jvm: the JVM.
-        transaction: commits them; it owns the files of the messages from here on.
-        task: what wrote them.
-        messages: what was written.
-        overwrite: what they replace; None appends.
-        compacted_as: the table under other options, which say what is due; its own ones if None.
+        transaction: the transaction; it owns the files of the messages from here on.
+        task: the task that wrote the rows.
+        messages: the written files.
+        overwrite: the rows that they replace; None appends.
+        compacted_as: the table with the options that decide which compactions are due; by default the table itself.
     """
     table = transaction.table
     transaction.staged.add(messages)
@@ -83,25 +83,25 @@ def commit_write(
             lambda latest: overwritten(table, latest, overwrite, messages),
             replaced_partitions=overwrite.replaces(table, {m.partition for m in messages}),
         )
-    made = operations.append(transaction, [*messages, *compacted])
-    return made[-1] if made else None
+    snapshots = operations.append(transaction, [*messages, *compacted])
+    return snapshots[-1] if snapshots else None
 
 
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
-    """Write rows into files that nobody sees yet; the messages that make them visible.
+    """Write rows to uncommitted files and return their commit messages.
 
-    The rows have the table's columns by position, those of a keyed table perhaps their kind behind them.
+    The rows have the table's columns by position, for a primary key table optionally followed by the row kind.
     """
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getName() == _LOCAL:
         return task.run(local_batches(jvm, plan))
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
-    alone = task.grows_with_rows and fits_one_task(jvm, plan)
+    is_small = task.grows_with_rows and fits_one_task(jvm, plan)
     with unmeasured_batches(frame, blobs=has_blobs(task.table.schema.fields)):
         writer, rows = (
             (task, named.coalesce(1))
-            if alone
+            if is_small
             else distribute_by_bucket(task, in_ranges(task, in_partitions(task, named)))
         )
         shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)

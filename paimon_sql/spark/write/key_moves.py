@@ -1,7 +1,7 @@
-"""Rows whose keys may stand in other partitions: joined with the keys of the table, then relocated lane by lane.
+"""Cross-partition updates: rows are joined with the table's keys, then relocated per assigner partition.
 
-The rows are worked out once and kept on the executors' disks, for they are needed twice: to find out which keys of the
-table are of interest, and to be written.
+The rows are computed once and stored on the executors' disks, since they are used twice: to select the relevant keys of
+the table, and to be written.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitio
 from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
 
 _ORDER = "_ORDER"
-_PLACES = StructType(
+_LOCATIONS = StructType(
     [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
 )
 
 
 def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
-    """The rows with their kinds, in the partitions where they are written, their buckets in ``_BUCKET``.
+    """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
 
     Args:
         task: the write.
-        frame: the rows, named as the table's columns, perhaps with their kind behind them.
+        frame: the rows, with the table's column names, optionally followed by the row kind.
     """
     schema = task.table.schema
-    lanes = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    count = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
     key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
     keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
     if task.places:
         keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
-        wanted = keyed.select(KEY).distinct()
-        keyed = keyed.join(_places(task, frame).join(wanted, KEY, "left_semi"), KEY, "left")
+        keys = keyed.select(KEY).distinct()
+        keyed = keyed.join(_key_locations(task, frame).join(keys, KEY, "left_semi"), KEY, "left")
     else:
-        keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _PLACES.fields[1:]))
-    by_key = keyed.repartitionById(lanes, pmod(spark_hash(col(KEY)), lit(lanes))).sortWithinPartitions(KEY, _ORDER)
-    # Old partitions may be NULL where no new row has one; a column without nulls would make some value of them.
+        keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
+    by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
+    # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
     fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
     struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
-    return map_in_arrow(by_key, _relocator(task, lanes), struct)
+    return map_in_arrow(by_key, _relocator(task, count), struct)
 
 
-def _places(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
-    """All keys of the table and where they stand."""
+def _key_locations(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
+    """All keys of the table with their partitions and buckets."""
     tasks = task.places
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,24 +64,24 @@ def _places(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
                 yield from tasks[number].batches()
 
     numbers = frame.sparkSession.range(0, len(tasks), 1, len(tasks))
-    return numbers.mapInArrow(read, _PLACES)
+    return numbers.mapInArrow(read, _LOCATIONS)
 
 
-def _relocator(task: CrossPartitionTask, lanes: int) -> Any:
+def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
     schema = task.table.schema
 
     def relocate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        relocator = task.at_work(context.partitionId() if context else 0, lanes)
+        relocator = task.at_work(context.partitionId() if context else 0, assigners)
         types: dict[str, pa.DataType] = {}
 
         def prepared() -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 types.update({f.name: f.type for f in batch.schema})
-                given = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
-                (rows,) = task.prepared([batch.select(given)])
-                for place in PLACES:
-                    rows = rows.append_column(place.name, batch.column(place.name).cast(place.type))
+                names = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
+                (rows,) = task.prepared([batch.select(names)])
+                for field in PLACES:
+                    rows = rows.append_column(field.name, batch.column(field.name).cast(field.type))
                 yield rows
 
         for rows in relocator.relocate(prepared()):

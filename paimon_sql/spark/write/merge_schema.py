@@ -1,7 +1,7 @@
-"""Writes by name that bring columns which their table lacks (``write.merge-schema``): the table gets them first.
+"""Schema merging: a write by name adds new columns to its table first (``write.merge-schema``).
 
-Afterwards Spark lines the rows up with the table's columns as it does for any write by name. It has no way to leave out
-fields inside columns, so those that a row lacks are filled with null here.
+Afterwards Spark matches the rows with the table's columns as for any write by name. It does not support missing fields
+inside columns, so they are filled with null here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from paimon_sql.storage.table.table import Table
 
 
 class SchemaMerge:
-    """What rows make of a table that they are written into by name.
+    """The merge of the schemas of a table and of rows that are written to it by name.
 
     Args:
-        table: the table, under the options of the write.
+        table: the table with the options of the write.
         frame: the rows.
-        case_sensitive: whether names that differ in their case are different.
+        case_sensitive: whether names that differ only in case are different.
     """
 
     def __init__(self, table: Table, frame: DataFrame, *, case_sensitive: bool) -> None:
@@ -44,25 +44,25 @@ class SchemaMerge:
         self._incoming = self._nested.incoming(json.loads(frame.schema.json()), table.schema.fields, "the rows")
 
     def changes(self) -> list[SchemaChange]:
-        """What must become of the table's columns.
+        """The required changes of the table's columns.
 
         Raises:
-            InvalidSchemaError: they cannot take the rows.
+            InvalidSchemaError: the columns cannot store the rows.
         """
         return self._rules.changes(self._table.schema.fields, self._incoming)
 
     def foreseen(self) -> Table:
-        """The table as it will be; nothing changes."""
+        """The table with the merged schema, without changing it."""
         schema = apply_changes(self._table.schema, self.changes(), has_data=True, case_sensitive=self._exact)
         return replace(self._table, schema=schema)
 
     @property
     def table(self) -> Table:
-        """The table as it is, under the options of the write."""
+        """The unchanged table with the options of the write."""
         return self._table
 
     def evolved(self, catalog: Catalog, identifier: Identifier) -> Table:
-        """The table with what the rows bring, under the options of the write."""
+        """Merge the schemas in the catalog and return the new table with the options of the write."""
         if self.changes():
             has_data = self._table.snapshots.latest_id() is not None
             catalog.alter_table(
@@ -74,19 +74,19 @@ class SchemaMerge:
                     case_sensitive=self._exact,
                 ),
             )
-            now = catalog.table(identifier)
-            given = {k: v for k, v in self._table.schema.options.items() if now.schema.options.get(k) != v}
-            return now.with_options(given)
+            table = catalog.table(identifier)
+            options = {k: v for k, v in self._table.schema.options.items() if table.schema.options.get(k) != v}
+            return table.with_options(options)
         return self._table
 
     def rows(self, table: Table) -> DataFrame:
-        """The rows with all fields inside the columns of the table, null where they have none."""
+        """The rows with all nested fields of the table's columns; missing ones are null."""
         folded = self._nested.folded
-        own = {folded(f.name): f.type for f in table.schema.fields}
-        pieces, changed = [], False
+        types = {folded(f.name): f.type for f in table.schema.fields}
+        expressions, changed = [], False
         for f in self._incoming:
             name = quote_name(f.name)
-            filled = self._nested.filled(name, f.type, own.get(folded(f.name), f.type))
+            filled = self._nested.filled(name, f.type, types.get(folded(f.name), f.type))
             changed = changed or filled != name
-            pieces.append(f"{filled} AS {name}")
-        return self._frame.selectExpr(*pieces) if changed else self._frame
+            expressions.append(f"{filled} AS {name}")
+        return self._frame.selectExpr(*expressions) if changed else self._frame

@@ -1,8 +1,8 @@
-"""Tables as sinks: each micro-batch of a stream is one commit, made once whatever fails in between.
+"""Streaming sink: each micro-batch of a stream is one commit, made once despite failures.
 
-Spark writes a micro-batch's rows as they lie in their partitions; a table's rows must reach the owners of their buckets
-first. So a rule puts into the plan of a micro-batch what other writes do by a job of their own: the exchange and the
-Python workers that write. What is left for Spark to carry to the driver are the workers' answers.
+Spark writes a micro-batch's rows in their current partitions, but they must reach the owners of their buckets first. So
+a rule adds to the plan of a micro-batch what other writes run as a separate job: the exchange and the Python workers
+that write. To the driver Spark passes only the workers' answers.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 def with_lengths(jvm: Jvm, session: Any, rows: DataFrame, fields: Sequence[DataField]) -> DataFrame:
-    """The rows with each CHAR filled up with blanks; texts that are too long fail when the rows are read.
+    """The rows with each CHAR padded with blanks; strings that are too long fail when the rows are read.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        rows: rows in these columns' order, their texts strings.
+        rows: rows with these columns in order; CHAR and VARCHAR are strings.
         fields: the columns.
     """
     struct = spark_struct(fields)
@@ -64,14 +64,14 @@ def with_lengths(jvm: Jvm, session: Any, rows: DataFrame, fields: Sequence[DataF
     columns = [
         jvm.new(
             f"{CATALYST}.expressions.Alias",
-            util.stringLengthCheck(column, types[at].dataType()),
+            util.stringLengthCheck(column, types[i].dataType()),
             column.name(),
             jvm.singleton(f"{CATALYST}.expressions.NamedExpression").newExprId(),
             jvm.seq([]),
             jvm.none,
             jvm.seq([]),
         )
-        for at, column in enumerate(jvm.items(query.output()))
+        for i, column in enumerate(jvm.items(query.output()))
     ]
     plan = jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
     dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, plan)
@@ -85,7 +85,7 @@ _MICRO_BATCH = "MicroBatchWrite"
 
 @dataclass(frozen=True)
 class Home:
-    """Where a table's definition is kept: its catalog, and what it is called there."""
+    """A table's catalog, and its identifier there."""
 
     catalog: Catalog
     identifier: Identifier
@@ -97,10 +97,10 @@ class StreamingWriteProxy(StreamingWriteInterface):
     Args:
         jvm: the JVM.
         table: the table.
-        session: the session that the stream was started in.
-        overwrite: what the rows replace; None appends.
-        stream: the stream's identity, the same after each restart from its checkpoint.
-        called: the name or path by which the stream called the table, its catalog's name first.
+        session: the session that started the stream.
+        overwrite: the rows to replace; None appends.
+        stream: the stream's id, which is the same after each restart from its checkpoint.
+        called: the name or path of the table in the stream, beginning with the catalog.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     ) -> None:
         super().__init__(jvm)
         self._session = session
-        # Each micro-batch is a statement of its own, and opens the table anew.
+        # Each micro-batch is a separate statement, so it opens the table anew.
         self.table = replace(table)
         self._overwrite = overwrite
         self._stream = stream
@@ -126,12 +126,12 @@ class StreamingWriteProxy(StreamingWriteInterface):
         return f"paimon {self.table.name}"
 
     def strategy_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
-        """The plan whose rows are what workers answer that wrote a query's rows; None if it stands there already.
+        """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
 
         Args:
-            session: the session that carries the micro-batch out.
+            session: the session that executes the micro-batch.
             query: the optimized plan of the rows.
-            home: where the table's definition is kept; None if its catalog is not there any more.
+            home: the table's catalog and identifier; None if the catalog no longer exists.
         """
         if self._task is not None:
             return None
@@ -142,7 +142,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
-        return _strategy_of_rows(self.jvm, session, self._task, rows, query)
+        return _write_plan(self.jvm, session, self._task, rows, query)
 
     def createStreamingWriterFactory(self, info: Any) -> Any:
         if self._task is None:
@@ -172,14 +172,14 @@ class StreamingWriteProxy(StreamingWriteInterface):
         cached_tables.renew(self.jvm, self._session)
 
     def _compacted_as(self, epoch: int) -> Table:
-        """The table with the options by which a micro-batch compacts: every so many of them are a full compaction."""
+        """The table with the options by which a micro-batch compacts: only every n-th may compact fully."""
         every = self.table.options.get(FULL_COMPACTION_DELTA_COMMITS) or 0
         if every <= 1 or (epoch + 1) % every == 0:
             return self.table
         return self.table.with_options({FULL_COMPACTION_DELTA_COMMITS.key: "0"})
 
     def abort(self, epoch: int, messages: Any) -> None:
-        # Once the commit has begun its transaction alone decides what becomes of the files.
+        # After the commit has begun, only its transaction decides whether files are deleted.
         if epoch > self._begun:
             with StagedFiles(self.table) as staged:
                 for answer in _answers(messages):
@@ -187,7 +187,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
                         staged.add(answer)
 
     def _record_skipped(self, epoch: int) -> None:
-        """Let the history hold the number of a micro-batch without its rows, so that the next one finds it."""
+        """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
         once = committed_once(self.table, self._stream, epoch, began=self._began, otherwise="commit")
         with (
             suppress(EpochCommittedError),
@@ -196,7 +196,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             operations.annotate(transaction)
 
     def _began(self) -> int | None:
-        """When the stream's checkpoint was made, in milliseconds since the epoch; None if that cannot be told."""
+        """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
         for run in self._session.sharedState().activeStreamingQueries().values():
             if str(run.id()) == self._stream:
                 metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
@@ -206,28 +206,28 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
 
 def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
-    """What workers answered, by the messages of Spark's tasks; those of tasks that failed are null."""
+    """The workers' answers in the messages of Spark's tasks; messages of failed tasks are null."""
     rows = [row for message in messages if message is not None for row in message.rows()]
     return [pickle.loads(row.getBinary(0)) for row in rows]
 
 
 def _no_rows(jvm: Jvm, session: Any, query: Any) -> DataFrame:
-    """No rows, with the columns of a query."""
+    """An empty frame with the columns of a query."""
     empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
     return DataFrame(empty, SparkSession(jvm.context, session))
 
 
-def _strategy_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
-    """The optimized plan of the rows' way to their writers, above a plan that is optimized already.
+def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
+    """The optimized plan that distributes and writes the rows of an optimized query.
 
-    It is planned above rows that are not there, and these are then replaced, so that Spark need not analyze anew what
-    only a stream's own execution can.
+    It is planned over an empty frame, whose leaf is then replaced by the query: only a stream's own execution can
+    analyze the query.
     """
     _check_names(task.table, rows.columns)
-    # Nulls are allowed here: the writers refuse them where they may not be.
+    # All columns are nullable here: the writers reject nulls in NOT NULL columns.
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
     rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
-    # Where each key stands is looked up by jobs of their own, which cannot be part of a plan; one worker does without.
+    # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
     writer, rows = (
         (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else distribute_by_bucket(task, rows)
     )
@@ -238,15 +238,15 @@ def _strategy_of_rows(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, 
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
     known = {name.lower() for name in table.schema.names}
-    if strange := [name for name in names if name.lower() not in known]:
+    if unknown := [name for name in names if name.lower() not in known]:
         raise InvalidInputError(
-            f"{table.name} has no column {', '.join(strange)}: columns of a stream are matched by name.",
+            f"{table.name} has no column {', '.join(unknown)}: columns of a stream are matched by name.",
             remedy=f"Select {', '.join(table.schema.names)}, or let the table have more: {WRITE_MERGE_SCHEMA.key}.",
         )
 
 
 def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
-    """A query under the names and ids of a leaf's columns."""
+    """A query with the names and ids of a leaf's columns."""
     columns = [
         jvm.new(
             f"{CATALYST}.expressions.Alias", source, target.name(), target.exprId(), jvm.seq([]), jvm.none, jvm.seq([])
@@ -257,12 +257,12 @@ def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
 
 
 class StreamWriteRule(PlanRule):
-    """Brings the rows of a stream's micro-batch to the workers that write them.
+    """Adds distribution and writing to the plan of a stream's micro-batch.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        home: where a table's definition is kept, by what Spark calls it.
+        home: finds the catalog and identifier of a table by its name in Spark.
     """
 
     roots = frozenset((_ROOT,))

@@ -1,4 +1,4 @@
-"""Columns of a frame in a table's types, and columns worked out from them in Python workers."""
+"""Columns of a data frame in a table's types, and columns computed from them in Python workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paimon_sql.storage.table.partitioning.routing import conform_batch
 def column_of(
     schema: TableSchema, names: Sequence[str], function: Callable[[pa.RecordBatch], pa.Array], spark_type: str
 ) -> Column:
-    """A column that a function works out from some columns of each batch, which it gets in the table's types."""
+    """A column computed by a function from some columns of each batch, in the table's types."""
     conform = conformer(schema, names)
 
     def evaluate(*columns: pa.Array) -> pa.Array:
@@ -28,18 +28,18 @@ def column_of(
 
 
 def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
-    """Brings some columns of rows, by name, into the table's types, defaults filled in as the writer does."""
+    """A function that converts columns to the table's types and fills in defaults, as the writer does."""
     types = {f.name: arrow_type(f.type) for f in schema.fields} | {BUCKET.name: arrow_type(BUCKET.type)}
-    wanted = pa.schema([pa.field(n, types[n]) for n in names])
+    target = pa.schema([pa.field(n, types[n]) for n in names])
     defaults = {n: v for n, v in default_scalars(schema.fields).items() if n in names}
 
     def conform(columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        batch = conform_batch(pa.RecordBatch.from_arrays(list(columns), names=list(names)), wanted)
+        batch = conform_batch(pa.RecordBatch.from_arrays(list(columns), names=list(names)), target)
         return fill_defaults(batch, defaults) if defaults else batch
 
     return conform
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark takes it, whatever signs it holds."""
+    """A column's name quoted for Spark."""
     return "`" + name.replace("`", "``") + "`"

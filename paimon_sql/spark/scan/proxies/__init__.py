@@ -1,1 +1,1 @@
-"""Scans as Spark's connector API has them, one module for each way to read."""
+"""Proxies of Spark's ``Scan``, one module per reader."""

@@ -1,7 +1,7 @@
-"""Scans by Spark's own reader that tell of each row whether it is dead.
+"""Masked scans: Spark's own reader with a deletion mask, for rows that are deleted or overwritten by newer ones.
 
-The reader gives each row its position, and each file the bits of its dead rows as if they were a partition value; so
-only the tasks that read a file get them. A filter looks at one bit of a row (`dead_row_filters`).
+The reader adds the position of each row. It takes the bits of a file's masked rows as if they were a partition value,
+so that only the tasks that read the file get them. A filter tests one bit per row (`deleted_row_filter`).
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 POSITION: dict[str, Any] = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
 DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
-"""The bits of a file's dead rows; rows behind them are alive."""
-_MOST_ROWS = 1 << 29
-"""More rows than these in files with dead rows make bits that a driver should not hold: 64 MiB."""
+"""The bits of a file's masked rows; rows after the last bit are live."""
+_MAX_ROWS = 1 << 29
+"""Maximum rows in files with masked rows: their bits take 64 MiB on the driver."""
 _FEW_BYTES = 64 * 1024 * 1024
-"""Up to so many bytes the driver finds dead rows itself sooner than workers are called."""
+"""Maximum bytes of files that the driver merges itself, which is then faster than a job."""
 _THREADS = os.cpu_count() or 2
-_MERGED = BitsCache(64 * 1024 * 1024)
+_MERGED_BITS = BitsCache(64 * 1024 * 1024)
 _ROW = f"{CATALYST}.expressions.GenericInternalRow"
 
 
 class DeletionMask:
-    """Which rows of a plan's files are dead.
+    """The deletion mask of a plan's files.
 
     Args:
         jvm: the JVM.
-        plan: the plan; all its splits are raw, or merged in a way that makes no new rows.
-        predicate: what is wanted; keys that it leaves out need not be merged, and their rows count as dead.
+        plan: the plan; its splits are raw, or merging them only selects rows.
+        predicate: the condition of the scan; keys that it excludes need not be merged, and their rows are masked.
     """
 
     def __init__(self, jvm: Jvm, plan: ScanPlan, predicate: Predicate | None) -> None:
@@ -54,12 +54,12 @@ class DeletionMask:
 
     @cached_property
     def bits(self) -> dict[str, bytes]:
-        """The bits of the files with dead rows, by their paths."""
+        """The bits of the files with masked rows, by path."""
         return self._deleted() | self._merged()
 
     @property
     def alive(self) -> int:
-        """How many rows of the files are not dead."""
+        """The number of live rows in the files."""
         rows = sum(f.row_count for split in self._plan.splits for f in split.files)
         return rows - sum(int.from_bytes(bits, "little").bit_count() for bits in self.bits.values())
 
@@ -77,27 +77,27 @@ class DeletionMask:
 
     def _merged(self) -> dict[str, bytes]:
         """The bits of the files that are merged."""
-        held = [_MERGED.get(merging) for merging in self._merging]
-        new = [merging for merging, bits in zip(self._merging, held, strict=True) if bits is None]
-        few = sum(merging.size for merging in new) <= _FEW_BYTES
-        executor = LocalExecutor(_THREADS) if few else SparkExecutor(self._jvm)
+        cached = [_MERGED_BITS.get(merging) for merging in self._merging]
+        new = [merging for merging, bits in zip(self._merging, cached, strict=True) if bits is None]
+        is_small = sum(merging.size for merging in new) <= _FEW_BYTES
+        executor = LocalExecutor(_THREADS) if is_small else SparkExecutor(self._jvm)
         found = executor.map(Merging.dead, new)
         merged: dict[str, bytes] = {}
-        for merging, bits in zip(self._merging, held, strict=True):
+        for merging, bits in zip(self._merging, cached, strict=True):
             if bits is None:
                 bits = next(found)
-                _MERGED.put(merging, bits)
-            split, places = merging.split, merging.table.locations
-            merged |= {places.data_file(split.partition, split.bucket, f): bits[f.file_name] for f in split.files}
+                _MERGED_BITS.put(merging, bits)
+            split, locations = merging.split, merging.table.locations
+            merged |= {locations.data_file(split.partition, split.bucket, f): bits[f.file_name] for f in split.files}
         return merged
 
 
 class MaskedScanProxy(NativeScanProxy):
-    """A Parquet scan that gives each row its position and the bits of its file's dead rows, behind the columns.
+    """A Parquet scan with two columns at the end: the row's position, and the bits of its file's masked rows.
 
     Args:
-        predicate: as of `DeletionMask`.
-        structs: as of `NativeScanProxy`.
+        predicate: see `DeletionMask`.
+        structs: see `NativeScanProxy`.
     """
 
     def __init__(
@@ -113,41 +113,41 @@ class MaskedScanProxy(NativeScanProxy):
     ) -> None:
         super().__init__(jvm, session, fields, filters, what, plan, structs)
         self._predicate = predicate
-        self._dead = DeletionMask(jvm, plan, predicate)
+        self._mask = DeletionMask(jvm, plan, predicate)
 
     def over(self, plan: ScanPlan) -> MaskedScanProxy:
-        given = (self.jvm, self._session, self.columns, self._filters, self._what, plan)
-        return MaskedScanProxy(*given, self._predicate, self._structs)
+        arguments = (self.jvm, self._session, self.columns, self._filters, self._what, plan)
+        return MaskedScanProxy(*arguments, self._predicate, self._structs)
 
     def readSchema(self) -> Any:
-        return self.jvm.struct(_wider(self.columns, self._structs))
+        return self.jvm.struct(_with_mask_columns(self.columns, self._structs))
 
     def _constant_columns(self) -> Any:
         return self.jvm.struct(json.dumps(_struct([DEAD])))
 
     def _constants(self, file: PlannedRange) -> Any:
         if file.path not in self._rows:
-            value = bytearray(self._dead.bits.get(file.path, b""))
+            value = bytearray(self._mask.bits.get(file.path, b""))
             self._rows[file.path] = self.jvm.new(_ROW, self.jvm.array("java.lang.Object", [value]))
         return self._rows[file.path]
 
     @cached_property
     def _rows(self) -> dict[str, Any]:
-        """What the rows of each file have in common, by its path."""
+        """The constant values of each file's rows, by path."""
         return {}
 
 
 def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
-    """Whether Spark's reader can be told which rows of a plan are dead, and tells their positions itself."""
-    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_wider(fields)))
+    """Whether a plan has a deletion mask that Spark's reader can apply: it adds positions when it reads in batches."""
+    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_with_mask_columns(fields)))
 
 
 def has_deletion_mask(plan: ScanPlan) -> bool:
-    """Whether all rows of a plan are those of its files, but for dead ones that a driver can hold the bits of."""
-    return plan.rows_to_mark <= _MOST_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
+    """Whether the rows of a plan are those of its files without masked ones, whose bits fit on the driver."""
+    return plan.rows_to_mark <= _MAX_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
 
 
-def _wider(fields: Sequence[DataField], structs: Structs | None = None) -> str:
+def _with_mask_columns(fields: Sequence[DataField], structs: Structs | None = None) -> str:
     columns = with_structs(spark_struct(fields), structs or {})["fields"]
     return json.dumps(_struct([*columns, POSITION, DEAD]))
 

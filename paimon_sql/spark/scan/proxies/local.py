@@ -1,4 +1,4 @@
-"""Rows that are known on the driver, as a scan that starts no job: metadata, procedure results, small look-ups."""
+"""Local scan: rows of the driver, without a job: metadata, results of procedures, small look-ups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LocalScanProxy(ScanInterface):
         jvm: the JVM.
         session: the JVM's session.
         fields: the columns.
-        rows: works out their values, in the Arrow types of the fields, when the query runs.
+        rows: computes the rows, in the Arrow types of the fields, when the query runs.
         what: a description for EXPLAIN.
     """
 

@@ -1,4 +1,4 @@
-"""Tables as sources: Spark asks how far a stream has come, and takes what lies between two such places."""
+"""Streaming source: Spark asks for the latest position of a stream, then reads between two positions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MicroBatchStreamProxy(JavaObject):
         return self._offset(parse_position(text))
 
     def getDefaultReadLimit(self) -> Any:
-        # What it says is for us alone; only that it is one counts.
+        # Only its class matters (`latestOffset`): it marks a trigger with limits.
         return self.jvm.cls(f"{_STREAMING}.ReadLimit").maxRows(2**63 - 1)
 
     def reportLatestOffset(self) -> Any:
@@ -62,7 +62,7 @@ class MicroBatchStreamProxy(JavaObject):
         self._until = self._source.newest()
 
     def latestOffset(self, *given: Any) -> Any:
-        """The end of the next micro-batch: where it starts, and whether a limit holds for it, are ``given``."""
+        """The end of the next micro-batch; ``given`` is its start and its read limit, both or neither."""
         start, limit = given if given else (None, None)
         begin = self._begin if start is None else parse_position(start.json())
         limits = None if limit is None or limit.getClass().getSimpleName() == _ALL else self._source.limits

@@ -1,7 +1,7 @@
-"""A scan that Spark's own Parquet reader carries out, over files that were planned here.
+"""Native scan: Spark's own Parquet reader over planned files.
 
-Python decides which files, and which byte ranges of them, make up each partition; reading, decoding and filtering stay
-in the JVM, columnar and compiled.
+Python plans the files and byte ranges of each partition; reading, decoding and filtering stay in the JVM, columnar and
+compiled.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class NativeScanProxy(PlannedScanProxy):
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        fields: the columns, by whose names the files are read.
-        filters: Catalyst expressions that the reader may use to leave out row groups and pages.
+        fields: the columns, which are read by name.
+        filters: Catalyst expressions by which the reader may skip row groups and pages.
         what: a description for EXPLAIN.
         plan: the plan.
-        structs: what stands in the place of variants of which only some values are wanted.
+        structs: the structs that replace variants of which only some values are requested.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class NativeScanProxy(PlannedScanProxy):
     def readSchema(self) -> Any:
         return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
 
-    # Spark plans a query more than once, and each reader factory sends Hadoop's configuration to all executors.
+    # Both are cached: Spark plans a query more than once, and each reader factory broadcasts Hadoop's configuration.
 
     def planInputPartitions(self) -> Any:
         return self._input_partitions
@@ -83,13 +83,13 @@ class NativeScanProxy(PlannedScanProxy):
     def columnarSupportMode(self) -> Any:
         if self.is_stream:
             return super().columnarSupportMode()
-        # Otherwise Spark would ask for the partitions when it plans, and EXPLAIN would read what only they need.
+        # Otherwise Spark would ask for the partitions during planning, and EXPLAIN would read what only they need.
         mode = "SUPPORTED" if self._is_columnar else "UNSUPPORTED"
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", mode)
 
     @cached_property
     def _is_columnar(self) -> bool:
-        """Whether rows come in columnar batches; a reader factory, which would know, is made for scans that run."""
+        """Whether rows come in columnar batches, decided without a reader factory, which only running scans make."""
         jvm, settings, struct = self.jvm, self.jvm.settings, self.readSchema()
         if not settings.wholeStageEnabled() or not reads_in_batches(jvm, struct):
             return False
@@ -111,10 +111,10 @@ class NativeScanProxy(PlannedScanProxy):
         if keys.in_order:
             each = enumerate(plan.splits)
             return [FILES.make(self.jvm, rows[keys.of(s)], i, self._files(plan.ranges_of(s))) for i, s in each]
-        together: dict[Key, list[Split]] = {}
+        by_key: dict[Key, list[Split]] = {}
         for split in plan.splits:
-            together.setdefault(keys.of(split), []).append(split)
-        packed = [(rows[key], r) for key, splits in together.items() for r in plan.file_ranges(splits)]
+            by_key.setdefault(keys.of(split), []).append(split)
+        packed = [(rows[key], r) for key, splits in by_key.items() for r in plan.file_ranges(splits)]
         return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
 
     @cached_property
@@ -122,22 +122,22 @@ class NativeScanProxy(PlannedScanProxy):
         factory = self._parquet_scan().createReaderFactory()
         if bool(factory.supportColumnarReads(None)) == self._is_columnar:
             return factory
-        # The session has other settings than it had when Spark planned to take batches, or rows.
+        # The session's settings have changed since Spark planned for batches, or for rows.
         planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
         return under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
 
     def _constants(self, file: PlannedRange) -> Any:
-        """The values of the columns that are the same in all rows of a file, as an ``InternalRow``."""
+        """The values of a file's constant columns, as an ``InternalRow``."""
         return self.jvm.constant(
             "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
         )
 
     def _constant_columns(self) -> Any:
-        """The columns that are the same in all rows of a file, as a struct."""
+        """The columns that are constant per file, as a struct."""
         return self.jvm.struct(json.dumps(spark_struct(())))
 
     def _files(self, ranges: Sequence[PlannedRange]) -> Any:
-        no_hosts, nothing = self.jvm.strings(), self.jvm.empty_map()
+        no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
         made = [
             self.jvm.new(
@@ -149,7 +149,7 @@ class NativeScanProxy(PlannedScanProxy):
                 no_hosts,
                 0,
                 r.file_size,
-                nothing,
+                no_metadata,
             )
             for r in ranges
         ]
@@ -168,7 +168,7 @@ class NativeScanProxy(PlannedScanProxy):
             jvm.some(constant),
             jvm.none,
         )
-        # Spark puts a scan's options over Hadoop's configuration, for this scan alone.
+        # Options of a scan override Hadoop's configuration for this scan only.
         settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
         options = (
@@ -183,11 +183,11 @@ class NativeScanProxy(PlannedScanProxy):
 
 
 def reads_in_batches(jvm: Jvm, struct: Any) -> bool:
-    """Whether Spark's Parquet reader decodes columns of a struct in batches, under the settings of this thread."""
+    """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
     reader = jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils")
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
 
 
 def to_url(path: str) -> str:
-    """A path as the URL that Spark's readers take."""
+    """A path as a URL for Spark's readers."""
     return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else hadoop_url(path)

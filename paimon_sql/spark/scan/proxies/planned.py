@@ -1,4 +1,4 @@
-"""What scans that were planned over data files tell Spark, whoever reads them: a description, metrics, statistics."""
+"""Planned scan: the base of scans over data files, with description, metrics, statistics and runtime filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEY = "paimonPlanned"
 
 
 def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
-    """The scan's metric, as ``CustomMetric[]``; its description is the name that the UI shows."""
+    """The scan's metric as ``CustomMetric[]``; Spark's UI shows its description."""
     m = plan.metrics
     title = (
         f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
@@ -32,7 +32,7 @@ def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
 
 
 def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
-    """The metric's value, as ``CustomTaskMetric[]``; known as soon as the scan is planned."""
+    """The value of the metric as ``CustomTaskMetric[]``; it is known after planning."""
     value = jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, plan.metrics.bytes_read)
     return jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
 
@@ -44,52 +44,52 @@ class PlannedScanProxy(ScanInterface, ABC):
         jvm: the JVM.
         what: a description for EXPLAIN.
         plan: the plan.
-        columns: the columns of the rows, in the order in which they are given.
+        columns: the columns of the rows, in order.
 
     Attributes:
         plan: the plan.
         columns: the columns of the rows.
-        runtime: what takes the conditions that are known only while a query runs; None if nothing does.
-        keys: how its partitions are told apart; None if they are packed as is best for reading.
-        native_twin: a scan by Spark's own reader that may stand in its place, with a filter above it; None without.
+        runtime: the runtime filters; None if it supports none.
+        keys: the keys of its partitions; None if files are packed only by size.
+        native_twin: a scan by Spark's own reader that may replace it, with a filter above; None without.
     """
 
     runtime: RuntimeFilters | None = None
     keys: PartitionKeys | None = None
     native_twin: PlannedScanProxy | None = None
     with_native_twin: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The scans that offer one and that Spark may still hold."""
+    """The live scans that have a native twin."""
     in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The scans whose rows are known to be in buckets, and that Spark may still hold."""
+    """The live scans whose rows are in known buckets."""
     _bucketing: Bucketing | None = None
 
     def __init__(self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField]) -> None:
         super().__init__(jvm)
         self.columns = columns
         self._what = what
-        self.plan = self._left = plan
+        self.plan = self._remaining = plan
 
     def toString(self) -> str:
         return self.description()
 
     def description(self) -> str:
         what = self._what if self.keys is None else f"{self._what}, apart by {self.keys.describe(self.plan)}"
-        if self._left is self.plan:
+        if self._remaining is self.plan:
             return what
-        left, planned = self._left.metrics, self.plan.metrics
-        return f"{what}, of which a join left {left.files_read} of {planned.files_read} files"
+        remaining, planned = self._remaining.metrics, self.plan.metrics
+        return f"{what}, of which a join left {remaining.files_read} of {planned.files_read} files"
 
     def _is_like(self, other: ScanInterface) -> bool:
         return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)
 
     @property
     def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
-        """The scans that rules may put in its place."""
+        """The scans that rules may replace it with."""
         return () if self.native_twin is None else (self.native_twin,)
 
     @property
     def bucketing(self) -> Bucketing | None:
-        """In which buckets its rows are; None if that cannot be told."""
+        """The buckets of its rows; None if they are unknown."""
         return self._bucketing
 
     @bucketing.setter
@@ -101,7 +101,7 @@ class PlannedScanProxy(ScanInterface, ABC):
     @property
     @abstractmethod
     def partition_count(self) -> int:
-        """Into how many partitions its files are packed as is best for reading."""
+        """The number of partitions if files are packed only by size."""
 
     @abstractmethod
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
@@ -115,20 +115,20 @@ class PlannedScanProxy(ScanInterface, ABC):
             self.runtime.take(conditions)
 
     def toBatch(self) -> Any:
-        # Spark asks again once it has said the conditions. This scan, which may stand elsewhere too, stays as it is.
-        left = None if self.runtime is None else self.runtime.taken()
-        if left is None:
+        # Spark calls this again after `filter`. The scan itself does not change, since other plans may use it.
+        remaining = None if self.runtime is None else self.runtime.taken()
+        if remaining is None:
             return self
-        self._left = left
-        made = self.over(left if self.keys is None else self.keys.arranged(left))
-        made.keys = self.keys
-        return made
+        self._remaining = remaining
+        scan = self.over(remaining if self.keys is None else self.keys.arranged(remaining))
+        scan.keys = self.keys
+        return scan
 
     def keyed(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
-        """The same scan with partitions that are told apart so, over its plan as `PartitionKeys.arranged` gives it."""
-        made = self.over(plan)
-        made.keys, made.runtime, made.likeness, made.stream = keys, self.runtime, self.likeness, self.stream
-        return made
+        """The same scan with partitions by these keys, over its plan from `PartitionKeys.arranged`."""
+        scan = self.over(plan)
+        scan.keys, scan.runtime, scan.likeness, scan.stream = keys, self.runtime, self.likeness, self.stream
+        return scan
 
     def pushedPredicates(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
@@ -140,7 +140,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         return supported_metrics(self.jvm, self.plan)
 
     def reportDriverMetrics(self) -> Any:
-        return reported_metrics(self.jvm, self._left)
+        return reported_metrics(self.jvm, self._remaining)
 
     def estimateStatistics(self) -> Any:
         return StatisticsProxy(self.jvm, self.plan, self.columns)
@@ -149,7 +149,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         return self.jvm.cls("java.util.OptionalLong").of(bytes_of(self.plan, self.columns))
 
     def reflectsFullyPushedDownFilters(self) -> bool:
-        # Otherwise Spark would keep a filter above the scan that the scan has decided.
+        # Otherwise Spark would keep filters above the scan that the scan evaluates.
         return True
 
     class Java:

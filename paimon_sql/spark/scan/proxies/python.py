@@ -1,4 +1,4 @@
-"""A scan whose rows are read, merged and filtered in Python workers and cross to the JVM as Arrow."""
+"""Python scan: workers read, merge and filter rows and pass them to the JVM as Arrow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PYTHON = f"{EXECUTION}.datasources.v2.python"
 
 
 class Task(Protocol):
-    """Anything picklable that gives batches."""
+    """A picklable source of batches."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
@@ -34,7 +34,7 @@ class Task(Protocol):
 
 @dataclass
 class TaskPartition(InputPartition):
-    """One Spark partition: the tasks that its worker reads one after the other."""
+    """One Spark partition: the tasks that its worker reads in sequence."""
 
     tasks: tuple[Task, ...]
 
@@ -44,15 +44,15 @@ class TaskPartition(InputPartition):
 
 
 def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What a worker runs: Spark sends the pickled partition, the worker answers with its rows."""
+    """The function of a worker: Spark sends the pickled partition, the worker returns its rows."""
     with one_message():
         for batch in iterator:
             partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
-            yield from _under_one_schema(for_spark(rows) for task in partition.tasks for rows in task.batches())
+            yield from _with_one_schema(for_spark(rows) for task in partition.tasks for rows in task.batches())
 
 
-def _under_one_schema(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches under one schema, as a stream of them must be: tasks differ in which columns may be null."""
+def _with_one_schema(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches with one schema, as an Arrow stream requires: tasks differ in the nullability of columns."""
     schema: pa.Schema | None = None
     for batch in batches:
         if schema is None:
@@ -61,13 +61,13 @@ def _under_one_schema(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
 
 class _Source(DataSource):
-    """Spark wants to know which data source a reader belongs to; nothing of it is ever called."""
+    """The data source that Spark requires of a reader; none of its methods is called."""
 
 
 class PythonScanProxy(PlannedScanProxy):
-    """A scan over read tasks, a Spark partition each.
+    """A scan over read tasks, grouped by Spark partition.
 
-    ``partitions_of`` makes the tasks of another plan, where there may be another one.
+    ``partitions_of`` makes the tasks of another plan; it is required for `over`.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class PythonScanProxy(PlannedScanProxy):
             self.with_native_twin.add(self)
 
     def over(self, plan: ScanPlan) -> PythonScanProxy:
-        made_of = self._partitions_of
-        assert made_of is not None
-        return PythonScanProxy(self.jvm, made_of(plan), self.columns, self._what, plan, partitions_of=made_of)
+        tasks_of = self._partitions_of
+        assert tasks_of is not None
+        return PythonScanProxy(self.jvm, tasks_of(plan), self.columns, self._what, plan, partitions_of=tasks_of)
 
     @property
     def partition_count(self) -> int:
@@ -117,7 +117,7 @@ class PythonScanProxy(PlannedScanProxy):
 
 
 def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
-    """Spark's partitions for workers, each with tasks that one of them reads one after the other."""
+    """Spark's partitions for workers, each with its tasks in sequence."""
     made = (
         jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
         for i, tasks in enumerate(partitions)
@@ -130,9 +130,9 @@ def _as_array(jvm: Jvm, partitions: Iterable[Any]) -> Any:
 
 
 def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
-    """What lets workers read such partitions; the rows have the columns of that struct, as JSON.
+    """The reader factory of such partitions, for rows of a struct in Spark's JSON form.
 
-    To PySpark's workers a text of whatever length is a string: those of 4.1 know no other.
+    CHAR and VARCHAR become strings: PySpark's workers of 4.1 do not know them.
     """
     struct = type_inside(struct)
     source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))

@@ -1,4 +1,4 @@
-"""A scan into which Spark pushed nothing, as it does for streams: it is planned only if Spark asks for a batch."""
+"""Unplanned scan: Spark pushed nothing, as for streams, so it is planned only if Spark asks for a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnplannedScanProxy(ScanInterface):
         jvm: the JVM.
         name: the table's name.
         fields: the columns.
-        plan: makes the scan of the batch.
+        plan: plans the scan of the batch.
     """
 
     def __init__(self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy]) -> None:

@@ -1,1 +1,1 @@
-"""What Spark pushes into a scan beyond predicates and columns."""
+"""Push-down of aggregates, orders, nested columns, variants and runtime filters."""

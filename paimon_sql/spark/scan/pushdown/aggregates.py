@@ -1,4 +1,4 @@
-"""Aggregates that a scan answers: the number of all rows, or those of groups, which Spark puts together once more."""
+"""Aggregate push-down: the count of all rows, or partial aggregates of groups, which Spark merges."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
 
 
 def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
-    """An aggregation of numbers of rows and values, least and greatest values, told by its text, which is quick.
+    """An aggregation of only COUNT, MIN and MAX, parsed from its string, which saves round trips.
 
-    None if it has anything else in it, such as names that must be quoted.
+    None if it has anything else, such as names that must be quoted.
     """
     show = jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
     functions, groups = show(aggregation.aggregateExpressions()), show(aggregation.groupByExpressions())
     if not _SIMPLE.fullmatch(f"{functions}{groups}"):
         return None
-    # Spark writes a constant as it does a column of that name.
+    # In the string a constant looks like a column of that name.
     known = {f.name: f.type for f in fields if not _CONSTANT.fullmatch(f.name)}
     names = re.findall(r"\w+", groups)
-    asked = re.findall(r"(\w+)\((\*|\w+)\)", functions)
-    if not known.keys() >= {*names, *(name for _, name in asked if name != "*")}:
+    calls = re.findall(r"(\w+)\((\*|\w+)\)", functions)
+    if not known.keys() >= {*names, *(name for _, name in calls if name != "*")}:
         return None
-    made = [CountRows() if name == "*" else _MAKERS[what](name, known[name]) for what, name in asked]
-    return PartialAggregation(tuple(names), tuple(made))
+    aggregates = [CountRows() if name == "*" else _MAKERS[what](name, known[name]) for what, name in calls]
+    return PartialAggregation(tuple(names), tuple(aggregates))
 
 
 def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
-    """Whether an aggregation has averages that may be made of sums and counts.
+    """Whether all averages of an aggregation may be computed from sums and counts.
 
-    Spark averages numbers of 64 bits as floating-point numbers. Where a source puts rows together it divides their sum
-    by their number instead, and the sum may overflow.
+    Spark averages BIGINTs as floating-point numbers. With push-down it divides their sum by their count instead, and
+    the sum may overflow.
 
     Args:
-        aggregation: Spark's ``Aggregation``, as it is before averages are taken apart.
+        aggregation: Spark's ``Aggregation``, before it replaces averages.
         fields: the columns of the table.
     """
     known = {f.name: f for f in fields}
@@ -75,10 +75,10 @@ def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
 
 
 def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
-    """What Spark asks of groups, as far as readers can put rows together; None if they cannot.
+    """The partial aggregation of Spark's; None if readers cannot compute it.
 
     Args:
-        aggregation: Spark's ``Aggregation``; functions with DISTINCT or FILTER never come to a source.
+        aggregation: Spark's ``Aggregation``; functions with DISTINCT or FILTER are never pushed down.
         fields: the columns of the table.
     """
     known = {f.name: f for f in fields}
@@ -90,14 +90,14 @@ def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> Partia
     if not all(t.is_ordered(known[name].type) for name in names):
         return None
     found = PartialAggregation(tuple(names), tuple(made))
-    # Rows without columns could not be counted on their way.
+    # Batches without columns would lose the number of rows.
     return found if found.columns else None
 
 
 def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """The columns of an answer: those of the groups and one of each aggregate.
+    """The columns of an answer: those of the groups, then one per aggregate.
 
-    Spark takes the types of an answer as they are, and what it computes with knows no VARCHAR.
+    VARCHAR becomes a string: Spark uses the types unchanged, and its expressions do not support VARCHAR.
     """
     known = {f.name: f for f in fields}
     types = [*(known[name].type for name in aggregation.groups), *(a.type for a in aggregation.aggregates)]
@@ -106,7 +106,7 @@ def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) 
 
 
 def _column(expression: Any, known: dict[str, DataField]) -> DataField | None:
-    """The column that an expression is; None if it is another."""
+    """The column that an expression refers to; None for other expressions."""
     name = column_of(expression)
     return None if name is None else known.get(name)
 
@@ -137,12 +137,12 @@ def _sum(column: DataField) -> PartialAggregate | None:
 
 @dataclass(frozen=True)
 class CountTask:
-    """Counts what a read task would read; the answer is one row."""
+    """Counts the rows of a read task; the answer is one row."""
 
     task: ReadTask
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """One batch of one row, the number of rows."""
+        """One batch with one row: the count."""
         yield pa.RecordBatch.from_pydict({COUNT[0].name: pa.array([self.count()], pa.int64())})
 
     def count(self) -> int:
@@ -152,11 +152,11 @@ class CountTask:
 
 @dataclass(frozen=True)
 class AggregateTask:
-    """Puts the rows of a read task together by groups."""
+    """Aggregates the rows of a read task by group."""
 
     task: ReadTask
     aggregation: PartialAggregation
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Partial aggregates."""
+        """The partial aggregates."""
         return self.aggregation.of(self.task.batches())

@@ -1,4 +1,4 @@
-"""Reads without push-down (``read.push-down.enabled`` = ``false``): whole tables, and Spark computes the rest."""
+"""Reads without push-down (``read.push-down.enabled`` = ``false``): all rows and columns; Spark computes the rest."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
 
 
 class ScanBuilder(Protocol):
-    """What every builder of a scan can do."""
+    """The common methods of scan builders."""
 
     def pruneColumns(self, struct: Any) -> None:
-        """Take the columns that are to be read."""
+        """Set the columns to read."""
 
     def build(self) -> Any:
         """The scan."""
@@ -29,21 +29,21 @@ BuilderT = TypeVar("BuilderT", bound=ScanBuilder)
 def under_push_down(
     jvm: Jvm, options: TableOptions, builder: BuilderT, columns: Sequence[DataField]
 ) -> BuilderT | PlainScanBuilderProxy:
-    """A builder as a read's options want it: itself, or one into which Spark pushes nothing.
+    """A scan builder by a read's options: the builder itself, or one without push-down.
 
     Args:
         jvm: the JVM.
         options: the options of the read.
         builder: a new builder.
-        columns: the table's own columns, all of which a plain scan reads.
+        columns: the table's columns, all of which a scan without push-down reads.
     """
     return builder if options.get(READ_PUSH_DOWN_ENABLED) else PlainScanBuilderProxy(jvm, builder, columns)
 
 
 class PlainScanBuilderProxy(JavaObject):
-    """Builds a scan of all rows and columns: Spark can push no condition, limit, order or aggregate into it.
+    """Builder of a scan of all rows and columns: Spark can push no predicate, limit, order or aggregate into it.
 
-    Hidden columns are read if a query names them.
+    Metadata columns are read if a query names them.
     """
 
     def __init__(self, jvm: Jvm, builder: ScanBuilder, columns: Sequence[DataField]) -> None:

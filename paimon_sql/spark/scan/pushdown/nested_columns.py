@@ -1,4 +1,4 @@
-"""Columns of which a query wants some inner fields only, as Spark tells them."""
+"""Nested column pruning: columns of which a query needs only some inner fields."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapTy
 
 
 def narrowed(column: DataField, wanted: Any) -> DataField:
-    """A column with those of its inner fields, at any depth, that a type names, which Spark's JSON tells."""
+    """A column with only those inner fields, at any depth, that a type in Spark's JSON form has."""
     return replace(column, type=_part(column.type, wanted)) if column.type.children() else column
 
 
-def parts_of(columns: Iterable[DataField], whole: Iterable[DataField]) -> tuple[DataField, ...]:
-    """Those of some columns that are not whole."""
-    types = {f.name: f.type for f in whole}
+def parts_of(columns: Iterable[DataField], full: Iterable[DataField]) -> tuple[DataField, ...]:
+    """The columns that have only some of their inner fields."""
+    types = {f.name: f.type for f in full}
     return tuple(f for f in columns if f.name in types and types[f.name] != f.type)
 
 
@@ -24,8 +24,8 @@ def _part(kind: DataType, wanted: Any) -> DataType:
     match kind:
         case RowType():
             types = {f["name"]: f["type"] for f in wanted["fields"]}
-            left = tuple(replace(f, type=_part(f.type, types[f.name])) for f in kind.fields if f.name in types)
-            return replace(kind, fields=left) if left else kind
+            inner = tuple(replace(f, type=_part(f.type, types[f.name])) for f in kind.fields if f.name in types)
+            return replace(kind, fields=inner) if inner else kind
         case ArrayType():
             return replace(kind, element=_part(kind.element, wanted["elementType"]))
         case MapType():

@@ -1,4 +1,4 @@
-"""How Spark orders rows, in our terms and in its own."""
+"""Sort orders: top-n push-down, and Catalyst's order of an attribute."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from paimon_sql.storage.scan.selection.top_n import TopN
 
 
 def first_in_order(orders: Any, limit: int, schema: TableSchema) -> TopN | None:
-    """The first rows that Spark asks for; None if it does not order them by a column first.
+    """The top-n of a query; None if its first order is not by a column.
 
     Args:
         orders: Spark's ``SortOrder``s.
-        limit: how many rows it asks for.
-        schema: the columns of the table.
+        limit: the number of rows.
+        schema: the schema of the table.
     """
     first = orders[0]
     name = column_of(first.expression())
@@ -27,6 +27,6 @@ def first_in_order(orders: Any, limit: int, schema: TableSchema) -> TopN | None:
 
 
 def ascending(jvm: Jvm, attribute: Any) -> Any:
-    """Catalyst's order by an attribute, as joins ask for it."""
-    upwards = jvm.singleton(f"{CATALYST}.expressions.Ascending")
-    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, upwards, jvm.seq([]))
+    """Catalyst's ascending order by an attribute, which sort-merge joins require."""
+    direction = jvm.singleton(f"{CATALYST}.expressions.Ascending")
+    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.seq([]))

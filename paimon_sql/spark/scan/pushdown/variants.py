@@ -1,4 +1,4 @@
-"""What a query wants of variants, as Spark tells a scan: paths into them, and the types that the values become."""
+"""Variant push-down: paths into variants, and the types that Spark casts their values to."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from paimon_sql.format.variant.paths import Path, parse_path, path_text
 from paimon_sql.spark.jvm.gateway import Jvm
 
 Place = tuple[str, ...]
-"""Where a variant is: the name of its column, and of the fields of structs on the way to it."""
+"""The path to a variant: the name of its column, then those of the fields of structs above it."""
 Structs = Mapping[Place, dict[str, Any]]
-"""The structs that scans give in the place of variants, as Spark's JSON tells types, a field for each extraction."""
+"""The structs that replace variants in a scan, in Spark's JSON form, with one field per extraction."""
 _METADATA = "__VARIANT_METADATA_KEY"
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """One value that is taken out of each variant.
+    """A value to extract from each variant (Spark: `VariantExtraction`).
 
     Attributes:
-        column: where the variant is.
-        kind: the type that the value becomes, as Spark's JSON tells it.
-        metadata: what Spark keeps beside that type: the path, and how values are cast.
+        column: the path to the variant.
+        kind: the type that the value is cast to, in Spark's JSON form.
+        metadata: Spark's metadata of the extraction: the path, and how values are cast.
     """
 
     column: Place
@@ -35,17 +35,17 @@ class Extraction:
 
     @property
     def path(self) -> Path | None:
-        """The path of the value inside of the variant; None if it cannot be told."""
+        """The path of the value inside of the variant; None if it cannot be parsed."""
         return parse_path(self.text)
 
     @property
     def text(self) -> str:
-        """The path as the query has it."""
+        """The path as written in the query."""
         return str(self.metadata[_METADATA]["path"])
 
     @property
     def time_zone(self) -> str:
-        """The zone in which values are cast."""
+        """The time zone of casts."""
         return str(self.metadata[_METADATA]["timeZoneId"])
 
     @property
@@ -55,39 +55,39 @@ class Extraction:
 
     @property
     def error_of(self) -> str | None:
-        """Of which field of the struct it tells the values that cannot be cast; None if it is a value itself."""
+        """The field of the struct whose failed casts it reports; None if it is a value itself."""
         found: str | None = self.metadata[_METADATA].get("castErrorFor")
         return found
 
 
-def answers(jvm: Jvm, told: Any, taken: bool) -> Any:
-    """A ``boolean[]`` that takes all of the extractions that Spark tells, or leaves all to it."""
-    count = len(told)
-    made = jvm.gateway.new_array(jvm.gateway.jvm.boolean, count)
-    for i in range(count if taken else 0):
-        made[i] = True
-    return made
+def answers(jvm: Jvm, extractions: Any, accepted: bool) -> Any:
+    """A ``boolean[]`` that accepts all extractions of Spark's, or none."""
+    count = len(extractions)
+    flags = jvm.gateway.new_array(jvm.gateway.jvm.boolean, count)
+    for i in range(count if accepted else 0):
+        flags[i] = True
+    return flags
 
 
-def extractions_of(told: Any) -> list[Extraction]:
-    """Spark's ``VariantExtraction[]``."""
+def extractions_of(extractions: Any) -> list[Extraction]:
+    """Convert Spark's ``VariantExtraction[]``."""
     return [
         Extraction(
             tuple(one.columnName()), json.loads(one.expectedDataType().json()), json.loads(one.metadata().json())
         )
-        for one in told
+        for one in extractions
     ]
 
 
 class VariantsWanted:
-    """What a query wants of a table's variants.
+    """The values of a table's variants that a query needs.
 
     Args:
-        extractions: all that is taken out of them.
+        extractions: all values that it extracts.
 
     Attributes:
-        extracted: whether the scan itself gives these values; otherwise it gives variants, of which such parts as
-            nobody wants may be missing.
+        extracted: whether the scan itself returns these values; otherwise it returns variants, in which parts that the
+            query does not need may be missing.
     """
 
     extracted = False
@@ -97,7 +97,7 @@ class VariantsWanted:
 
     @cached_property
     def paths(self) -> dict[Place, tuple[Path, ...]]:
-        """The paths that are wanted of those variants of which not all is wanted."""
+        """The requested paths of each variant that is not requested as a whole."""
         found: dict[Place, list[Path] | None] = {}
         for extraction in (e for e in self._extractions if e.error_of is None):
             path = extraction.path
@@ -110,12 +110,12 @@ class VariantsWanted:
 
     @property
     def can_be_extracted(self) -> bool:
-        """Whether a scan that gives these values reads less, and fails only where the query itself would."""
-        told = sum(e.error_of is not None for e in self._extractions)
-        return bool(self.paths) and told == sum(e.may_fail for e in self._extractions)
+        """Whether extraction by the scan reads less, and fails only where the query itself would."""
+        reported = sum(e.error_of is not None for e in self._extractions)
+        return bool(self.paths) and reported == sum(e.may_fail for e in self._extractions)
 
     def of(self, columns: Sequence[DataField]) -> tuple[DataField, ...]:
-        """Columns, of whose variants only what is wanted is asked for."""
+        """Columns with their variants narrowed to the requested paths."""
         return tuple(self._narrow(f, (f.name,)) for f in columns)
 
     def _narrow(self, field: DataField, place: Place) -> DataField:
@@ -128,12 +128,12 @@ class VariantsWanted:
 
     @property
     def given(self) -> tuple[Extraction, ...]:
-        """All that the scan itself takes out."""
+        """The extractions that the scan itself performs."""
         return tuple(self._extractions) if self.extracted else ()
 
     @property
     def by_place(self) -> dict[Place, list[Extraction]]:
-        """What the scan itself takes out of which variant."""
+        """The extractions that the scan itself performs, by variant."""
         found: dict[Place, list[Extraction]] = {}
         for extraction in self.given:
             found.setdefault(extraction.column, []).append(extraction)
@@ -141,24 +141,24 @@ class VariantsWanted:
 
     @property
     def structs(self) -> Structs:
-        """What stands in the place of variants."""
+        """The structs that replace variants."""
         return {place: _struct(extractions) for place, extractions in self.by_place.items()}
 
 
-def with_structs(whole: dict[str, Any], structs: Structs, above: Place = ()) -> dict[str, Any]:
-    """A struct, as Spark's JSON tells it, in which structs of values stand in the place of variants."""
+def with_structs(struct: dict[str, Any], structs: Structs, above: Place = ()) -> dict[str, Any]:
+    """A struct in Spark's JSON form with variants replaced by structs of values."""
 
-    def placed(kind: Any, place: Place) -> Any:
+    def replaced(kind: Any, place: Place) -> Any:
         if place in structs:
             return structs[place]
         return with_structs(kind, structs, place) if is_struct(kind) else kind
 
-    fields = [{**f, "type": placed(f["type"], (*above, f["name"]))} for f in whole["fields"]]
-    return {**whole, "fields": fields}
+    fields = [{**f, "type": replaced(f["type"], (*above, f["name"]))} for f in struct["fields"]]
+    return {**struct, "fields": fields}
 
 
 def is_struct(kind: Any) -> bool:
-    """Whether a type, as Spark's JSON tells it, is a struct."""
+    """Whether a type in Spark's JSON form is a struct."""
     return isinstance(kind, dict) and kind["type"] == "struct"
 
 
@@ -170,7 +170,7 @@ def _struct(extractions: Sequence[Extraction]) -> dict[str, Any]:
 
 
 def paths_into(columns: Iterable[DataField], above: str = "") -> list[str]:
-    """For EXPLAIN, which parts of variants are read."""
+    """Descriptions for EXPLAIN of the parts of variants that are read."""
     found = []
     for f in columns:
         if isinstance(f.type, VariantType) and f.type.paths:

@@ -1,1 +1,1 @@
-"""What a scan reports to Spark: statistics, metrics, partitioning, split sizes."""
+"""Reports of scans to Spark: statistics, row sizes, partitioning, split sizes."""

@@ -1,7 +1,7 @@
-"""Spark's partitions of a scan whose rows have something in common: a bucket, perhaps values of partition columns.
+"""Partition keys: partitions of a scan by bucket, and by partition values, reported to Spark for joins without shuffle.
 
-Small classes are compiled for the driver (decision 9): partitions that tell their key, and the bucket function by which
-Spark compares scans. Executors get Spark's own classes in their place, and never evaluate the function.
+Small classes are compiled for the driver (decision 9): partitions that report their key, and the bucket function by
+which Spark compares scans. Executors get Spark's own classes instead, and never evaluate the function.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ _FUNCTION = "paimon.BucketFunction"
 _BUCKET = DataField(0, "bucket", IntType(False))
 
 Key = tuple[bytes, int]
-"""A serialised partition, empty where it does not matter, and a bucket."""
+"""A serialized partition, empty if only buckets count, and a bucket."""
 
 
 @dataclass(frozen=True)
 class _Keyed:
-    """A class of Spark's partitions that gets a key: its constructor's parameters, and the members they are."""
+    """A subclass of a Spark partition with a key; `parameters` are types and names of the parent's constructor."""
 
     name: str
     parent: str
     parameters: tuple[tuple[str, str], ...]
 
     def make(self, jvm: Jvm, key: Any, *arguments: Any) -> Any:
-        """A partition with a key; ``arguments`` are what the parent's constructor takes."""
+        """A partition with a key; ``arguments`` are those of the parent's constructor."""
         jvm.constant(f"compiled {self.name}", lambda: self._compiled(jvm))
         return jvm.new(self.name, *arguments, key)
 
     def _compiled(self, jvm: Jvm) -> Any:
         simple = self.name.rpartition(".")[2]
-        given = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
+        parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
         names = [name for _, name in self.parameters]
         members = (
             f"private transient {_ROW} key;",
-            f"public {simple}({given}, {_ROW} key) {{ super({', '.join(names)}); this.key = key; }}",
+            f"public {simple}({parameters}, {_ROW} key) {{ super({', '.join(names)}); this.key = key; }}",
             f"public {_ROW} partitionKey() {{ return this.key; }}",
             f"public Object writeReplace() {{ return new {self.parent}({', '.join(f'{n}()' for n in names)}); }}",
         )
@@ -66,24 +66,24 @@ _FILES = f"{EXECUTION}.datasources.PartitionedFile[]"
 FILES = _Keyed(
     "paimon.KeyedFilePartition", f"{EXECUTION}.datasources.FilePartition", (("int", "index"), (_FILES, "files"))
 )
-"""Files for Spark's own reader."""
+"""Partitions of files for Spark's own reader."""
 TASKS = _Keyed(
     "paimon.KeyedPythonPartition",
     f"{EXECUTION}.datasources.v2.python.PythonInputPartition",
     (("int", "index"), ("byte[]", "pickedPartition")),
 )
-"""Tasks for Python workers."""
+"""Partitions of tasks for Python workers."""
 
 
 class PartitionKeys:
-    """How the partitions of a scan are told apart.
+    """The keys of a scan's partitions.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        bucketing: in which bucket each row is.
-        partitioned: whether the values of all partition columns count as well.
-        in_order: whether there is one partition of each key, whose rows are in the order of the primary key.
+        bucketing: the buckets of the rows.
+        partitioned: whether a key includes the values of all partition columns.
+        in_order: whether there is one partition per key, with rows in the order of the primary key.
     """
 
     def __init__(
@@ -106,53 +106,53 @@ class PartitionKeys:
         return self._bucketing, self._partitioned, self.in_order
 
     def of(self, split: Split) -> Key:
-        """What the rows of a split have in common."""
+        """The key of a split."""
         return split.partition if self._partitioned else b"", split.bucket
 
     def arranged(self, plan: ScanPlan) -> ScanPlan:
-        """A plan of the scan whose splits are as the partitions are to be."""
-        made = in_key_order(plan, self.of) if self.in_order else plan
-        assert made is not None, "files that are left of one sorted run are one, too"
-        return made
+        """A plan of the scan with one split per partition if rows must be in order; otherwise the plan itself."""
+        arranged = in_key_order(plan, self.of) if self.in_order else plan
+        assert arranged is not None, "files that are left of one sorted run are one, too"
+        return arranged
 
     def reported_in_order(self) -> PartitionKeys:
-        """The same keys for partitions whose rows are in order."""
+        """The same keys for partitions with rows in key order."""
         return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
 
     def columns(self, plan: ScanPlan) -> list[str]:
-        """The columns of which the key is made, as the expressions are."""
+        """The columns of the key, in the order of `expressions`."""
         return [*(plan.table.schema.partition_keys if self._partitioned else ()), self._bucketing.column]
 
     def describe(self, plan: ScanPlan) -> str:
-        """The key in words, for EXPLAIN."""
-        *whole, column = self.columns(plan)
+        """A description of the key for EXPLAIN."""
+        *partition_keys, column = self.columns(plan)
         in_order = ", in the order of their keys" if self.in_order else ""
-        return ", ".join([*whole, f"bucket({self._bucketing.count}, {column})"]) + in_order
+        return ", ".join([*partition_keys, f"bucket({self._bucketing.count}, {column})"]) + in_order
 
     def expressions(self, plan: ScanPlan, attributes: Mapping[str, Any]) -> Any:
-        """The key as a Catalyst ``Seq`` over the attributes by their names."""
-        *whole, column = self.columns(plan)
+        """The key as a Scala ``Seq`` of Catalyst's expressions over attributes by name."""
+        *partition_keys, column = self.columns(plan)
         kind = type_inside(spark_type(plan.table.schema.field(column).type))
         function = _bucket_function(self._jvm, self._bucketing, kind)
-        made = transform_expression(self._jvm, function, attributes[column])
-        return self._jvm.seq([*(attributes[name] for name in whole), made])
+        bucket = transform_expression(self._jvm, function, attributes[column])
+        return self._jvm.seq([*(attributes[name] for name in partition_keys), bucket])
 
     def rows(self, plan: ScanPlan) -> dict[Key, Any]:
         """The ``InternalRow`` of each key of a plan."""
         keys = list(dict.fromkeys(map(self.of, plan.splits)))
         if not self._partitioned:
-            # Numbers need no conversion.
+            # Integers need no conversion.
             row = f"{CATALYST}.expressions.GenericInternalRow"
             return {k: self._jvm.new(row, self._jvm.array("java.lang.Object", [k[1]])) for k in keys}
         values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
         buckets = pa.array([bucket for _, bucket in keys], pa.int32())
         table = pa.table([*values.values(), buckets], names=[*values, _BUCKET.name])
-        made = internal_rows(self._jvm, self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
-        return {key: made[i] for i, key in enumerate(keys)}
+        rows = internal_rows(self._jvm, self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
+        return {key: rows[i] for i, key in enumerate(keys)}
 
 
 def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: Any) -> Any:
-    """The function by which Spark compares scans: alike are those of one name."""
+    """The function by which Spark compares the partitioning of scans; those with equal names are equal."""
     jvm.constant(f"compiled {_FUNCTION}", lambda: _compiled(jvm))
     family = f"paimon.bucket.{bucketing.function}({bucketing.form})"
     data_type = jvm.static(_TYPE, "fromJson")(json.dumps(kind))
@@ -174,7 +174,7 @@ def _compiled(jvm: Jvm) -> Any:
         f"public {_TYPE}[] inputTypes() {{ return new {_TYPE}[] {{ this.input }}; }}",
         f"public {_TYPE} resultType() {{ return {number}; }}",
         "public boolean isResultNullable() { return false; }",
-        # The bucket out of 4 follows from that out of 8, whatever the function: it is a remainder.
+        # A bucket is a remainder, so for any function that of 4 buckets follows from that of 8.
         "public Object reduce(Object bucket) { return Integer.valueOf(((Integer) bucket).intValue() % this.count); }",
         f"""
             public {reducer} reducer({reducible} other) {{
@@ -187,7 +187,7 @@ def _compiled(jvm: Jvm) -> Any:
                 if (common == this.count || common == 1) return null;
                 return new {_FUNCTION}(this.family, common, this.input);
             }}""",
-        # Executors do not know the class, and need not.
+        # Executors do not have the class and do not need it.
         "public Object writeReplace() { return null; }",
     )
     return compiled_class(jvm, _FUNCTION, members, beside=bound, interfaces=[bound, reducible, reducer])

@@ -1,4 +1,4 @@
-"""About how many bytes a row takes, as Spark reckons it: a share of a table's bytes for a share of its columns."""
+"""Estimated row size by Spark's default sizes of types: the share of a table's bytes that some columns have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField, DataType
 
 _ROW = 8
-"""What Spark adds for each row."""
+"""Bytes that Spark adds per row (Spark: `EstimationUtils.getSizePerRow`)."""
 _TEXT, _BYTES, _VARIANT = 20, 100, 2048
 _WIDE_DECIMAL = 18
 _WIDTHS: dict[type[DataType], int] = {
@@ -25,11 +25,11 @@ _WIDTHS: dict[type[DataType], int] = {
     t.BlobType: _BYTES,
     t.VariantType: _VARIANT,
 }
-"""Spark's default sizes; of all types that are not named here it is 8."""
+"""Spark's default sizes (Spark: `DataType.defaultSize`); that of all other types is 8."""
 
 
 def row_width(fields: Iterable[DataField]) -> int:
-    """The bytes of one row with these columns."""
+    """The estimated bytes of one row with these columns."""
     return _ROW + sum(_width(field.type) for field in fields)
 
 

@@ -1,4 +1,4 @@
-"""How large the splits of a query are: by the table's options, else by Spark's settings for its own files."""
+"""Split size of a query: from the table's options, otherwise from Spark's settings of its file sources."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from paimon_sql.storage.table.table import Table
 
 
 def split_size(jvm: Jvm, table: Table, columns: Sequence[DataField] | None = None) -> SplitSize:
-    """The size of splits that a query of this thread's session asks for.
+    """The size of splits for a query of this thread's session.
 
-    Options of the table, the session (``spark.paimon.*``) and the query win over ``spark.sql.files.maxPartitionBytes``
-    and ``spark.sql.files.openCostInBytes``, whose defaults are those of the options.
+    Options of the table, the session (``spark.paimon.*``) and the query override
+    ``spark.sql.files.maxPartitionBytes`` and ``spark.sql.files.openCostInBytes``, whose defaults are those of the
+    options.
 
     Args:
         jvm: the JVM.
-        table: the table, under the options of the read.
+        table: the table with the options of the read.
         columns: the columns that are read; all by default.
     """
-    size, whole = _asked(jvm, table), table.schema.fields
+    size, all_columns = _configured_size(jvm, table), table.schema.fields
     if columns is None or not table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
         return size
-    return replace(size, target=size.target * max(row_width(whole), row_width(columns)) // row_width(columns))
+    return replace(size, target=size.target * max(row_width(all_columns), row_width(columns)) // row_width(columns))
 
 
-def _asked(jvm: Jvm, table: Table) -> SplitSize:
+def _configured_size(jvm: Jvm, table: Table) -> SplitSize:
     options = table.options
     if options.has(SOURCE_SPLIT_TARGET_SIZE) and options.has(SOURCE_SPLIT_OPEN_FILE_COST):
         return SplitSize.of(options)

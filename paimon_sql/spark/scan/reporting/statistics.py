@@ -1,4 +1,4 @@
-"""What a scan tells Spark's optimizer: about how many rows and bytes it reads, and what ANALYZE TABLE found out."""
+"""Statistics for Spark's optimizer: estimated rows and bytes of a scan, and column statistics of ANALYZE TABLE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONG, _OBJECT = "java.util.OptionalLong", "java.util.Optional"
 
 
 class StatisticsProxy(JavaObject):
-    """Rows and bytes of a scan, before rows are merged and filtered, and the columns that were analyzed."""
+    """Rows and bytes of a scan before merging and filtering, and the statistics of analyzed columns."""
 
     def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
         super().__init__(jvm)
@@ -36,11 +36,11 @@ class StatisticsProxy(JavaObject):
         return self.jvm.cls(_LONG).of(self._plan.row_count)
 
     def columnStats(self) -> Any:
-        # Spark's optimizer looks at columns only if it reckons costs.
+        # Spark uses column statistics only for cost-based optimization.
         table = self._plan.table
-        # Those of a chain table would be of its own branch, which holds the least of its rows.
-        reckons = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
-        found = statistics_of(table, self._plan.snapshot) if reckons else None
+        # A chain table's statistics cover only its own branch, a small part of its rows.
+        uses_columns = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
+        found = statistics_of(table, self._plan.snapshot) if uses_columns else None
         types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
@@ -54,18 +54,18 @@ class StatisticsProxy(JavaObject):
 
 
 def bytes_of(plan: ScanPlan, fields: Sequence[DataField]) -> int:
-    """About how many bytes these columns have in the files of a plan.
+    """The estimated bytes of columns in the files of a plan.
 
-    By this Spark chooses what it broadcasts; of its own tables of files it leaves columns out of the reckoning itself.
+    Spark decides by it what to broadcast; only for its own file sources it accounts for pruned columns itself.
     """
-    size, whole, part = plan.metrics.bytes_read, row_width(plan.table.schema.fields), row_width(fields)
-    return size if part >= whole else -(-size * part // whole)
+    size, full, part = plan.metrics.bytes_read, row_width(plan.table.schema.fields), row_width(fields)
+    return size if part >= full else -(-size * part // full)
 
 
 def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
-    """Whether Spark can estimate by a column's statistics (``FilterEstimation``), and does not fail.
+    """Whether Spark can estimate by a column's statistics (``FilterEstimation``) without failing.
 
-    An IN over TIMESTAMP_NTZ fails, and a range where a bound is infinite or NaN.
+    It fails for an IN over TIMESTAMP_NTZ, and for a range if a bound is infinite or NaN.
     """
     if isinstance(data_type, t.FloatType | t.DoubleType):
         return all(math.isfinite(float(text)) for text in (column.least, column.greatest) if text is not None)
@@ -73,7 +73,7 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
 
 
 class ColumnStatisticsProxy(JavaObject):
-    """What ANALYZE TABLE found out of one column."""
+    """The statistics of one column from ANALYZE TABLE."""
 
     def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
         super().__init__(jvm)
@@ -110,7 +110,7 @@ class ColumnStatisticsProxy(JavaObject):
         return optional.empty() if text is None else optional.of(self._value(text))
 
     def _value(self, text: str) -> Any:
-        """The value in Spark's own form: a date is its day number, a timestamp its microseconds."""
+        """The value in Spark's internal form: a date as its day number, a timestamp in microseconds."""
         if isinstance(self._type, t.DecimalType):
             return self.jvm.cls("org.apache.spark.sql.types.Decimal").apply(text)
         if isinstance(self._type, t.DateType):

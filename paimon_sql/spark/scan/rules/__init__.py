@@ -1,1 +1,1 @@
-"""Optimizer rules above scans."""
+"""Optimizer rules that replace scans."""

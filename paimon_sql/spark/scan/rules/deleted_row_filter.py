@@ -1,7 +1,7 @@
-"""Dead rows where Spark's own reader reads: a filter that looks at one bit of each row.
+"""Deleted row filter: drops rows above Spark's own reader by a deletion mask, one bit per row.
 
-It stands in the query's own filter, if there is one, behind the conditions that fail for no values: these leave few
-rows whose bits are to be looked at. Other conditions stand behind it, as they must not see the values of dead rows.
+If the query has a filter, the mask becomes part of it: after the conditions that cannot fail, which leave fewer bits to
+test, and before the others, which must not see the values of masked rows.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _PLANS = f"{CATALYST}.plans.logical"
 _TYPES = "org.apache.spark.sql.types"
 _FILTER, _PROJECT = f"{_PLANS}.Filter", f"{_PLANS}.Project"
 _EXPRESSION, _AND = f"{_EXPRESSIONS}.Expression", f"{_EXPRESSIONS}.And"
-_PLAIN = (
+_SAFE = (
     *("AttributeReference", "Literal", "BinaryComparison", "And", "Or", "Not", "IsNull", "IsNotNull", "In", "InSet"),
     "StringPredicate",
 )
-"""The expressions that give an answer for any values."""
+"""The expressions that do not fail for any values."""
 _FILTERS = "paimon.FiltersForDeadRows"
-_IS_PLAIN = f"""
+_IS_SAFE = f"""
     private static boolean isPlain({_EXPRESSION} e) {{
-        if (!({" || ".join(f"e instanceof {_EXPRESSIONS}.{name}" for name in _PLAIN)})) return false;
+        if (!({" || ".join(f"e instanceof {_EXPRESSIONS}.{name}" for name in _SAFE)})) return false;
         scala.collection.Iterator children = e.children().iterator();
         while (children.hasNext()) if (!isPlain(({_EXPRESSION}) children.next())) return false;
         return true;
@@ -58,9 +58,9 @@ _MERGED = f"""
 
 
 class DeletedRowFilter(PlanRule):
-    """Puts Spark's own reader and a filter in the place of a scan by Python workers that offers it.
+    """Replaces a scan by Python workers that has a native twin with Spark's own reader and a filter.
 
-    A session without the rule reads rightly all the same, only by Python workers.
+    A session without the rule reads the same rows, by Python workers.
     """
 
     reads_scans = True
@@ -68,66 +68,66 @@ class DeletedRowFilter(PlanRule):
     def rewritten(self, plan: Any) -> Any:
         if not PlannedScanProxy.with_native_twin:
             return plan
-        return with_scans(self.jvm, plan, self._natively, self._behind_conditions)
+        return with_scans(self.jvm, plan, self._masked, self._merged_filters)
 
-    def _behind_conditions(self, plan: Any) -> Any:
-        """A plan whose filters for dead rows are parts of the query's own, behind the conditions that any row may meet.
+    def _merged_filters(self, plan: Any) -> Any:
+        """A plan with each mask filter merged into the query's own filter, after the conditions that cannot fail.
 
-        Conditions that fail for some values must not see the values of dead rows.
+        Conditions that fail for some values must not see the values of masked rows.
         """
 
-        def made() -> Any:
-            members = (f"public {_EXPRESSION} alive;", _IS_PLAIN, _JOINED, _MERGED)
+        def compiled() -> Any:
+            members = (f"public {_EXPRESSION} alive;", _IS_SAFE, _JOINED, _MERGED)
             return compiled_exchange(self.jvm, _FILTERS, members, alive=self._parts()[2])
 
-        return plan.transformUp(self.jvm.constant("puts filters for dead rows behind conditions", made))
+        return plan.transformUp(self.jvm.constant("puts filters for dead rows behind conditions", compiled))
 
     def _parts(self) -> tuple[Any, Any, Any]:
-        # They are seen nowhere above, so that all scans may have the same.
+        # The attributes are not visible above the filter, so all scans can share them.
         parts: tuple[Any, Any, Any] = self.jvm.constant("parts of a filter for dead rows", self._filter_parts)
         return parts
 
-    def _natively(self, relation: Any, scan: Any) -> Any | None:
+    def _masked(self, relation: Any, scan: Any) -> Any | None:
         if not isinstance(scan, PlannedScanProxy) or scan.native_twin is None:
             return None
         jvm = self.jvm
         output = relation.output()
-        position, dead, is_alive = self._parts()
-        wider = with_parts(jvm, relation, scan=scan.native_twin, output=output.appended(position).appended(dead))
-        alive = jvm.new(f"{_PLANS}.Filter", is_alive, wider)
-        return jvm.new(f"{_PLANS}.Project", output, alive)
+        position, mask, is_live = self._parts()
+        wider = with_parts(jvm, relation, scan=scan.native_twin, output=output.appended(position).appended(mask))
+        filtered = jvm.new(f"{_PLANS}.Filter", is_live, wider)
+        return jvm.new(f"{_PLANS}.Project", output, filtered)
 
     def _filter_parts(self) -> tuple[Any, Any, Any]:
-        position, dead = (
+        position, mask = (
             new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, DEAD)
         )
-        return position, dead, self._alive(position, dead)
+        return position, mask, self._is_live(position, mask)
 
-    def _alive(self, position: Any, dead: Any) -> Any:
-        """Whether a row is alive: its file has no dead rows, or they end before it, or its bit is not set."""
+    def _is_live(self, position: Any, mask: Any) -> Any:
+        """The condition of live rows: the mask of the file ends before the row, or its bit is not set."""
         jvm = self.jvm
-        # A reader that does not fill positions must not pass for one whose rows are all alive.
+        # If the reader does not fill positions the query must fail, not return masked rows.
         known = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.seq([]))
         index = self._int(jvm.new(f"{_EXPRESSIONS}.ShiftRight", known, self._literal(3)))
         bit = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
-        byte = self._byte(dead, index)
+        byte = self._byte(mask, index)
         shifted = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
         clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
-        past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", dead))
+        past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", mask))
         return jvm.new(f"{_EXPRESSIONS}.Or", past_end, clear)
 
-    def _byte(self, of: Any, index: Any) -> Any:
+    def _byte(self, binary: Any, index: Any) -> Any:
         """One byte of a binary value as an int."""
         jvm, objects = self.jvm, f"{_EXPRESSIONS}.objects"
         buffer = jvm.java_class("java.nio.ByteBuffer")
         kind = jvm.new(f"{_TYPES}.ObjectType", buffer)
-        nothing = jvm.seq([])
+        no_types = jvm.seq([])
         wrapped = jvm.new(
-            f"{objects}.StaticInvoke", buffer, kind, "wrap", jvm.seq([of]), nothing, True, False, True, jvm.none
+            f"{objects}.StaticInvoke", buffer, kind, "wrap", jvm.seq([binary]), no_types, True, False, True, jvm.none
         )
         byte_type = jvm.cls(f"{_TYPES}.DataTypes").ByteType
         return self._int(
-            jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), nothing, True, False, True)
+            jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), no_types, True, False, True)
         )
 
     def _equal(self, left: Any, right: Any) -> Any:
@@ -137,9 +137,7 @@ class DeletedRowFilter(PlanRule):
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
 
     def _int(self, expression: Any) -> Any:
-        """A number as an int, without a look at whether it is one: no file has so many rows."""
+        """A number cast to int without a check for overflow: no file has so many rows."""
         jvm = self.jvm
-        as_it_was = jvm.singleton(f"{_EXPRESSIONS}.EvalMode").LEGACY()
-        return jvm.new(
-            f"{_EXPRESSIONS}.Cast", expression, jvm.cls(f"{_TYPES}.DataTypes").IntegerType, jvm.none, as_it_was
-        )
+        legacy = jvm.singleton(f"{_EXPRESSIONS}.EvalMode").LEGACY()
+        return jvm.new(f"{_EXPRESSIONS}.Cast", expression, jvm.cls(f"{_TYPES}.DataTypes").IntegerType, jvm.none, legacy)

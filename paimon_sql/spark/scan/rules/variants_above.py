@@ -1,7 +1,7 @@
-"""Values taken out of variants above a scan that was to give them and cannot, as Python workers read its rows.
+"""Extraction of variants above a scan: for scans that accepted the extraction, but are read by Python workers.
 
-Spark asks a scan for values before it tells that it wants hidden columns, which workers alone read. Where rows are
-dead, another rule puts Spark's own reader in the place of the scan, which gives the values.
+Spark pushes extractions before it requests metadata columns, which only workers can read. If the scan has a deletion
+mask, another rule replaces it with Spark's own reader, which extracts the values itself.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 class PromisedScanProxy(PlannedScanProxy):
-    """A scan that has the columns which Spark was promised, and in whose place another one must be read.
+    """A placeholder with the extracted columns that Spark was promised; a rule must replace it.
 
     Args:
         whole: the scan by workers, whose rows have variants.
-        twin: a scan that gives what was promised, if there is one.
-        wanted: what it was to take out of variants.
+        twin: a scan that extracts the values itself; None without.
+        wanted: the promised extractions.
     """
 
     waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
-    """Those that Spark may still hold."""
+    """The live placeholders."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class PromisedScanProxy(PlannedScanProxy):
 
 
 class ExtractVariantsAbove(PlanRule):
-    """Puts a scan of variants, and above it what takes values out of them, in the place of one that promised values."""
+    """Replaces a `PromisedScanProxy` with a scan of variants and a projection that extracts the values."""
 
     reads_scans = True
 
@@ -87,23 +87,23 @@ class ExtractVariantsAbove(PlanRule):
             return None
         jvm, extractions = self.jvm, scan.wanted.by_place
         kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}
-        columns, made, none = [], [], jvm.seq([])
+        columns, projected, none = [], [], jvm.seq([])
         for promised in jvm.items(relation.output()):
             name = str(promised.name())
             if any(place[0] == name for place in extractions):
                 column = new_attribute(jvm, name, kinds[name])
                 struct = self._rebuilt(column, kinds[name], (name,), extractions)
                 alias = (struct, name, promised.exprId(), none, jvm.none, none)
-                promised, taken = column, jvm.new(f"{_EXPRESSIONS}.Alias", *alias)
+                promised, extracted = column, jvm.new(f"{_EXPRESSIONS}.Alias", *alias)
             else:
-                taken = promised
+                extracted = promised
             columns.append(promised)
-            made.append(taken)
-        whole = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
-        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(made), whole)
+            projected.append(extracted)
+        read = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
+        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
 
     def _rebuilt(self, value: Any, kind: Any, place: Place, extractions: Mapping[Place, Sequence[Extraction]]) -> Any:
-        """A value in which structs of what is taken out of them stand in the place of variants."""
+        """A value with its variants replaced by structs of the extracted values."""
         if place in extractions:
             return self._struct(value, self._fields(value, extractions[place]))
         if not any(other[: len(place)] == place for other in extractions):
@@ -116,14 +116,14 @@ class ExtractVariantsAbove(PlanRule):
         return self._struct(value, fields)
 
     def _struct(self, value: Any, fields: list[Any]) -> Any:
-        """A struct of these names and values; null where another value is."""
+        """A struct of names and values; null where `value` is null."""
         jvm = self.jvm
         struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
         null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
         return jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", value), null, struct)
 
     def _fields(self, variant: Any, extractions: Sequence[Extraction]) -> list[Any]:
-        """The names and values of what is taken out of a variant."""
+        """The names and values extracted from a variant."""
         fields = []
         by_name = {str(i): e for i, e in enumerate(extractions)}
         for name, extraction in by_name.items():
@@ -133,17 +133,17 @@ class ExtractVariantsAbove(PlanRule):
         return fields
 
     def _value(self, variant: Any, extraction: Extraction) -> Any:
-        """A value; null where it cannot be cast, of which another one tells."""
+        """A value; null where the cast fails, which another field reports."""
         return self._get(variant, extraction, extraction.kind)
 
     def _error(self, variant: Any, strict: Extraction) -> Any:
-        """The value of a variant that cannot be cast, as text; null if it can be."""
+        """The value of a failed cast as a string; null where the cast succeeds."""
         jvm = self.jvm
         text = self._type("string")
         found = jvm.new(f"{_EXPRESSIONS}.Cast", self._get(variant, strict, "variant"), text, jvm.some(strict.time_zone))
         null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, text)
-        cannot = jvm.new(f"{_EXPRESSIONS}.IsNull", self._value(variant, strict))
-        return jvm.new(f"{_EXPRESSIONS}.If", cannot, found, null)
+        failed = jvm.new(f"{_EXPRESSIONS}.IsNull", self._value(variant, strict))
+        return jvm.new(f"{_EXPRESSIONS}.If", failed, found, null)
 
     def _get(self, variant: Any, extraction: Extraction, kind: Any) -> Any:
         jvm = self.jvm
